@@ -1,0 +1,1 @@
+"""Decides; does no I/O and imports nothing but the standard library."""

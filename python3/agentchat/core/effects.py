@@ -1,0 +1,157 @@
+"""What the plan of a turn asks of the world, one effect at a time, and the answers it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
+
+from agentchat.core.approval import Decision
+from agentchat.core.messages import Message, ToolCall
+from agentchat.core.ports import ModelRequest, Target
+from agentchat.core.tool import Preview, Tool
+
+if TYPE_CHECKING:
+    from agentchat.core.pending import Pending
+
+Answered = TypeVar("Answered")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call whose tool is known and whose arguments fit; ``given`` is the parsed JSON object."""
+
+    call: ToolCall
+    tool: Tool
+    given: Mapping[str, Any]
+    arguments: Any
+    changed_by_user: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call would act: targets it reads and writes, the working directory, its program."""
+
+    cwd: str
+    reads: tuple[Target, ...] = ()
+    writes: tuple[Target, ...] = ()
+    command: str | None = None
+    program: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to the user: what would run, and how it came to be asked.
+
+    ``number`` of ``total`` counts the questions of this reply. ``pending`` is set when the
+    question is whether to apply that preview.
+    """
+
+    call: Call
+    place: Place
+    decision: Decision
+    preview: Preview | None = None
+    pending: Pending | None = None
+    number: int = 1
+    total: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The user's answer; ``choice`` is ``always``, ``accept``, ``reject``, ``cancel`` or ``edit``.
+
+    ``arguments`` is the JSON text the user wrote instead, for ``edit``.
+    """
+
+    choice: str
+    reason: str = ""
+    arguments: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that may run, with the decision that lets it and what was shown."""
+
+    call: Call
+    place: Place
+    decision: Decision
+    preview: Preview | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A run that found the text changed since the preview; nothing was done."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Send a request → Reply."""
+
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Locate:
+    """Find out where a call would act → Place, or str: why it cannot."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """Compute what a call would do → Preview, or str: why it cannot."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class AskUser:
+    """Show a question → Answer."""
+
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class RunTools:
+    """Run calls at the same time → a ToolResult or Moved for each, in order."""
+
+    calls: tuple[Ready, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvePending:
+    """Apply or discard a preview → ToolResult for ``call``."""
+
+    call: ToolCall
+    pending: Pending
+    action: str
+    reason: str
+    extra: Mapping[str, Any] | None
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Something was added to the history: write and show it → None."""
+
+    message: Message
+    decision: Decision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakeSteering:
+    """Fetch what the user sent and the plugin noted meanwhile → tuple of messages."""
+
+
+Effect = Union[
+    AskModel, Locate, DryRun, AskUser, RunTools, ResolvePending, Say, TakeSteering
+]
+Plan = Generator[Effect, Any, Answered]
+
+
+def do(effect: Effect, answer: type[Answered] | None = None) -> Plan[Answered]:
+    """Yield one effect and return its answer."""
+    return cast("Answered", (yield effect))

@@ -1,0 +1,78 @@
+"""Previews waiting to be applied or discarded: newest first, and a mode's standing handler."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from agentchat.core.tool import Preview, Result
+
+Extra = Union[Mapping[str, Any], None]
+Resolver = Callable[[str, Extra], Awaitable[Union[Result, None]]]
+"""Takes the reason and the call's free-form extra; raising keeps the preview pending."""
+
+NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
+NO_REASON = "No reason provided"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """One staged preview. ``label`` is one line like ``AST Edit: 2 replacements in 1 file``."""
+
+    id: str
+    label: str
+    source: str
+    apply: Resolver
+    reject: Resolver | None = None
+    preview: Preview = field(default_factory=Preview)
+
+
+class PendingStore:
+    """The previews of one chat, last in first out."""
+
+    def __init__(self) -> None:
+        self._stack: list[Pending] = []
+        self.standing: Pending | None = None
+
+    def __len__(self) -> int:
+        return len(self._stack)
+
+    def __iter__(self) -> Any:
+        return reversed(self._stack)
+
+    def push(self, pending: Pending) -> None:
+        """Put a preview on top; refuses an id that is there already."""
+        if any(pending.id == other.id for other in self._stack):
+            raise ValueError(f"a preview with the id {pending.id} is pending already")
+        self._stack.append(pending)
+
+    def newest(self) -> Pending | None:
+        """Return what ``resolve`` would act on: the newest preview, else the standing handler."""
+        return self._stack[-1] if self._stack else self.standing
+
+    def remove(self, pending: Pending) -> None:
+        """Take a resolved preview out; the standing handler stays set."""
+        self._stack = [other for other in self._stack if other.id != pending.id]
+
+
+def resolution_details(
+    pending: Pending, action: str, reason: str, extra: Extra, result: Result | None
+) -> dict[str, Any]:
+    """Return the details of a ``resolve`` result."""
+    details: dict[str, Any] = {
+        "action": action,
+        "reason": reason,
+        "sourceToolName": pending.source,
+        "label": pending.label,
+    }
+    if extra is not None:
+        details["extra"] = dict(extra)
+    if result is not None and result.details is not None:
+        details["sourceResultDetails"] = result.details
+    return details
+
+
+def discarded(pending: Pending, reason: str) -> str:
+    """Return what is said of a discard whose producer says nothing."""
+    return f"Discarded: {pending.label}. Reason: {reason}"

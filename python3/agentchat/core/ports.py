@@ -1,0 +1,217 @@
+"""What the plan and the tools need of the world; ``workspace/`` and ``models/`` implement it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol, Union
+
+if TYPE_CHECKING:
+    from agentchat.core.changes import ChangeSet
+    from agentchat.core.messages import History, Reply
+    from agentchat.core.tool import Tool
+
+
+class Zone(str, Enum):
+    """Where a path lies, as the gate sees it."""
+
+    ORDINARY = "ordinary"
+    PROTECTED = "protected"
+    SECRET = "secret"
+    OUTSIDE = "outside"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One identity of a file: ``path`` absolute with every symlink resolved.
+
+    ``shown`` is relative to the workspace root inside it, absolute outside. ``read_only`` means
+    the file exists and its mode forbids writing; ``hard_linked`` that it has another name.
+    """
+
+    path: str
+    shown: str
+    zone: Zone = Zone.ORDINARY
+    exists: bool = True
+    read_only: bool = False
+    hard_linked: bool = False
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether a remembered grant for a tool covers this path."""
+        return self.zone is Zone.ORDINARY and not self.hard_linked
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a directory; ``kind`` is ``file``, ``directory`` or ``other``."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program to run: ``argv`` without a shell, ``timeout`` in seconds (``None``: no limit).
+
+    ``capture`` is the most bytes of output kept in memory, half of it the head and half the
+    tail; what is beyond goes to ``overflow`` (a file path), if given, else is dropped.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    stdin: bytes | None = None
+    timeout: float | None = None
+    capture: int = 64 * 1024 * 1024
+    merge_stderr: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    overflow: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended. ``code`` is ``None`` if it timed out; ``-N`` if signal N killed it.
+
+    ``head`` and ``tail`` are the kept bytes (all of it in ``head`` if nothing was dropped),
+    ``dropped`` the number of bytes between them.
+    """
+
+    code: int | None
+    head: bytes
+    tail: bytes = b""
+    dropped: int = 0
+    stderr: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of one file of a change set.
+
+    ``saved`` is false where the text went into a buffer that has the user's unsaved changes;
+    ``reformatted`` lists 1-based line ranges that saving (a formatter) changed afterwards.
+    """
+
+    path: str
+    saved: bool = True
+    reformatted: tuple[tuple[int, int], ...] = ()
+
+
+class Workspace(Protocol):
+    """Text and processes of the place a chat works in. Paths are absolute and resolved."""
+
+    @property
+    def root(self) -> str:
+        """The directory the user opened: absolute, resolved."""
+
+    async def locate(self, path: str) -> Target:
+        """Return the identity of a path as the model wrote it, relative to the root.
+
+        Never expands ``~``, ``$`` or globs. Raises ToolError for names that editors open
+        specially (``scp://…``, ``term://…``) and for NUL.
+        """
+
+    async def kind(self, path: str) -> str | None:
+        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+
+    async def size(self, path: str) -> int:
+        """Return the size of a file in bytes, as the user sees it."""
+
+    async def read(self, path: str, limit: int | None = None) -> bytes:
+        """Return the bytes of a file as the user sees it: the text of an unsaved buffer first.
+
+        Raises FileNotFoundError, IsADirectoryError, PermissionError or another OSError.
+        """
+
+    async def list(self, path: str) -> Sequence[Entry]:
+        """Return the entries of a directory, unsorted, dot files included."""
+
+    async def unsaved(self) -> Mapping[str, bytes]:
+        """Return the text of every file whose buffer differs from the disk, by path."""
+
+    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+        """Make the change, all files or none.
+
+        Raises Stale if a file no longer has the change's ``before`` bytes, ToolError if it
+        cannot be written; in both cases nothing was changed.
+        """
+
+    async def run(
+        self, command: Command, on_output: Callable[[bytes], None] | None = None
+    ) -> Finished:
+        """Run a program in its own process group, stdin closed unless given.
+
+        The whole group is dead when this returns, times out, or is cancelled. Raises
+        ToolError naming the directory or the program if it cannot start.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request: ``forced`` names the tool the model must call now, if any."""
+
+    system: str
+    history: History
+    tools: tuple[Tool, ...] = ()
+    forced: str | None = None
+    reminder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of the model's reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A call as far as it has arrived: ``arguments`` is all of its JSON text so far."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The request waits before it is sent again: ``seconds``, and why, for the user to read."""
+
+    seconds: float
+    why: str
+
+
+Piece = Union[TextDelta, ReasoningDelta, CallDelta, Waiting]
+
+
+class Model(Protocol):
+    """A model server, or something that answers like one."""
+
+    @property
+    def name(self) -> str:
+        """What the user reads as the model's name."""
+
+    async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        """Send one request, report pieces as they arrive, return the whole reply.
+
+        Failures come back as ``Reply.error`` with the text so far, ending in what to do;
+        calls have ids that are unique in ``request.history``. Cancelling the task closes
+        the connection.
+        """
+
+
+class Clock(Protocol):
+    """Seconds since some fixed moment; tests bring their own."""
+
+    def __call__(self) -> float:
+        """Return the time now."""
+
+
+Details = Mapping[str, Any]

@@ -1,0 +1,161 @@
+"""What a tool is: a value that says how it is called, what it does, and how careful to be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Union
+
+from agentchat.core.messages import Image
+
+if TYPE_CHECKING:
+    from agentchat.core.changes import ChangeSet
+    from agentchat.core.pending import Pending
+    from agentchat.core.ports import Workspace
+
+
+class ArgumentError(Exception):
+    """The arguments do not fit the schema: ``problems`` are pairs of field and reason."""
+
+    def __init__(self, problems: tuple[tuple[str, str], ...]) -> None:
+        super().__init__("; ".join(f"{name}: {reason}" for name, reason in problems))
+        self.problems = problems
+
+
+class Arguments(Protocol):
+    """The shape of a tool's arguments."""
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema (an object) that the model is given."""
+
+    def parse(self, value: Mapping[str, Any]) -> Any:
+        """Return the arguments as the tool takes them; raises ArgumentError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a tool is. The defaults are the cautious ones."""
+
+    concurrency_safe: bool = False
+    read_only: bool = False
+    destructive: bool = False
+    aliases: tuple[str, ...] = ()
+    search_hint: str = ""
+    permission_class: str = "generic"
+    audit_operation: str = "invoke"
+    requires_checkpoint: bool = False
+    requires_reverse_thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What a tool can do for safety. The defaults are the cautious ones."""
+
+    dry_run: bool = False
+    reversible: bool = False
+    undo_method: str = ""
+    undo_tool: str = ""
+    min_confidence: int = 0
+    affected_resources: tuple[str, ...] = ()
+
+    @property
+    def safety_level(self) -> int:
+        """Return 2 if it can be previewed, 1 if it can be undone, else 0."""
+        return 2 if self.dry_run else int(self.reversible)
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """What a call would touch, from its arguments alone: paths as the model wrote them."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a call would do, computed without doing it."""
+
+    change: ChangeSet | None = None
+    text: str = ""
+    notes: tuple[str, ...] = ()
+    impact: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool returns: ``text`` for the model, ``shown`` for the user where it differs."""
+
+    text: str
+    is_error: bool = False
+    details: Mapping[str, Any] | None = None
+    images: tuple[Image, ...] = ()
+    shown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What one call of a tool gets of the world.
+
+    ``preview`` is what the user was shown and accepted, if anything was; ``given`` the last
+    step's output; ``progress`` shows live output; ``stage`` registers a preview; ``store`` keeps
+    a large text and returns its path; ``overflow`` is a free path for a process's full output.
+    """
+
+    workspace: Workspace
+    cwd: str
+    call_id: str
+    progress: Callable[[str], None]
+    stage: Callable[[Pending], None]
+    store: Callable[[str], str]
+    overflow: str
+    preview: Preview | None = None
+    given: Any = None
+
+
+Step = Callable[[Any, ToolContext], Union[Any, Awaitable[Any]]]
+DryRun = Callable[[Any, ToolContext], Awaitable[Preview]]
+
+
+def one_line(arguments: Mapping[str, Any]) -> str:
+    """Return the call's arguments as a short line, for tools that do not say better."""
+    return " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())[:200]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool's definition; calls never change it.
+
+    Args:
+        steps: run in order, each with the last one's output in ``context.given``; sync or async;
+            the last one's return value (a Result, text, or something shown as JSON) is the result.
+        touches: the paths and command a call would touch, for the gate.
+        dry_run: what a call would do; raises ToolError if it cannot work at all.
+        render_call: the call in one line; gets whatever arguments have arrived so far.
+    """
+
+    name: str
+    description: str
+    arguments: Arguments
+    steps: tuple[Step, ...]
+    metadata: Metadata = Metadata()
+    capability: Capability = Capability()
+    touches: Callable[[Any], Touch] = lambda arguments: Touch()
+    dry_run: DryRun | None = None
+    render_call: Callable[[Mapping[str, Any]], str] = one_line
+    snippet: str = ""
+    guidelines: tuple[str, ...] = ()
+    timeout: float | None = None
+    hidden: bool = False
+    builtin: bool = True
+    asks: bool | None = None
+    """Whether a call asks first; ``None``: unless it only reads."""
+
+    @property
+    def definition(self) -> str:
+        """Return a hash that changes when what the tool means changes."""
+        said = [self.name, self.description, json.dumps(self.arguments.schema(), sort_keys=True)]
+        return hashlib.sha256("\0".join(said).encode()).hexdigest()
