@@ -1,0 +1,40 @@
+"""What a driven editor has told or shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class Event:
+    """A ``User`` autocommand of the plugin."""
+
+    name: str
+    data: dict[str, Any]
+    awaited: bool = False
+
+
+@dataclass
+class Notice:
+    """A ``vim.notify``."""
+
+    text: str
+    level: int
+    awaited: bool = False
+
+
+@dataclass(frozen=True)
+class Float:
+    """A floating window: its text, and the texts in its border."""
+
+    window: int
+    buffer: int
+    lines: list[str]
+    title: str
+    footer: str
+    focused: bool
+
+    @property
+    def text(self) -> str:
+        return "\n".join([self.title, *self.lines, self.footer])
