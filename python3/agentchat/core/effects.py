@@ -4,39 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentchat.core.approval import Decision
+from agentchat.core.calls import Call, Place
 from agentchat.core.messages import Message, ToolCall
-from agentchat.core.ports import ModelRequest, Target
-from agentchat.core.tool import Preview, Tool
+from agentchat.core.ports import ModelRequest
+from agentchat.core.tool import Preview
 
 if TYPE_CHECKING:
     from agentchat.core.pending import Pending
 
 Answered = TypeVar("Answered")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call whose tool is known and whose arguments fit; ``given`` is the parsed JSON object."""
-
-    call: ToolCall
-    tool: Tool
-    given: Mapping[str, Any]
-    arguments: Any
-    changed_by_user: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a call would act: targets it reads and writes, the working directory, its program."""
-
-    cwd: str
-    reads: tuple[Target, ...] = ()
-    writes: tuple[Target, ...] = ()
-    command: str | None = None
-    program: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +33,8 @@ class Question:
     pending: Pending | None = None
     number: int = 1
     total: int = 1
+    problem: str = ""
+    """Why the last answer could not be taken, if it could not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +127,7 @@ class TakeSteering:
     """Fetch what the user sent and the plugin noted meanwhile → tuple of messages."""
 
 
-Effect = Union[
-    AskModel, Locate, DryRun, AskUser, RunTools, ResolvePending, Say, TakeSteering
-]
+Effect = AskModel | Locate | DryRun | AskUser | RunTools | ResolvePending | Say | TakeSteering
 Plan = Generator[Effect, Any, Answered]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Union
+from typing import Any
 
 
 class Status(str, Enum):
@@ -104,7 +104,7 @@ class ToolResult:
         return self.status is not Status.SUCCESS
 
 
-Message = Union[UserText, Note, Reply, ToolResult]
+Message = UserText | Note | Reply | ToolResult
 
 
 @dataclass(frozen=True, slots=True)

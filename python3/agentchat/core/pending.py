@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
+from agentchat.core.approval import Scope
+from agentchat.core.ports import Target
 from agentchat.core.tool import Preview, Result
 
-Extra = Union[Mapping[str, Any], None]
-Resolver = Callable[[str, Extra], Awaitable[Union[Result, None]]]
+Extra = Mapping[str, Any] | None
+Resolver = Callable[[str, Extra], Awaitable[Result | None]]
 """Takes the reason and the call's free-form extra; raising keeps the preview pending."""
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
@@ -18,14 +20,25 @@ NO_REASON = "No reason provided"
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """One staged preview. ``label`` is one line like ``AST Edit: 2 replacements in 1 file``."""
+    """One staged preview. ``label`` is one line like ``AST Edit: 2 replacements in 1 file``.
 
-    id: str
+    ``targets`` is what applying would write, ``scope`` what an *always* for it would cover;
+    ``id`` and both are filled in where the preview is staged.
+    """
+
     label: str
     source: str
     apply: Resolver
     reject: Resolver | None = None
     preview: Preview = field(default_factory=Preview)
+    id: str = ""
+    targets: tuple[Target, ...] = ()
+    scope: Scope | None = None
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether it writes known files only, all ordinary ones of the workspace."""
+        return bool(self.targets) and all(target.ordinary for target in self.targets)
 
 
 class PendingStore:
@@ -38,7 +51,7 @@ class PendingStore:
     def __len__(self) -> int:
         return len(self._stack)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Pending]:
         return reversed(self._stack)
 
     def push(self, pending: Pending) -> None:

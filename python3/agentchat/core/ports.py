@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol, Union
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from agentchat.core.changes import ChangeSet
@@ -188,7 +188,7 @@ class Waiting:
     why: str
 
 
-Piece = Union[TextDelta, ReasoningDelta, CallDelta, Waiting]
+Piece = TextDelta | ReasoningDelta | CallDelta | Waiting
 
 
 class Model(Protocol):

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Union
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentchat.core.messages import Image
 
@@ -116,7 +116,7 @@ class ToolContext:
     given: Any = None
 
 
-Step = Callable[[Any, ToolContext], Union[Any, Awaitable[Any]]]
+Step = Callable[[Any, ToolContext], Any | Awaitable[Any]]
 DryRun = Callable[[Any, ToolContext], Awaitable[Preview]]
 
 

@@ -1,0 +1,172 @@
+"""What may run, what is asked and what is refused; and what was answered with *always*.
+
+The order is fixed: the mode, deny rules, unusual paths, ask rules, remembered answers, the
+mode's freedoms, allow rules, the tool's own nature. Doubt is a question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from agentchat.core.calls import Call, Place
+from agentchat.core.ports import Target
+from agentchat.core.rules import Rule, matching
+
+MODES = ("ask", "edit", "plan", "yolo")
+EDITING = frozenset({"edit", "write"})
+PLANNING = frozenset({"ask", "tool_search", "resolve"})
+
+
+class Verdict(str, Enum):
+    """What happens to a call."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Exactly what an *always* would cover; equal scopes are the same grant.
+
+    ``key`` starts with ``command``, ``paths`` or ``tool``; ``shown`` is for the user to read.
+    """
+
+    tool: str
+    definition: str
+    key: tuple[str, ...]
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict and its reason; ``message`` is what the model is told of a denial."""
+
+    verdict: Verdict
+    why: str
+    scope: Scope | None = None
+    message: str = ""
+
+
+class Grants:
+    """What one chat answered with *always*: in memory, exact, counted."""
+
+    def __init__(self) -> None:
+        self._uses: dict[Scope, int] = {}
+
+    def remember(self, scope: Scope) -> None:
+        """Remember one scope."""
+        self._uses.setdefault(scope, 0)
+
+    def covers(self, scope: Scope | None) -> bool:
+        """Whether exactly this scope is remembered."""
+        return scope in self._uses
+
+    def use(self, scope: Scope) -> None:
+        """Count one run under a remembered scope."""
+        self._uses[scope] += 1
+
+    def items(self) -> tuple[tuple[Scope, int], ...]:
+        """Return the scopes, oldest first, each with how often it was used."""
+        return tuple(self._uses.items())
+
+    def revoke(self, scope: Scope) -> None:
+        """Forget one scope."""
+        self._uses.pop(scope, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._uses.clear()
+
+
+@dataclass(slots=True)
+class Policy:
+    """What the user decided ahead of a call."""
+
+    grants: Grants
+    mode: str = "ask"
+    rules: tuple[Rule, ...] = ()
+
+
+def decide(call: Call, place: Place, policy: Policy) -> Decision:
+    """Return what happens to a call, with the reason and the scope an *always* would have."""
+    scope = scope_of(call, place)
+    decision = _refused(call, place, policy) or _settled(call, place, policy, scope)
+    return replace(decision, scope=scope)
+
+
+def _refused(call: Call, place: Place, policy: Policy) -> Decision | None:
+    name, metadata = call.tool.name, call.tool.metadata
+    if policy.mode == "plan" and not metadata.read_only and name not in PLANNING:
+        return Decision(Verdict.DENY, "plan mode", message=f"Not allowed in plan mode: {name}.")
+    rule = matching(policy.rules, "deny", call, place)
+    if rule is not None:
+        return Decision(Verdict.DENY, f"rule: {rule}", message=f"Denied by rule: {rule}")
+    return None
+
+
+def _settled(call: Call, place: Place, policy: Policy, scope: Scope) -> Decision:
+    asked = matching(policy.rules, "ask", call, place)
+    if asked is not None:
+        return Decision(Verdict.ASK, f"rule: {asked}")
+    if policy.grants.covers(scope):
+        return Decision(Verdict.ALLOW, "remembered answer")
+    if place.unusual:
+        return Decision(Verdict.ASK, why_unusual(place.unusual[0]))
+    if mode_allows(policy.mode, call.tool.name in EDITING, call.tool.metadata.destructive):
+        return Decision(Verdict.ALLOW, f"{policy.mode} mode")
+    allowed = matching(policy.rules, "allow", call, place)
+    if allowed is not None:
+        return Decision(Verdict.ALLOW, f"rule: {allowed}")
+    return _by_nature(call)
+
+
+def _by_nature(call: Call) -> Decision:
+    asks = call.tool.asks if call.tool.asks is not None else not call.tool.metadata.read_only
+    if asks:
+        return Decision(Verdict.ASK, "it has an effect")
+    return Decision(Verdict.ALLOW, "it only reads")
+
+
+def mode_allows(mode: str, editing: bool, destructive: bool) -> bool:
+    """Whether the mode runs this without a question, on ordinary paths."""
+    return not destructive and (mode == "yolo" or (mode == "edit" and editing))
+
+
+def why_unusual(target: Target) -> str:
+    """Return why a path asks in every mode."""
+    if target.ordinary or target.hard_linked:
+        return f"{target.shown} has a second hard link"
+    return f"{target.shown} is {target.zone.value}"
+
+
+def scope_of(call: Call, place: Place) -> Scope:
+    """Return exactly what *always* would mean for a call."""
+    name = call.tool.name
+    if place.command is not None:
+        return _command_scope(call, place)
+    if place.unusual or (call.tool.metadata.destructive and place.writes):
+        return path_scope(name, call.tool.definition, (*place.reads, *place.writes))
+    return tool_scope(name, call.tool.definition, bool(place.writes))
+
+
+def _command_scope(call: Call, place: Place) -> Scope:
+    command = place.command or ""
+    digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
+    key = ("command", digest, place.cwd, place.program or "")
+    shown = f"{call.tool.name} {command!r} in {place.cwd}"
+    return Scope(call.tool.name, call.tool.definition, key, shown)
+
+
+def path_scope(tool: str, definition: str, targets: tuple[Target, ...]) -> Scope:
+    """Return the scope of one tool on exactly these paths."""
+    paths = sorted({t.path for t in targets})
+    return Scope(tool, definition, ("paths", *paths), f"{tool} on {', '.join(paths)}")
+
+
+def tool_scope(tool: str, definition: str, on_files: bool) -> Scope:
+    """Return the scope of one tool, on ordinary files of the workspace where it has files."""
+    where = " on ordinary files of the workspace" if on_files else ""
+    return Scope(tool, definition, ("tool",), f"{tool}{where}")

@@ -1,0 +1,43 @@
+"""A call on its way from the model's reply to its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentchat.core.messages import ToolCall
+from agentchat.core.ports import Target, Zone
+from agentchat.core.tool import Tool
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call whose tool is known and whose arguments fit.
+
+    ``given`` is the JSON object as sent, ``arguments`` what the tool takes.
+    """
+
+    call: ToolCall
+    tool: Tool
+    given: Mapping[str, Any]
+    arguments: Any
+    changed_by_user: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a call would act: what it reads and writes, the working directory, its program."""
+
+    cwd: str
+    reads: tuple[Target, ...] = ()
+    writes: tuple[Target, ...] = ()
+    command: str | None = None
+    program: str | None = None
+
+    @property
+    def unusual(self) -> tuple[Target, ...]:
+        """Return the targets that ask in every mode: protected, secret or outside ones."""
+        reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
+        writes = (t for t in self.writes if not t.ordinary)
+        return (*reads, *writes)

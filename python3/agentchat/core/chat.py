@@ -1,0 +1,47 @@
+"""The state of one chat that its plan reads and changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agentchat.core.approval import Grants, Policy
+from agentchat.core.messages import History
+from agentchat.core.pending import PendingStore
+from agentchat.core.ports import ModelRequest
+from agentchat.core.prompt import Surroundings, system_prompt
+from agentchat.core.toolbox import Toolbox
+
+RESOLVE = "resolve"
+REMINDER = (
+    "<system-reminder>\n"
+    "This is a preview. Call the `resolve` tool to apply or discard these changes.\n"
+    "</system-reminder>"
+)
+
+
+@dataclass
+class Chat:
+    """One chat: what it may call, what was said, decided and staged, and its turn number."""
+
+    uuid: str
+    toolbox: Toolbox
+    surroundings: Surroundings
+    policy: Policy = field(default_factory=lambda: Policy(Grants()))
+    pending: PendingStore = field(default_factory=PendingStore)
+    history: History = field(default_factory=History)
+    turn: int = 0
+
+    def request(self) -> ModelRequest:
+        """Return what to send the model now."""
+        tools = self.toolbox.tools()
+        resolve = self.toolbox.find(RESOLVE)
+        if self.pending.newest() is not None and resolve is not None:
+            tools = (*tools, resolve)
+        waiting = len(self.pending) > 0
+        return ModelRequest(
+            system=system_prompt(tools, self.toolbox.given_groups(), self.surroundings),
+            history=self.history,
+            tools=tools,
+            forced=RESOLVE if waiting else None,
+            reminder=REMINDER if waiting else None,
+        )

@@ -1,0 +1,79 @@
+"""The tools one chat was given: what it may call, and what the model is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agentchat.core.groups import Group
+from agentchat.core.registry import Registry
+from agentchat.core.tool import Tool
+
+
+class Toolbox:
+    """A view of the registry through the names this chat was given.
+
+    Names are looked up at each use, so a tool that is registered later works at once.
+    """
+
+    def __init__(self, registry: Registry, groups: Iterable[Group], given: Iterable[str]) -> None:
+        self._registry = registry
+        self._groups = {group.name: group for group in groups}
+        self._given: list[str] = []
+        for name in given:
+            self.add(name)
+
+    def add(self, name: str) -> bool:
+        """Give the chat a tool or group by name; return whether it is known."""
+        known = self.mentionable(name)
+        if known and name not in self._given:
+            self._given.append(name)
+        return known
+
+    def remove(self, name: str) -> None:
+        """Take a tool or group back."""
+        self._given = [other for other in self._given if other != name]
+
+    def mentionable(self, name: str) -> bool:
+        """Whether a mention of this name means something; hidden tools are never mentioned."""
+        tool = self._registry.get(name)
+        return (tool is not None and not tool.hidden) or bool(self._members(name))
+
+    def group(self, name: str) -> Group | None:
+        """Return a group by name; a tool of the same name comes first."""
+        return None if self._registry.get(name) else self._groups.get(name)
+
+    def groups(self) -> tuple[Group, ...]:
+        """Return the groups that have at least one known tool."""
+        return tuple(group for group in self._groups.values() if self._members(group.name))
+
+    def given_groups(self) -> tuple[Group, ...]:
+        """Return the groups this chat was given, in order."""
+        return tuple(group for name in self._given if (group := self.group(name)))
+
+    def everything(self) -> tuple[Tool, ...]:
+        """Return every tool there is that can be mentioned, given or not."""
+        return tuple(tool for tool in self._registry.all() if not tool.hidden)
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Return the tools this chat was given, in order, each once."""
+        names: list[str] = []
+        for name in self._given:
+            group = self.group(name)
+            names.extend(group.tools if group else (name,))
+        return tuple(t for t in self._registry.filter(names) if not t.hidden)
+
+    def find(self, name: str) -> Tool | None:
+        """Return the tool a call by this name would run; ``None`` if the chat may not call it."""
+        tool = self._registry.get(name)
+        if tool is None or tool.hidden:
+            return tool
+        return tool if tool in self.tools() else None
+
+    def unknown(self, name: str) -> str:
+        """Return the answer to a call of a tool that this chat does not have."""
+        names = ", ".join(tool.name for tool in self.tools())
+        return f'Tool "{name}" not found. Available tools: {names}.'
+
+    def _members(self, name: str) -> tuple[Tool, ...]:
+        group = self._groups.get(name)
+        return self._registry.filter(group.tools) if group else ()
