@@ -26,8 +26,9 @@ class Look:
 
 
 BLANK = Cell()
-STYLES = ("bold", "italic", "reverse", "underline", "undercurl", "underdouble", "underdotted")
-STYLES += ("underdashed", "strikethrough")
+STYLES = {"bold", "italic", "reverse", "strikethrough"} | {
+    f"under{kind}" for kind in ("line", "curl", "double", "dotted", "dashed")
+}
 
 
 @dataclass

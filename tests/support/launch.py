@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from scripts import nvim
+
 CHECKOUT = Path(__file__).resolve().parents[2]
-OLDEST = (0, 11)
 
 HIDDEN = re.compile(r"OPENAI_|AGENTCHAT_|N?VIM|XDG_|PYTHONDONTWRITEBYTECODE$|COLUMNS$|LINES$")
 """Variables of the person who runs the tests that an editor must not see."""
 
 
-@functools.cache
 def neovim() -> str:
     """The Neovim to test with: the one on the PATH if new enough, else the environment's own."""
-    candidates = [shutil.which("nvim"), str(Path(sys.executable).parent / "nvim")]
-    for path in candidates:
-        if path and os.access(path, os.X_OK) and _version(path) >= OLDEST:
-            return path
-    raise RuntimeError("No Neovim 0.11 or newer found. Run `make setup`, or put nvim on the PATH.")
-
-
-def _version(path: str) -> tuple[int, ...]:
-    shown = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    found = re.search(r"NVIM v(\d+)\.(\d+)", shown.stdout)
-    return tuple(int(part) for part in found.groups()) if found else ()
+    found = nvim.find()
+    if found is None:
+        raise RuntimeError("No Neovim 0.11 or newer found: run make setup.")
+    return found
 
 
 def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
