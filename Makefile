@@ -1,0 +1,45 @@
+# The front door: `make demo` to try it, `make test` to trust it.
+#
+# PYTHON=python3.12   the interpreter .venv is built with (default: the first one that is new enough)
+# JOBS=4              test processes (default: one a core, at most 8)
+# ARGS='-k approval'  passed on to pytest (or to the bench)
+
+CANDIDATES = python3 python3.13 python3.12 python3.11 python3.10
+FITS = 'import sys; sys.exit(sys.version_info < (3, 10))'
+VENV = .venv/bin/python
+JOBS = auto
+ARGS =
+
+# A cold import of the model client takes a second longer without bytecode.
+unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSAFEPATH
+
+.PHONY: help setup demo test check format bench clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## build .venv in this checkout; quick when nothing changed
+	@for python in $(or $(PYTHON),$(CANDIDATES)); do \
+		if "$$python" -c $(FITS) 2>/dev/null; then exec "$$python" -m scripts.setup $(if $(PYTHON),--exactly); fi; \
+	done; \
+	echo "agentchat: no Python 3.10 or newer among: $(or $(PYTHON),$(CANDIDATES)). Install one, or run make PYTHON=/path/to/python3.12" >&2; \
+	exit 1
+
+demo: setup ## try it on a sample project (without a terminal: play a scripted session)
+	@$(VENV) -m scripts.demo
+
+test: setup ## run every test against a real Neovim
+	@$(VENV) -m scripts.test $(JOBS) $(ARGS)
+
+check: setup ## format, lint, types, layers, help tags: Python and Lua
+	@$(VENV) -m scripts.check
+
+format: setup ## rewrite Python and Lua in the project's format
+	@$(VENV) -m scripts.check --fix
+
+bench: setup ## measure what the user can feel, as ratios in one run
+	@PYTHONPATH=python3 $(VENV) bench/run.py $(ARGS)
+
+clean: ## remove what the targets above made
+	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis doc/tags
+	find python3 rplugin scripts tests bench demo -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""What the Makefile runs. Needs the standard library only until `.venv` stands."""

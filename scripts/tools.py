@@ -1,0 +1,53 @@
+"""Programs that check Lua, from the PATH or fetched into `.tools`; None where one cannot be had."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from scripts.nvim import ROOT
+
+TOOLS = ROOT / ".tools"
+STYLUA = "@johnnymorganz/stylua-bin@^2.5"
+LUACHECK = ["lua-check", "lua-argparse", "lua-filesystem"]
+AS_SELF = ["-o", "APT::Sandbox::User=root"]
+"""Root need not become `_apt`, which cannot write here."""
+
+
+def stylua() -> Path | None:
+    """Return the path of a stylua from npm, fetched on first use."""
+    program = TOOLS / "node_modules" / ".bin" / "stylua"
+    if not program.exists() and shutil.which("npm"):
+        flags = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+        fetch(["npm", "install", "--prefix", str(TOOLS), *flags, STYLUA], TOOLS)
+    return program if program.exists() else None
+
+
+def luacheck(nvim: str) -> list[str] | None:
+    """Return the command of a luacheck: the PATH's, or Debian's run by Neovim's own LuaJIT."""
+    if found := shutil.which("luacheck"):
+        return [found]
+    home = TOOLS / "luacheck"
+    if not home.exists() and shutil.which("apt-get") and shutil.which("dpkg"):
+        unpack_luacheck(home)
+    if not home.exists():
+        return None
+    return [nvim, "-l", "scripts/luacheck.lua", str(home)]
+
+
+def unpack_luacheck(home: Path) -> None:
+    """Fetch Debian's packages and unpack them into `home`; needs no root."""
+    packages = TOOLS / "packages"
+    if not fetch(["apt-get", "download", "-qq", *AS_SELF, *LUACHECK], packages):
+        return
+    for package in packages.glob("lua-*.deb"):
+        fetch(["dpkg", "-x", str(package), str(home)], packages)
+
+
+def fetch(command: list[str], folder: Path) -> bool:
+    """Run a command in a folder, made first, and tell whether it succeeded."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return (
+        subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, check=False).returncode == 0
+    )
