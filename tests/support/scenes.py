@@ -1,0 +1,97 @@
+"""What the plugin looks like at its main moments: each scene leaves the editor there.
+
+The replies are scripted, so a scene looks the same each time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from .chat import Chat
+from .editor import Editor
+from .model_server import ModelServer
+from .replies import Hold, call, calls, stream, text
+
+Scene = Callable[[Editor, ModelServer], None]
+
+ANSWER = """\
+`greet` builds the greeting in **one** place:
+
+```python
+def greet(name):
+    return "Hello, " + name
+```
+
+- `src/app.py` calls it once
+- the test pins the text
+
+Shall I rename it?"""
+
+
+def chat(editor: Editor, server: ModelServer) -> None:
+    """A chat beside a file: a call that is done, and an answer in Markdown."""
+    editor.command("edit src/greet.py")
+    chat = Chat.open(editor)
+    server.script(
+        calls(call("read", {"path": "src/greet.py"}), say="I look at it first."), text(ANSWER)
+    )
+    chat.play("Where is the greeting made?")
+    chat.type("Yes, rename it to @grep")
+    editor.screen()
+
+
+def streaming(editor: Editor, server: ModelServer) -> None:
+    """A chat in the middle of a reply."""
+    chat = Chat.open(editor)
+    server.script(stream(*ANSWER[:90], Hold(threading.Event())))
+    chat.send("Where is the greeting made?")
+    editor.wait_text("one", chat.buffer)
+
+
+def command(editor: Editor, server: ModelServer) -> None:
+    """The approval of a shell command, the first of two."""
+    chat = Chat.open(editor)
+    run = call("bash", {"command": "python -m pytest -q test_greet.py && git status --short"})
+    server.script(calls(run, call("bash", {"command": "rm -r build"}), say="I run the tests."))
+    chat.send("Do the tests pass?")
+    chat.asked("bash")
+
+
+def diff(editor: Editor, server: ModelServer) -> None:
+    """The approval of an edit, with its diff."""
+    editor.command("edit src/greet.py")
+    chat = Chat.open(editor)
+    edits = [
+        {"old_text": '"Hello, " + name', "new_text": 'f"Hello, {name}!"'},
+        {
+            "old_text": "def farewell(name):\n",
+            "new_text": 'def farewell(name):\n    """Return a farewell."""\n',
+        },
+    ]
+    server.script(calls(call("edit", {"path": "src/greet.py", "edits": edits}), say="I edit it."))
+    chat.send("Make the greeting louder")
+    chat.asked("edit")
+
+
+def review(editor: Editor, server: ModelServer) -> None:
+    """The review of a structural rename that is staged."""
+    chat = Chat.open(editor)
+    ops = [{"pat": "greet($A)", "out": "welcome($A)"}]
+    server.script(
+        calls(call("ast_edit", {"ops": ops, "lang": "python"}), say="I stage it."),
+        text("I staged the rename: apply it?"),
+    )
+    chat.play("Rename the calls of greet to welcome")
+    chat.focus()
+    editor.keys("gr")
+    editor.wait(editor.floats, why="the review is shown")
+
+
+SCENES: dict[str, Scene] = {
+    "chat": chat,
+    "streaming": streaming,
+    "command": command,
+    "diff": diff,
+    "review": review,
+}
