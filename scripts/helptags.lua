@@ -11,9 +11,7 @@ local function names(line, pattern)
   local found, from = {}, 0
   while true do
     local match = vim.fn.matchstrpos(line, pattern, from)
-    if match[2] < 0 then
-      return found
-    end
+    if match[2] < 0 then return found end
     found[#found + 1] = match[1]
     from = match[3]
   end
