@@ -1,0 +1,1 @@
+"""What the user can feel, measured as ratios within one run, so that machines compare."""

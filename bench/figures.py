@@ -1,0 +1,55 @@
+"""Figures of the bench: a measured time beside the one it is compared with."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; times are milliseconds."""
+
+    figure: str
+    what: str
+    base: float
+    value: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times the base the value is."""
+        return self.value / self.base if self.base else float("inf")
+
+    def record(self) -> dict[str, float | str]:
+        """The row as JSON takes it."""
+        return {**asdict(self), "ratio": round(self.ratio, 3)}
+
+
+def compare(figure: str, what: str, base: Sequence[float], value: Sequence[float]) -> Row:
+    """Compare the medians of two series of seconds."""
+    return Row(figure, what, statistics.median(base) * 1e3, statistics.median(value) * 1e3)
+
+
+def spread(figure: str, base: Sequence[float], value: Sequence[float], what: str = "") -> list[Row]:
+    """Compare the middle, the 99th percentile and the worst of two series of seconds."""
+    points = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)]
+    return [
+        Row(figure, f"{what}{name}", at(base, share) * 1e3, at(value, share) * 1e3)
+        for name, share in points
+    ]
+
+
+def at(series: Sequence[float], share: float) -> float:
+    """The value below which ``share`` (0 to 1) of the series lies."""
+    ordered = sorted(series)
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as text for a terminal."""
+    lines = [f"{'':28}{'':34}{'base ms':>10}{'value ms':>10}{'ratio':>8}"]
+    for row in rows:
+        numbers = f"{row.base:10.3f}{row.value:10.3f}{row.ratio:8.2f}"
+        lines.append(f"{row.figure:28}{row.what:34}{numbers}")
+    return "\n".join(lines)

@@ -1,0 +1,52 @@
+"""How soon one can type: ``:AgentChat`` against ``:vnew``, from the command to a typed letter."""
+
+from __future__ import annotations
+
+import time
+
+from tests.support.editor import Editor
+
+from bench.editors import bench_editor
+from bench.figures import Row, compare
+
+RUNS = 10
+
+
+def measure() -> list[Row]:
+    """Open windows in fresh editors (the host starts) and in one that is warm."""
+    new, cold = [], []
+    for _ in range(RUNS):
+        with bench_editor() as editor:
+            new.append(_until_typed(editor, "vnew"))
+        with bench_editor() as editor:
+            cold.append(_until_typed(editor, "AgentChat"))
+    with bench_editor() as editor:
+        warm_new, warm = _in_turns(editor)
+    return [
+        compare("open a chat", "first :AgentChat / :vnew", new, cold),
+        compare("open a chat", "later :AgentChat! / :vnew", warm_new, warm),
+    ]
+
+
+def _in_turns(editor: Editor) -> tuple[list[float], list[float]]:
+    _until_typed(editor, "AgentChat")
+    editor.wait_event("AgentHostStarted")
+    new, chats = [], []
+    for _ in range(RUNS):
+        new.append(_until_typed(editor, "vnew"))
+        editor.command("tabonly | only!")
+        chats.append(_until_typed(editor, "AgentChat!"))
+        editor.command("tabonly | only!")
+    return new, chats
+
+
+def _until_typed(editor: Editor, command: str) -> float:
+    """Seconds from the command until a letter typed after it stands in the buffer."""
+    before = time.perf_counter()
+    editor.command(command)
+    editor.request("nvim_input", "<C-\\><C-n>Goz")
+    while not editor.lua("return vim.api.nvim_get_current_line() == 'z'"):
+        pass
+    taken = time.perf_counter() - before
+    editor.keys("<C-\\><C-n>")
+    return taken
