@@ -1,0 +1,1 @@
+"""A very small shop: catalog, cart, prices, invoices, report."""

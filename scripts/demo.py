@@ -1,0 +1,102 @@
+"""Try the plugin in a real Neovim on a copy of a small project.
+
+With a terminal this opens the editor; without one it plays a scripted session through the same
+editor, prints the chat and what changed, and fails if anything did not happen.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from scripts import nvim, playback
+
+SAMPLE = nvim.ROOT / "demo" / "project"
+INIT = nvim.ROOT / "demo" / "init.lua"
+FIRST_FILE = "shop/pricing.py"
+FOREIGN = ("GIT_", "NVIM", "VIM")
+"""Prefixes of variables that would lead Neovim or git away from the demo's own folders."""
+
+
+def main() -> int:
+    """Run the demo in a temporary folder and return the exit code."""
+    neovim = nvim.find()
+    if neovim is None:
+        print("agentchat: no Neovim 0.11 or newer; run make setup", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory(prefix="agentchat-demo-") as name:
+        home = Path(name).resolve()
+        project = copy_sample(home)
+        command = [neovim, "-u", str(INIT), "-i", "NONE", FIRST_FILE]
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            return play_by_hand(command, project, environment(home))
+        return play_script(command, project, environment(home))
+
+
+def copy_sample(home: Path) -> Path:
+    """Copy the sample project, as a git repository of its own.
+
+    Not below the checkout: what lies on Neovim's runtime path is protected.
+    """
+    project = home / "project"
+    shutil.copytree(SAMPLE, project, ignore=shutil.ignore_patterns("__pycache__"))
+    author = ["-c", "user.name=demo", "-c", "user.email=demo@localhost"]
+    for command in (["init"], ["add", "-A"], [*author, "commit", "-m", "Open a corner shop"]):
+        git(project, *command)
+    return project
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return the environment of an editor that knows nothing of its user's settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    folders = ("config", "data", "state", "cache")
+    return {**kept, **{f"XDG_{name.upper()}_HOME": str(home / name) for name in folders}}
+
+
+def play_by_hand(command: list[str], project: Path, env: dict[str, str]) -> int:
+    """Open the editor in this terminal; afterwards show what was changed."""
+    status = subprocess.run(command, cwd=project, env=env, check=False).returncode
+    print(changes(project) or "agentchat: the project was left as it was")
+    return status
+
+
+def play_script(command: list[str], project: Path, env: dict[str, str]) -> int:
+    """Play the script on the offline model and print what came of it."""
+    print("agentchat: no terminal here, so a script plays on the offline model", flush=True)
+    offline = {name: value for name, value in env.items() if not name.startswith("OPENAI_")}
+    try:
+        transcript = playback.play(command, project, offline)
+    except playback.ScriptError as error:
+        print(f"agentchat: the demo failed: {error}", file=sys.stderr)
+        return 1
+    print("\n==== the chat ====", transcript, "==== the changes ====", sep="\n\n")
+    print(changes(project))
+    return 0
+
+
+def changes(project: Path) -> str:
+    """Return what was changed since the copy was made, as a diff; new files are part of it."""
+    git(project, "add", "--intent-to-add", "-A")
+    return git(project, "diff", "--no-ext-diff", "--no-color")
+
+
+def git(project: Path, *arguments: str) -> str:
+    """Run git in the project without the user's settings and return what it prints."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    return subprocess.run(
+        ["git", *arguments],
+        cwd=project,
+        env={**env, **nobody},
+        check=True,
+        text=True,
+        capture_output=True,
+    ).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

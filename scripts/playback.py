@@ -1,0 +1,187 @@
+"""Play a scripted conversation through a real Neovim and see that everything in it happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pynvim
+
+LIMIT = 120
+"""Seconds the whole script may take."""
+SIZE = (120, 40)
+"""Columns and rows of the screen."""
+
+LISTEN = """
+local channel = ...
+vim.api.nvim_create_autocmd('User', {
+  pattern = 'Agent*',
+  callback = function(event) vim.rpcnotify(channel, 'event', event.match, event.data) end,
+})
+"""
+SEND = "return require('agentchat').send(...)"
+STATUS = "return require('agentchat').status(...)"
+RESOLVE = """
+local buf, line = ...
+vim.api.nvim_buf_call(buf, function() vim.cmd.AgentResolve({ args = { 'apply', line } }) end)
+"""
+
+
+class ScriptError(Exception):
+    """Something the script waits for did not happen; the message says what."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the user says, how they answer the questions, and the calls that must come of it."""
+
+    says: str
+    calls: tuple[tuple[str, str], ...]
+    """Tools and how their calls end, in order."""
+    answer: str = ""
+    """Arguments of `:AgentApprove` for every question."""
+
+
+SCRIPT = [
+    Line("read shop/pricing.py", calls=(("read", "success"),)),
+    Line(
+        "replace 'VAT = 19' with 'VAT = 20' in shop/pricing.py",
+        answer="accept",
+        calls=(("edit", "success"),),
+    ),
+    Line(
+        "rename get_price to price_of in **/*.py",
+        answer="accept",
+        calls=(("ast_edit", "success"), ("resolve", "success")),
+    ),
+    Line(
+        "run: rm -r tests",
+        answer="reject the tests stay",
+        calls=(("bash", "rejected"),),
+    ),
+]
+
+
+def play(command: list[str], project: Path, env: Mapping[str, str]) -> str:
+    """Play the script in a Neovim started by ``command`` and return the chat's text.
+
+    Raises:
+        ScriptError: something did not happen.
+    """
+    with started(command, project, env) as nvim:
+        chat = Chat(nvim)
+        for line in SCRIPT:
+            print(f"agentchat: > {line.says}", flush=True)
+            chat.play(line)
+        text = "\n".join(nvim.api.buf_get_lines(chat.buf, 0, -1, False))
+    check_project(project)
+    return text
+
+
+@contextmanager
+def started(command: list[str], project: Path, env: Mapping[str, str]) -> Iterator[Any]:
+    """Start Neovim with a screen of our own; it is killed when the time is over."""
+    settings = [f"{name}={value}" for name, value in env.items()]
+    os.chdir(project)
+    nvim = pynvim.attach("child", argv=["env", "-i", *settings, *command, "--embed"])
+    pid = nvim.funcs.getpid()
+    timer = threading.Timer(LIMIT, os.kill, (pid, signal.SIGKILL))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield nvim
+    except pynvim.NvimError as error:
+        raise ScriptError(f"Neovim refused a command: {error}") from error
+    finally:
+        timer.cancel()
+        nvim.close()
+
+
+@dataclass
+class Chat:
+    """The chat the demo's init file opens, and what happens in it."""
+
+    nvim: Any
+    buf: int = 0
+    calls: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Draw the screen, which starts the editor, and wait for the chat."""
+        self.nvim.exec_lua(LISTEN, self.nvim.channel_id)
+        self.nvim.ui_attach(*SIZE, rgb=True, ext_linegrid=True)
+        self.buf = self.wait("AgentChatOpened")["buf"]
+
+    def play(self, line: Line) -> None:
+        """Say a line, answer what is asked, and see that the calls end as they should."""
+        self.calls.clear()
+        self.nvim.exec_lua(SEND, self.buf, line.says)
+        self.finish_turn(line)
+        self.resolve()
+        if tuple(self.calls) != line.calls:
+            raise ScriptError(f"after {line.says!r} the calls were {self.calls}, not {line.calls}")
+
+    def finish_turn(self, line: Line) -> None:
+        """Follow the turn to its end."""
+        for name, data in self.events(f"the end of the turn for {line.says!r}"):
+            if name == "AgentApprovalRequested":
+                self.nvim.command(f"AgentApprove {line.answer or 'reject'}")
+            elif name == "AgentToolFinished":
+                self.calls.append((data["tool"], data["status"]))
+            elif name == "AgentTurnFinished":
+                if data["reason"] != "stop":
+                    raise ScriptError(f"the turn for {line.says!r} ended with {data['reason']!r}")
+                return
+
+    def resolve(self) -> None:
+        """Apply a preview that the turn left pending."""
+        if self.nvim.exec_lua(STATUS, self.buf)["pending"]:
+            self.nvim.exec_lua(RESOLVE, self.buf, "looks right")
+            status = self.wait("AgentPreviewResolved")["status"]
+            self.calls.append(("resolve", status))
+
+    def wait(self, wanted: str) -> dict[str, Any]:
+        """Wait for an event and return its data."""
+        return next(data for name, data in self.events(wanted) if name == wanted)
+
+    def events(self, awaited: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the plugin's events as they come."""
+        while message := self.next_message(awaited):
+            _kind, name, arguments = message
+            if name == "event" and arguments[0] == "AgentHostExited":
+                raise ScriptError(f"the host ended; Neovim says: {self.said()}")
+            if name == "event":
+                yield arguments[0], arguments[1]
+
+    def next_message(self, awaited: str) -> tuple[str, str, list[Any]]:
+        """Return Neovim's next message: its kind, its name and its arguments."""
+        try:
+            if message := self.nvim.next_message():
+                return message  # type: ignore[no-any-return]
+        except (OSError, EOFError):
+            pass
+        raise ScriptError(f"waited for {awaited}, until Neovim ended or {LIMIT} s were over")
+
+    def said(self) -> str:
+        """Return what Neovim told the user so far."""
+        return str(self.nvim.command_output("messages"))
+
+
+def check_project(project: Path) -> None:
+    """See that the files say what the chat says, and that the project still works."""
+    code = "\n".join(path.read_text() for path in project.rglob("*.py"))
+    if "get_price" in code or "price_of" not in code:
+        raise ScriptError("get_price was not renamed everywhere")
+    if "VAT = 20" not in code:
+        raise ScriptError("the edit of VAT is not in the file")
+    tests = [sys.executable, "-m", "unittest", "-q"]
+    done = subprocess.run(tests, cwd=project, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ScriptError(f"the project's tests fail:\n{done.stderr}")
