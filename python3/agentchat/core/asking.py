@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from agentchat.core.approval import Decision, Verdict
 from agentchat.core.calls import Call
@@ -63,7 +62,20 @@ def offers_always(question: Question) -> bool:
     """Whether *always* is on offer: there is a scope, no rule asks, and nothing hides."""
     if question.decision.scope is None or question.decision.why.startswith("rule: "):
         return False
-    return not has_hidden(json.dumps(question.call.given, ensure_ascii=False))
+    return not any(map(has_hidden, _strings(question.call.given)))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield every piece of text in a JSON value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _strings(name)
+            yield from _strings(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _strings(item)
 
 
 def count_use(chat: Chat, decision: Decision | None) -> None:

@@ -117,6 +117,11 @@ class History:
         """Return the history with ``messages`` at its end."""
         return History(self.messages + messages)
 
+    def usage(self) -> Usage | None:
+        """Return what the newest reply that was counted used."""
+        replies = (m for m in reversed(self.messages) if isinstance(m, Reply))
+        return next((reply.usage for reply in replies if reply.usage is not None), None)
+
     def unanswered(self) -> tuple[ToolCall, ...]:
         """Return the calls of the newest reply, in order, that have no result yet."""
         answered: set[str] = set()

@@ -86,6 +86,16 @@ def resolution_details(
     return details
 
 
+def resolution_line(label: str, action: str, failed: bool) -> str:
+    """Return how a resolution is shown: ``Accept: 2 replacements in 1 file [AST Edit]``.
+
+    What stands before the label's first ``": "`` is its badge; a label without one has none.
+    """
+    verb = "Failed" if failed else {"apply": "Accept", "discard": "Discard"}[action]
+    badge, separator, summary = label.partition(": ")
+    return f"{verb}: {summary} [{badge}]" if separator else f"{verb}: {label}"
+
+
 def discarded(pending: Pending, reason: str) -> str:
     """Return what is said of a discard whose producer says nothing."""
     return f"Discarded: {pending.label}. Reason: {reason}"

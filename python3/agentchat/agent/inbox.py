@@ -1,0 +1,31 @@
+"""What was sent to a chat and waits for its next request."""
+
+from __future__ import annotations
+
+from agentchat.agent.screen import Screen
+from agentchat.core.messages import Message, Note, UserText
+
+
+class Inbox:
+    """Messages of the user and notes of the plugin, oldest first."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._waiting: list[UserText | Note] = []
+
+    def put(self, message: UserText | Note) -> None:
+        """Add a message."""
+        self._waiting.append(message)
+
+    def take(self) -> tuple[Message, ...]:
+        """Return and forget everything that waits; what the user sent is shown from now on."""
+        taken, self._waiting = tuple(self._waiting), []
+        for message in taken:
+            if isinstance(message, UserText):
+                self._screen.user(message.shown or message.text)
+        return taken
+
+    @property
+    def wants_answer(self) -> bool:
+        """Whether the user said something that no request has carried yet."""
+        return any(isinstance(message, UserText) for message in self._waiting)

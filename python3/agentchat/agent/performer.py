@@ -1,0 +1,134 @@
+"""Performs the effects of a turn's plan, one kind each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from agentchat.agent.inbox import Inbox
+from agentchat.agent.prompts import Prompts
+from agentchat.agent.runner import Runner
+from agentchat.agent.screen import Block, Screen
+from agentchat.agent.scribe import Scribe
+from agentchat.agent.staging import Staging
+from agentchat.agent.surveying import survey
+from agentchat.agent.telling import Teller
+from agentchat.core import effects
+from agentchat.core.calls import Call, Place
+from agentchat.core.effects import Answer, Moved, Ready
+from agentchat.core.errors import UserError
+from agentchat.core.messages import Message, Reply, Status, ToolResult
+from agentchat.core.pending import resolution_line
+from agentchat.core.ports import Model, Workspace
+from agentchat.core.tool import Preview
+
+
+class Performer:
+    """Does what the plan asks, with the real model, tools, user and journal."""
+
+    def __init__(
+        self,
+        *,
+        workspace: Workspace,
+        screen: Screen,
+        scribe: Scribe,
+        runner: Runner,
+        staging: Staging,
+        prompts: Prompts,
+        inbox: Inbox,
+        model: Callable[[], Model],
+        max_parallel: int,
+    ) -> None:
+        self._workspace = workspace
+        self._screen = screen
+        self._scribe = scribe
+        self._runner = runner
+        self._staging = staging
+        self._prompts = prompts
+        self._inbox = inbox
+        self._teller = Teller(screen)
+        self._slots = asyncio.Semaphore(max_parallel)
+        self._model = model
+        self._kinds: dict[type, Callable[[Any], Awaitable[Any]]] = {
+            effects.AskModel: self._ask_model,
+            effects.Locate: self._locate,
+            effects.DryRun: self._dry_run,
+            effects.AskUser: self._ask_user,
+            effects.RunTools: self._run_tools,
+            effects.ResolvePending: self._resolve_pending,
+            effects.Say: self._say,
+            effects.TakeSteering: self._take_steering,
+        }
+
+    async def perform(self, effect: effects.Effect) -> Any:
+        """Perform one effect and return its answer."""
+        return await self._kinds[type(effect)](effect)
+
+    async def _ask_model(self, effect: effects.AskModel) -> Reply:
+        try:
+            model = self._model()
+        except UserError as error:
+            return Reply(error=str(error))
+        return await self._teller.ask(model, effect.request)
+
+    async def _locate(self, effect: effects.Locate) -> Place | str:
+        return await survey(effect.call, self._workspace)
+
+    async def _dry_run(self, effect: effects.DryRun) -> Preview | str:
+        return await self._runner.preview(effect.call)
+
+    async def _ask_user(self, effect: effects.AskUser) -> Answer:
+        question = effect.question
+        self._screen.block(question.call.call.id, Block(state="waiting"))
+        answer = await self._prompts.ask(question)
+        self._scribe.answered(question, answer)
+        return answer
+
+    async def _run_tools(self, effect: effects.RunTools) -> tuple[ToolResult | Moved, ...]:
+        return tuple(await asyncio.gather(*map(self._run, effect.calls)))
+
+    async def _run(self, ready: Ready) -> ToolResult | Moved:
+        async with self._slots:
+            self._scribe.started(ready)
+            self._start(ready.call)
+            outcome = await self._runner.run(ready)
+        if isinstance(outcome, ToolResult):
+            self._teller.finished(outcome)
+        return outcome
+
+    async def _resolve_pending(self, effect: effects.ResolvePending) -> ToolResult:
+        call = effect.call
+        title = resolution_line(effect.pending.label, effect.action, failed=False)
+        self._screen.block(call.id, Block(title=title, state="running"))
+        self._screen.event("AgentToolStarted", {"tool": call.name, "call_id": call.id})
+        result = await self._staging.resolve(
+            effect.pending, effect.action, effect.reason, effect.extra
+        )
+        if result.is_error:
+            title = resolution_line(effect.pending.label, effect.action, failed=True)
+            self._screen.block(call.id, Block(title=title))
+        status = Status.ERROR if result.is_error else Status.SUCCESS
+        return ToolResult(call.id, call.name, result.text, status, result.details)
+
+    async def _say(self, effect: effects.Say) -> None:
+        self._scribe.said(effect.message, effect.decision)
+        self._show(effect.message)
+
+    async def _take_steering(self, effect: effects.TakeSteering) -> tuple[Message, ...]:
+        return self._inbox.take()
+
+    def _start(self, call: Call) -> None:
+        self._screen.block(call.call.id, Block(title=_title(call), state="running"))
+        data = {"tool": call.tool.name, "call_id": call.call.id}
+        self._screen.event("AgentToolStarted", data)
+
+    def _show(self, message: Message) -> None:
+        if isinstance(message, Reply):
+            self._teller.replied(message)
+        elif isinstance(message, ToolResult):
+            self._teller.finished(message)
+
+
+def _title(call: Call) -> str:
+    return call.tool.render_call(call.given)

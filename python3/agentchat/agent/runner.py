@@ -1,0 +1,132 @@
+"""Runs one call of a tool through its steps."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from agentchat.agent.screen import Block, Screen
+from agentchat.agent.staging import Staging
+from agentchat.agent.storage import Storage
+from agentchat.core.calls import Call
+from agentchat.core.effects import Moved, Ready
+from agentchat.core.errors import Stale, ToolError
+from agentchat.core.messages import Status, ToolResult
+from agentchat.core.pending import Pending
+from agentchat.core.ports import Workspace
+from agentchat.core.tool import Preview, Result, Tool, ToolContext
+
+log = logging.getLogger(__name__)
+
+STAGED = "Staged as a preview - nothing has been changed yet."
+
+
+class Runner:
+    """Runs tools in one workspace and turns whatever they do into one result."""
+
+    def __init__(
+        self, workspace: Workspace, screen: Screen, staging: Staging, storage: Storage
+    ) -> None:
+        self._workspace = workspace
+        self._screen = screen
+        self._staging = staging
+        self._storage = storage
+
+    async def run(self, ready: Ready) -> ToolResult | Moved:
+        """Run a call; never raises but for being cancelled."""
+        call = ready.call
+        staged: list[Pending] = []
+        context = self._context(call, staged.append, ready.preview)
+        try:
+            result = await _guarded(call.tool, call.arguments, context)
+        except Stale as stale:
+            return Moved(stale.path, str(stale))
+        await self._staging.stage(call, staged)
+        return self._settled(call, result, bool(staged))
+
+    async def preview(self, call: Call) -> Preview | str:
+        """Return what a call would do, or why it cannot work."""
+        if call.tool.dry_run is None:
+            return Preview()
+        context = self._context(call, lambda pending: None, None)
+        try:
+            return await call.tool.dry_run(call.arguments, context)
+        except ToolError as error:
+            return str(error)
+        except Exception as error:
+            log.exception("%s failed to preview", call.tool.name)
+            return f"{call.tool.name} failed: {error}"
+
+    def _context(
+        self, call: Call, stage: Callable[[Pending], None], preview: Preview | None
+    ) -> ToolContext:
+        def progress(text: str) -> None:
+            self._screen.block(call.call.id, Block(append=text))
+
+        return ToolContext(
+            workspace=self._workspace,
+            cwd=self._workspace.root,
+            call_id=call.call.id,
+            progress=progress,
+            stage=stage,
+            store=self._storage.keep,
+            overflow=self._storage.free_path(),
+            preview=preview,
+        )
+
+    def _settled(self, call: Call, result: Result, staged: bool) -> ToolResult:
+        text = f"{STAGED}\n{result.text}" if staged else result.text
+        return ToolResult(
+            call_id=call.call.id,
+            name=call.tool.name,
+            text=self._storage.bounded(call.tool.name, text),
+            status=Status.ERROR if result.is_error else Status.SUCCESS,
+            details=result.details,
+            images=result.images,
+            shown=result.shown,
+        )
+
+
+async def _guarded(tool: Tool, arguments: Any, context: ToolContext) -> Result:
+    """Run the steps; every failure but Stale becomes an error result."""
+    try:
+        return await asyncio.wait_for(_steps(tool, arguments, context), tool.timeout)
+    except Stale:
+        raise
+    except ToolError as error:
+        return Result(str(error), is_error=True)
+    except asyncio.TimeoutError:
+        return Result(f"{tool.name} timed out after {tool.timeout:g} s.", is_error=True)
+    except Exception as error:
+        log.exception("%s failed", tool.name)
+        return Result(f"{tool.name} failed: {error}", is_error=True)
+
+
+async def _steps(tool: Tool, arguments: Any, context: ToolContext) -> Result:
+    output: Any = None
+    for step in tool.steps:
+        if inspect.iscoroutinefunction(step):
+            output = await step(arguments, context)
+        else:
+            # A plain function may take its time; the loop serves every chat.
+            output = await asyncio.to_thread(step, arguments, context)
+        if isinstance(output, Result) and output.is_error:
+            break
+        context = replace(context, given=output)
+    return as_result(output)
+
+
+def as_result(output: Any) -> Result:
+    """Return what a step returned as a result: a Result, text, or a value shown as JSON."""
+    if isinstance(output, Result):
+        return output
+    if output is None:
+        return Result("(no output)")
+    if isinstance(output, str):
+        return Result(output)
+    return Result(json.dumps(output, ensure_ascii=False, default=str))

@@ -1,0 +1,194 @@
+"""One chat: takes what the user does and plays its turns."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from agentchat.agent.inbox import Inbox
+from agentchat.agent.performer import Performer
+from agentchat.agent.playing import Player
+from agentchat.agent.prompts import Prompts
+from agentchat.agent.runner import Runner
+from agentchat.agent.screen import Screen, StatusLine
+from agentchat.agent.scribe import Scribe
+from agentchat.agent.staging import Staging
+from agentchat.agent.storage import Storage
+from agentchat.core.approval import MODES, Verdict, decide
+from agentchat.core.chat import Chat
+from agentchat.core.effects import Answer, Effect
+from agentchat.core.errors import UserError
+from agentchat.core.mentions import read_mentions
+from agentchat.core.messages import Note, Status, ToolResult, UserText
+from agentchat.core.pending import NO_REASON, Pending, resolution_line
+from agentchat.core.ports import Model, Workspace
+from agentchat.core.turn import Ending, turn
+
+log = logging.getLogger(__name__)
+
+ModelSource = Callable[[], Model]
+"""Returns the model to ask now; raises UserError if none can be."""
+
+
+class Session:
+    """Ties one chat to its model, tools, screen and journal. Lives on one event loop."""
+
+    def __init__(
+        self,
+        chat: Chat,
+        *,
+        workspace: Workspace,
+        screen: Screen,
+        scribe: Scribe,
+        storage: Storage,
+        model: ModelSource,
+        max_parallel: int,
+    ) -> None:
+        self.chat = chat
+        self._screen = screen
+        self._scribe = scribe
+        self._model = model
+        self._inbox = Inbox(screen)
+        self._prompts = Prompts(screen, self.refresh)
+        self._staging = Staging(chat.pending, workspace, screen, scribe)
+        self._performer = Performer(
+            workspace=workspace,
+            screen=screen,
+            scribe=scribe,
+            runner=Runner(workspace, screen, self._staging, storage),
+            staging=self._staging,
+            prompts=self._prompts,
+            inbox=self._inbox,
+            model=model,
+            max_parallel=max_parallel,
+        )
+        self._player: Player | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def send(self, text: str) -> None:
+        """Take what the user typed: begins a turn, or joins the running one's next request."""
+        mentioned = read_mentions(text, self.chat.toolbox)
+        for name in mentioned.names:
+            self.chat.toolbox.add(name)
+        self._inbox.put(UserText(mentioned.text, shown=text))
+        if self._player is None:
+            self._begin_turn()
+
+    def stop(self) -> None:
+        """End the running turn: its request, tools and questions."""
+        if self._player is not None:
+            self._player.stop()
+
+    def answer(self, prompt: str, answer: Answer) -> None:
+        """Take an answer to a question; a stale one does nothing."""
+        if not self._prompts.answer(prompt, answer):
+            log.info("an answer (%s) came for a question that is not open", answer.choice)
+
+    def resolve(self, action: str, reason: str) -> None:
+        """Apply or discard the newest preview: the user's command is the consent."""
+        pending = next(iter(self.chat.pending), None)
+        if pending is None:
+            text = "Nothing to resolve: no preview is pending in this chat."
+            self._screen.notify("warn", text)
+        elif self._prompts.asks_about(pending):
+            choice = "accept" if action == "apply" else "reject"
+            self._prompts.answer_open(Answer(choice, reason))
+        else:
+            self._spawn(self._resolve(pending, action, reason or NO_REASON))
+
+    def set_mode(self, mode: str) -> None:
+        """Change the mode; an open question that the new mode settles is answered by it."""
+        if mode not in MODES:
+            raise UserError(f"Unknown mode {mode}; choose one of {', '.join(MODES)}.")
+        self.chat.policy.mode = mode
+        question = self._prompts.question
+        if question is not None and question.pending is None:
+            decision = decide(question.call, question.place, self.chat.policy)
+            if decision.verdict is Verdict.ALLOW:
+                self._prompts.answer_open(Answer("accept"))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the chat's state."""
+        self._screen.status(self._status())
+
+    async def close(self) -> None:
+        """The chat's buffer is gone: stop, forget what was remembered, wait for the end."""
+        self.stop()
+        self.chat.policy.grants.clear()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _begin_turn(self) -> None:
+        self._player = Player(self._perform)
+        self._spawn(self._take_turn(self._player))
+
+    async def _take_turn(self, player: Player) -> None:
+        ending = await self._played(player)
+        self._player = None
+        self.refresh()
+        self._screen.event("AgentTurnFinished", {"reason": ending.reason})
+        if self._inbox.wants_answer:
+            # Sent after the turn's last request: nothing the user typed is left unanswered.
+            self._begin_turn()
+
+    async def _played(self, player: Player) -> Ending:
+        self.chat.turn += 1
+        self._scribe.turn_started(self.chat.turn)
+        self.refresh()
+        self._screen.event("AgentTurnStarted", {"turn": self.chat.turn})
+        try:
+            ending = await player.play(turn(self.chat))
+        except Exception as error:
+            log.exception("the turn failed")
+            ending = Ending("error", f"The turn failed: {error!r}. See the log.")
+            self._answer_rest(ending.message)
+        if ending.message:
+            self._screen.note("error", ending.message)
+        self._scribe.turn_finished(self.chat.turn, ending.reason)
+        return ending
+
+    async def _perform(self, effect: Effect) -> Any:
+        answer = await self._performer.perform(effect)
+        self.refresh()
+        return answer
+
+    def _answer_rest(self, text: str) -> None:
+        for call in self.chat.history.unanswered():
+            result = ToolResult(call.id, call.name, text, Status.ERROR)
+            self.chat.history = self.chat.history.add(result)
+
+    async def _resolve(self, pending: Pending, action: str, reason: str) -> None:
+        result = await self._staging.resolve(pending, action, reason)
+        line = resolution_line(pending.label, action, result.is_error)
+        self._screen.note("error" if result.is_error else "info", f"{line}\nReason: {reason}")
+        did = f"The user ran :AgentResolve {action} on the preview {pending.label!r}."
+        self._inbox.put(Note(f"{did} Reason: {reason}\n{result.text}"))
+        self.refresh()
+
+    def _status(self) -> StatusLine:
+        question = self._prompts.question
+        running = "running" if self._player is not None else "idle"
+        usage = self.chat.history.usage()
+        return StatusLine(
+            state="waiting" if question is not None else running,
+            prompts=question.total - question.number + 1 if question is not None else 0,
+            pending=len(self.chat.pending),
+            mode=self.chat.policy.mode,
+            model=self._model_name(),
+            turn=self.chat.turn,
+            tokens=usage.total_tokens if usage is not None else 0,
+            cost=usage.cost if usage is not None else None,
+        )
+
+    def _model_name(self) -> str:
+        try:
+            return self._model().name
+        except UserError:
+            return ""

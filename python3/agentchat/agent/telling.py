@@ -1,0 +1,124 @@
+"""Shows a reply while it streams, and how each of its calls ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic_core import from_json
+
+from agentchat.agent.screen import Block, Screen
+from agentchat.core.messages import Reply, Status, ToolResult
+from agentchat.core.ports import (
+    CallDelta,
+    Model,
+    ModelRequest,
+    Piece,
+    ReasoningDelta,
+    TextDelta,
+    Waiting,
+)
+from agentchat.core.tool import Tool
+
+STATES = {
+    Status.SUCCESS: "done",
+    Status.ERROR: "failed",
+    Status.REJECTED: "rejected",
+    Status.CANCELLED: "cancelled",
+    Status.DENIED: "denied",
+}
+
+
+class Teller:
+    """Draws one chat's replies and results; each call is finished once."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._open: set[str] = set()
+        self._begun = False
+        self._tools: dict[str, Tool] = {}
+        self._said = ""
+
+    async def ask(self, model: Model, request: ModelRequest) -> Reply:
+        """Send a request and show the reply as it comes; being stopped keeps the text so far."""
+        self._begun, self._said = False, ""
+        self._tools = {tool.name: tool for tool in request.tools}
+        try:
+            return await model.ask(request, self._piece)
+        except asyncio.CancelledError:
+            self._abandon()
+            return Reply(text=self._said, finish="cancelled")
+
+    def replied(self, reply: Reply) -> None:
+        """Show what the stream did not: a whole answer, calls, an error."""
+        if reply.text and not self._said:
+            self._text(reply.text)
+        self._screen.finish_reply()
+        for call in reply.calls:
+            self._call(CallDelta(call.id, call.name, call.arguments))
+        if not (reply.text or reply.calls or reply.error) and reply.finish != "cancelled":
+            self._screen.note("info", "The model gave no answer.")
+
+    def finished(self, result: ToolResult) -> None:
+        """Show how a call ended, the first time it is told."""
+        if result.call_id not in self._open:
+            return
+        self._open.discard(result.call_id)
+        body = (result.text if result.shown is None else result.shown).split("\n")
+        self._screen.block(result.call_id, Block(state=STATES[result.status], body=body))
+        data: dict[str, Any] = {
+            "tool": result.name,
+            "call_id": result.call_id,
+            "status": result.status.value,
+        }
+        if result.details is not None:
+            data["details"] = dict(result.details)
+        self._screen.event("AgentToolFinished", data)
+
+    def _piece(self, piece: Piece) -> None:
+        show: Mapping[type, Callable[[Any], None]] = {
+            TextDelta: lambda p: self._text(p.text),
+            ReasoningDelta: lambda p: self._reasoning(p.text),
+            CallDelta: self._call,
+            Waiting: self._waiting,
+        }
+        show[type(piece)](piece)
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self._screen.begin_reply()
+
+    def _text(self, text: str) -> None:
+        self._begin()
+        self._said += text
+        self._screen.text(text)
+
+    def _reasoning(self, text: str) -> None:
+        self._begin()
+        self._screen.reasoning(text)
+
+    def _waiting(self, piece: Waiting) -> None:
+        text = f"{piece.why} Trying again in {piece.seconds:g} s; <C-c> stops."
+        self._screen.note("info", text)
+
+    def _call(self, call: CallDelta) -> None:
+        self._begin()
+        self._open.add(call.id)
+        tool = self._tools.get(call.name)
+        title = tool.render_call(_so_far(call.arguments)) if tool else call.name
+        self._screen.block(call.id, Block(title=title, tool=call.name, state="streaming"))
+
+    def _abandon(self) -> None:
+        for call_id in self._open:
+            self._screen.block(call_id, Block(state="cancelled"))
+        self._open.clear()
+
+
+def _so_far(arguments: str) -> dict[str, Any]:
+    try:
+        value = from_json(arguments or "{}", allow_partial="trailing-strings")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

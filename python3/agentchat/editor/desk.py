@@ -1,0 +1,144 @@
+"""All chats of this host: what Lua says about one goes to its session."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import platform
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pynvim
+
+import agentchat
+from agentchat.core.effects import Answer
+from agentchat.core.errors import UserError
+from agentchat.editor import pages
+from agentchat.editor.bridge import Bridge
+from agentchat.editor.opening import Opened, State, open_chat
+
+log = logging.getLogger(__name__)
+
+Payload = Mapping[str, Any]
+
+
+class Desk:
+    """Owns the sessions of this process."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
+        self._state = State()
+        self._chats: dict[str, Opened] = {}
+        self._tasks: set[asyncio.Future[Any]] = set()
+        self._events: dict[str, Callable[[Payload], None]] = {
+            "start": self._start,
+            "open": self._open,
+            "send": self._send,
+            "stop": lambda p: self._chat(p).session.stop(),
+            "answer": self._answer,
+            "resolve": self._resolve,
+            "mode": self._mode,
+            "model": self._model,
+            "approvals": self._approvals,
+            "revoke": self._revoke,
+            "tools": self._tools,
+            "log": self._log,
+            "closed": self._closed,
+        }
+
+    def take(self, name: str, payload: Payload) -> None:
+        """Take one event; what the user can mend becomes one line."""
+        handler = self._events.get(name)
+        if handler is None:
+            log.warning("an unknown event: %s", name)
+            return
+        try:
+            handler(payload)
+        except UserError as error:
+            self._tell(str(error))
+
+    def apologise(self, name: str) -> None:
+        """Say that something went wrong that should not have."""
+        self._tell(f"{name} failed; the reason is in {self._state.log_file}.", "error")
+
+    def _chat(self, payload: Payload) -> Opened:
+        chat = self._chats.get(payload["chat"])
+        if chat is None:
+            raise UserError("This chat is closed; open another with :AgentChat.")
+        return chat
+
+    def _tell(self, text: str, level: str = "warn") -> None:
+        self._bridge.call("agentchat.notice", level, text)
+
+    def _start(self, payload: Payload) -> None:
+        self._state = State(Path(payload["state"]), tuple(payload["runtime"]))
+        self._state.prepare()
+        # Ends by the ordinary way out, so that what runs at exit (killing children) runs.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        about = {
+            "version": agentchat.__version__,
+            "python": platform.python_version(),
+            "pynvim": str(pynvim.VERSION),
+            "pid": os.getpid(),
+        }
+        self._bridge.call("agentchat.host", "ready", about)
+        # The model's library takes half a second to import: not while the user waits.
+        self._later(asyncio.to_thread(import_module, "openai"))
+
+    def _open(self, payload: Payload) -> None:
+        opened = open_chat(payload, self._bridge, self._state)
+        self._chats[payload["chat"]] = opened
+        opened.announce()
+
+    def _send(self, payload: Payload) -> None:
+        chat = self._chat(payload)
+        chat.configure(payload.get("settings") or {})
+        chat.session.send(payload["text"])
+
+    def _answer(self, payload: Payload) -> None:
+        answer = Answer(
+            choice=payload["choice"],
+            reason=payload.get("reason") or "",
+            arguments=payload.get("arguments"),
+        )
+        self._chat(payload).session.answer(payload["prompt"], answer)
+
+    def _resolve(self, payload: Payload) -> None:
+        self._chat(payload).session.resolve(payload["action"], payload.get("reason") or "")
+
+    def _mode(self, payload: Payload) -> None:
+        self._chat(payload).session.set_mode(payload["mode"])
+
+    def _model(self, payload: Payload) -> None:
+        self._chat(payload).choose_model(payload.get("name"))
+
+    def _approvals(self, payload: Payload) -> None:
+        items = pages.approvals(self._chat(payload).session.chat)
+        self._bridge.call("agentchat.chat", "list_approvals", payload["chat"], items)
+
+    def _revoke(self, payload: Payload) -> None:
+        pages.revoke(self._chat(payload).session.chat, payload.get("id"))
+
+    def _tools(self, payload: Payload) -> None:
+        self._page("Tools", pages.tools(self._chat(payload).session.chat))
+
+    def _log(self, payload: Payload) -> None:
+        self._page("Journal", self._chat(payload).journal_lines())
+
+    def _page(self, title: str, lines: list[str]) -> None:
+        self._bridge.call("agentchat.float", "page", title, lines)
+
+    def _closed(self, payload: Payload) -> None:
+        chat = self._chats.pop(payload["chat"], None)
+        if chat is not None:
+            self._later(chat.close())
+
+    def _later(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

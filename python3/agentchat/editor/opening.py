@@ -1,0 +1,148 @@
+"""Puts one chat together: its workspace, tools, journal, view and session."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agentchat.agent.session import Session
+from agentchat.agent.storage import Storage
+from agentchat.core.approval import Grants, Policy
+from agentchat.core.chat import Chat
+from agentchat.core.ports import Model
+from agentchat.core.prompt import Surroundings
+from agentchat.core.registry import Registry
+from agentchat.core.toolbox import Toolbox
+from agentchat.editor import pages
+from agentchat.editor.bridge import Bridge
+from agentchat.editor.buffers import NvimBuffers
+from agentchat.editor.settings import Settings, read_settings
+from agentchat.editor.view import View
+from agentchat.journal.journal import Journal
+from agentchat.models.choice import choose
+from agentchat.tools import BUILTINS
+from agentchat.workspace.buffers import BuffersWorkspace
+from agentchat.workspace.local import LocalWorkspace
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where the plugin keeps its own files, and which directories Neovim loads code from."""
+
+    folder: Path = Path()
+    runtime: tuple[str, ...] = ()
+
+    @property
+    def log_file(self) -> Path:
+        """Where tracebacks go."""
+        return self.folder / "log"
+
+    def prepare(self) -> None:
+        """Make the folder, readable by the user only, and log into it."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+        logging.basicConfig(filename=self.log_file, level=logging.INFO, format=form, force=True)
+
+
+class Opened:
+    """One open chat and what was put together for it."""
+
+    def __init__(
+        self, session: Session, view: View, journal: Journal, settings: Settings, models: Models
+    ) -> None:
+        self.session = session
+        self._view = view
+        self._journal = journal
+        self._settings = settings
+        self._models = models
+
+    def announce(self) -> None:
+        """Tell Lua which mentions there are, the chat's state, and what is wrong in settings."""
+        self._view.tools(pages.mentions(self.session.chat))
+        self.session.refresh()
+        for problem in self._settings.problems:
+            self._view.notify("warn", problem)
+
+    def configure(self, given: Mapping[str, Any]) -> None:
+        """Take the settings as they are now; what the user chose in the chat stays."""
+        settings = read_settings(given)
+        for problem in settings.problems:
+            if problem not in self._settings.problems:
+                self._view.notify("warn", problem)
+        self._settings = settings
+        self._models.settings = settings.model
+        self.session.chat.policy.rules = settings.rules
+
+    def choose_model(self, name: str | None) -> None:
+        """Take another model by name, or say which one is in use."""
+        if name is not None:
+            self._models.chosen = name
+        self._view.notify("info", f"model: {self._models.current().name}")
+        self.session.refresh()
+
+    def journal_lines(self) -> list[str]:
+        """Return the journal as readable text."""
+        return transcript(self._journal.records())
+
+    async def close(self) -> None:
+        """End what runs and close the journal."""
+        await self.session.close()
+        self._journal.close()
+
+
+class Models:
+    """The model a chat asks now: from settings or environment, or as chosen by name."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.settings = settings
+        self.chosen: str | None = None
+        self._key: object = None
+        self._model: Model | None = None
+
+    def current(self) -> Model:
+        """Return the model; the same one as long as nothing about it changes."""
+        wanted = dict(self.settings)
+        if self.chosen is not None:
+            wanted["name"] = self.chosen
+        key = (repr(sorted(wanted.items())), tuple(os.environ.get(n) for n in ENVIRONMENT))
+        if self._model is None or key != self._key:
+            self._model, self._key = choose(wanted, os.environ), key
+        return self._model
+
+
+ENVIRONMENT = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AGENTCHAT_MODEL")
+
+
+def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opened:
+    """Put together the chat that Lua announces: ``chat``, ``buf``, ``cwd``, ``settings``."""
+    settings = read_settings(payload.get("settings") or {})
+    root = os.path.realpath(payload["cwd"])
+    view = View(bridge, payload["chat"], root)
+    local = LocalWorkspace(root, runtime=state.runtime, own=(str(state.folder),))
+    workspace = BuffersWorkspace(local, NvimBuffers(bridge))
+    journal = Journal.open(state.folder, payload["chat"])
+    models = Models(settings.model)
+    session = Session(
+        _chat(payload["chat"], root, settings),
+        workspace=workspace,
+        screen=view,
+        scribe=JournalScribe(journal),
+        storage=Storage(state.folder / "results" / payload["chat"]),
+        model=models.current,
+        max_parallel=settings.max_parallel,
+    )
+    return Opened(session, view, journal, settings, models)
+
+
+def _chat(uuid: str, root: str, settings: Settings) -> Chat:
+    toolbox = Toolbox(Registry(BUILTINS), settings.groups, settings.default_tools)
+    policy = Policy(Grants(), settings.mode, settings.rules)
+    today = datetime.date.today().isoformat()
+    return Chat(uuid, toolbox, Surroundings(root, today), policy)

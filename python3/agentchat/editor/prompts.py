@@ -1,0 +1,120 @@
+"""What a question and a preview look like, as tables for the floats."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agentchat.core.asking import offers_always
+from agentchat.core.effects import Question
+from agentchat.core.escapes import escape
+from agentchat.core.pending import Pending
+from agentchat.core.tool import Preview
+from agentchat.editor.document import (
+    Document,
+    command_document,
+    diff_document,
+    json_document,
+    text_document,
+)
+
+SAFETY = {
+    2: "2 - shown before it happens",
+    1: "1 - can be undone",
+    0: "0 - can be neither previewed nor undone",
+}
+NO_WAY_BACK = "This cannot be undone by :AgentUndo."
+
+
+def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
+    """Return a question as ``agentchat.approval.show`` takes it."""
+    kind, document = _body(question, root)
+    level = question.call.tool.capability.safety_level
+    scope = question.decision.scope
+    return {
+        "id": prompt,
+        "tool": question.call.tool.name,
+        "title": title(question),
+        "facts": _facts(question),
+        "kind": kind,
+        "doc": document,
+        "safety": level,
+        "warning": _warning(question, level),
+        "place": question.number,
+        "total": question.total,
+        "always": offers_always(question),
+        "always_text": scope.shown if scope is not None else "",
+        "arguments": json.dumps(dict(question.call.given), indent=2, ensure_ascii=False),
+        "details": _details(question, level),
+    }
+
+
+def preview_table(pending: Pending, root: str) -> dict[str, Any]:
+    """Return a staged preview as ``agentchat.review.show`` takes it."""
+    change = pending.preview.change
+    return {
+        "id": pending.id,
+        "label": pending.label,
+        "source": pending.source,
+        "files": len(change.files) if change is not None else 0,
+        "doc": _preview(pending.preview, root),
+    }
+
+
+def title(question: Question) -> str:
+    """Return what is asked, in a few words."""
+    name = question.call.tool.name
+    if question.pending is not None:
+        return f"{question.pending.source}: apply {question.pending.label}"
+    if question.place.command is not None:
+        return f"{name} wants to run a command"
+    targets = question.place.writes or question.place.reads
+    if len(targets) == 1:
+        verb = "read" if question.call.tool.metadata.read_only else "change"
+        return f"{name} wants to {verb} {escape(targets[0].shown)}"
+    return f"{name} wants to run"
+
+
+def _body(question: Question, root: str) -> tuple[str, Document]:
+    if question.place.command is not None:
+        return "command", command_document(question.place.command)
+    if question.preview is not None and (question.preview.change or question.preview.text):
+        return "diff", _preview(question.preview, root)
+    return "arguments", json_document(dict(question.call.given))
+
+
+def _preview(preview: Preview, root: str) -> Document:
+    if preview.change is not None:
+        return diff_document(preview.change, root)
+    return text_document(preview.text)
+
+
+def _facts(question: Question) -> list[list[str]]:
+    place = question.place
+    facts = [["path", escape(target.path)] for target in (*place.reads, *place.writes)]
+    if place.command is not None or not facts:
+        facts.insert(0, ["in", escape(place.cwd)])
+    timeout = question.call.given.get("timeout")
+    if place.command is not None and timeout is not None:
+        facts.append(["timeout", f"{timeout} s"])
+    facts.append(["asks because", escape(question.decision.why)])
+    return facts
+
+
+def _warning(question: Question, level: int) -> str:
+    said = [question.problem, *(question.preview.notes if question.preview else ())]
+    said += [f"{t.shown} is read-only." for t in question.place.writes if t.read_only]
+    if level == 0:
+        said.append(NO_WAY_BACK)
+    return " ".join(escape(line) for line in said if line)
+
+
+def _details(question: Question, level: int) -> list[str]:
+    tool = question.call.tool
+    resources = ", ".join(tool.capability.affected_resources) or "not declared"
+    return [
+        f"tool      {tool.name}: {tool.description.splitlines()[0] if tool.description else ''}",
+        f"safety    {SAFETY[level]}",
+        f"affects   {resources}",
+        f"definition {tool.definition[:12]}",
+    ]

@@ -1,0 +1,45 @@
+"""The user's settings as Lua hands them over: checked there, typed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentchat.core.groups import Group, parse_groups
+from agentchat.core.limits import PARALLEL_TOOLS
+from agentchat.core.rules import Rule, parse_rules
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``g:agentchat`` merged with ``b:agentchat``; ``problems`` are lines for the user."""
+
+    model: Mapping[str, Any] = field(default_factory=dict)
+    default_tools: tuple[str, ...] = ("agent",)
+    groups: tuple[Group, ...] = ()
+    max_parallel: int = PARALLEL_TOOLS
+    mode: str = "ask"
+    rules: tuple[Rule, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def read_settings(given: Mapping[str, Any]) -> Settings:
+    """Return the settings; a rule that cannot be read is named in ``problems``."""
+    tools = table(given.get("tools"))
+    rules, problems = parse_rules(given.get("rules") or ())
+    default = tools.get("default")
+    return Settings(
+        model=table(given.get("model")),
+        default_tools=tuple(default) if default is not None else ("agent",),
+        groups=parse_groups(table(tools.get("groups"))),
+        max_parallel=int(tools.get("max_parallel") or PARALLEL_TOOLS),
+        mode=given.get("mode") or "ask",
+        rules=rules,
+        problems=problems,
+    )
+
+
+def table(value: Any) -> Mapping[str, Any]:
+    """Return a Lua table as a mapping: an empty one arrives as a list."""
+    return value if isinstance(value, Mapping) else {}

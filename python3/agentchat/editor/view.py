@@ -1,0 +1,131 @@
+"""Draws one chat in Neovim: operations collected and sent in batches, at most 30 a second."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from agentchat.agent.screen import Block, StatusLine
+from agentchat.core.effects import Question
+from agentchat.core.pending import Pending
+from agentchat.editor.bridge import Bridge
+from agentchat.editor.prompts import preview_table, prompt_table
+
+log = logging.getLogger(__name__)
+
+FRAME_SECONDS = 1 / 30
+CHAT, APPROVAL, REVIEW = "agentchat.chat", "agentchat.approval", "agentchat.review"
+
+
+class View:
+    """The Screen of one chat. Text waits for the next frame, everything else goes at once."""
+
+    def __init__(self, bridge: Bridge, chat: str, root: str) -> None:
+        self._bridge = bridge
+        self._chat = chat
+        self._root = root
+        self._ops: list[list[Any]] = []
+        self._status = StatusLine()
+        self._flushing: asyncio.Task[None] | None = None
+        self._frame: asyncio.TimerHandle | None = None
+
+    def user(self, text: str) -> None:
+        """Show what the user sent."""
+        self._draw("message", "user", text)
+
+    def begin_reply(self) -> None:
+        """Begin a message of the model."""
+        self._draw("message", "agent", "")
+
+    def text(self, piece: str) -> None:
+        """Add to the model's message at the next frame."""
+        self._stream("text", piece)
+
+    def reasoning(self, piece: str) -> None:
+        """Add to the model's reasoning at the next frame."""
+        self._stream("reasoning", piece)
+
+    def finish_reply(self) -> None:
+        """The model's message is complete."""
+        self._draw("finish")
+
+    def block(self, call_id: str, change: Block) -> None:
+        """Show or change the block of one call; live output waits for the next frame."""
+        fields = {name: value for name, value in asdict(change).items() if value is not None}
+        if "append" in fields:
+            fields["append"] = plain(fields["append"])
+        if change.state == "streaming" or set(fields) == {"append"}:
+            self._later("block", call_id, fields)
+        else:
+            self._draw("block", call_id, fields)
+
+    def note(self, level: str, text: str) -> None:
+        """Add a line of the plugin's own to the transcript."""
+        self._draw("message", "error" if level == "error" else "note", text)
+
+    def notify(self, level: str, text: str) -> None:
+        """Tell the user one line."""
+        self._draw("notify", level, text)
+
+    def status(self, status: StatusLine) -> None:
+        """Show the chat's state, if it changed."""
+        if status != self._status:
+            self._status = status
+            self._draw("status", {k: v for k, v in asdict(status).items() if v is not None})
+
+    def event(self, name: str, data: Mapping[str, Any]) -> None:
+        """Fire a ``User`` event after all that was drawn before."""
+        self._draw("event", name, dict(data))
+
+    def tools(self, names: list[dict[str, str]]) -> None:
+        """Say which mentions there are."""
+        self._draw("tools", names)
+
+    def ask(self, prompt: str, question: Question) -> None:
+        """Show a question."""
+        self.flush()
+        self._bridge.call(APPROVAL, "show", self._chat, prompt_table(prompt, question, self._root))
+
+    def close_prompt(self, prompt: str) -> None:
+        """Take a question away."""
+        self._bridge.call(APPROVAL, "close", self._chat, prompt)
+
+    def stage(self, pending: Pending) -> None:
+        """Show a staged preview."""
+        self._bridge.call(REVIEW, "show", self._chat, preview_table(pending, self._root))
+
+    def unstage(self, pending: Pending) -> None:
+        """Take a preview away."""
+        self._bridge.call(REVIEW, "close", self._chat, pending.id)
+
+    def flush(self) -> None:
+        """Send what waits, now."""
+        if self._frame is not None:
+            self._frame.cancel()
+            self._frame = None
+        if self._ops:
+            ops, self._ops = self._ops, []
+            self._bridge.call(CHAT, "apply", self._chat, ops)
+
+    def _draw(self, *op: Any) -> None:
+        self._ops.append(list(op))
+        asyncio.get_running_loop().call_soon(self.flush)
+
+    def _stream(self, kind: str, piece: str) -> None:
+        if self._ops and self._ops[-1][0] == kind:
+            self._ops[-1][1] += piece
+        else:
+            self._ops.append([kind, piece])
+        self._schedule()
+
+    def _later(self, *op: Any) -> None:
+        self._ops.append(list(op))
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if self._frame is None:
+            loop = asyncio.get_running_loop()
+            self._frame = loop.call_later(FRAME_SECONDS, self.flush)
