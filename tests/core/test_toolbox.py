@@ -1,0 +1,121 @@
+"""Names, aliases, groups and mentions: what a chat may call and what the model is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentchat.core.errors import UserError
+from agentchat.core.groups import Group, parse_groups
+from agentchat.core.mentions import read_mentions
+from agentchat.core.prompt import Surroundings, system_prompt
+from agentchat.core.registry import Registry
+from agentchat.core.tool import Metadata
+from agentchat.core.toolbox import Toolbox
+from tests.core.world import RESOLVE, a_tool
+
+READ = a_tool("read", metadata=Metadata(aliases=("read_file",)), snippet="Read a file")
+BASH = a_tool("bash", snippet="Run a command", guidelines=("Say what a command does.",))
+GREP = a_tool("grep", snippet="Search", guidelines=("Say what a command does.",))
+FILES = Group("files", ("read", "grep", "unknown"))
+EMPTY = Group("empty", ("unknown",))
+
+
+def a_toolbox(*given: str) -> Toolbox:
+    return Toolbox(Registry([READ, BASH, GREP, RESOLVE]), [FILES, EMPTY], given)
+
+
+def test_a_tool_answers_to_its_alias_until_it_is_unregistered() -> None:
+    registry = Registry([READ])
+    assert registry.get("read_file") is READ
+    assert registry.metadata_for("read_file") == READ.metadata
+    assert registry.unregister("read")
+    assert registry.get("read_file") is None
+    assert not registry.unregister("read")
+
+
+@pytest.mark.parametrize("name", ["read", "read_file"])
+def test_a_name_is_taken_once_and_both_owners_are_named(name: str) -> None:
+    with pytest.raises(UserError, match=rf'"{name}" of {name} is taken by read'):
+        Registry([READ, a_tool(name)])
+
+
+def test_what_a_registry_knows() -> None:
+    registry = Registry([READ, BASH])
+    assert registry.names() == ("read", "bash")
+    assert registry.all() == (READ, BASH)
+    assert registry.count() == 2
+    assert registry.filter(["bash", "nothing", "read_file", "read"]) == (BASH, READ)
+
+
+def test_a_chat_has_the_tools_of_what_it_was_given_each_once() -> None:
+    assert [t.name for t in a_toolbox("files", "read", "files").tools()] == ["read", "grep"]
+
+
+def test_a_tool_is_called_by_name_or_alias_only_if_it_was_given() -> None:
+    toolbox = a_toolbox("read")
+    assert toolbox.find("read_file") is READ
+    assert toolbox.find("Read") is None
+    assert toolbox.find("bash") is None
+    assert toolbox.unknown("bash") == 'Tool "bash" not found. Available tools: read.'
+
+
+def test_hidden_tools_are_never_listed_given_or_mentioned() -> None:
+    toolbox = a_toolbox("resolve")
+    assert toolbox.tools() == ()
+    assert RESOLVE not in toolbox.everything()
+    assert read_mentions("@resolve", toolbox).names == ()
+    assert toolbox.find("resolve") is RESOLVE
+
+
+def test_a_group_without_a_known_tool_is_not_offered() -> None:
+    assert [group.name for group in a_toolbox().groups()] == ["files"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "read", "names"),
+    [
+        ("use @read now", "use the read tool now", ("read",)),
+        ("@{read}ing with @files.", "the read tooling with the files tools.", ("read", "files")),
+        ("mail a@read and @@read", "mail a@read and @@read", ()),
+        ("@reader @empty @{nope}", "@reader @empty @{nope}", ()),
+        ("@read @read", "the read tool the read tool", ("read",)),
+        ("@read, then @bash.", "the read tool, then the bash tool.", ("read", "bash")),
+    ],
+)
+def test_mentions_become_words_and_unknown_ones_stay(
+    typed: str, read: str, names: tuple[str, ...]
+) -> None:
+    mentioned = read_mentions(typed, a_toolbox())
+    assert (mentioned.text, mentioned.names) == (read, names)
+
+
+def test_a_groups_prompt_stands_for_its_mention_and_a_tool_comes_before_a_group() -> None:
+    groups = [Group("mine", ("read",), prompt="my readers"), Group("bash", ("read",))]
+    toolbox = Toolbox(Registry([READ, BASH]), groups, [])
+    assert read_mentions("@mine and @bash", toolbox).text == "my readers and the bash tool"
+
+
+def test_the_users_groups_join_and_replace_the_built_in_ones() -> None:
+    groups = {g.name: g for g in parse_groups({"files": {"tools": ["read"]}, "x": {}})}
+    assert groups["files"].tools == ("read",)
+    assert groups["x"].tools == ()
+    assert "bash" in groups["agent"].tools
+
+
+def test_the_system_prompt_speaks_of_the_active_tools_only() -> None:
+    said = system_prompt([READ, BASH, GREP], [], Surroundings("/ws", "2026-01-02", "Use tabs."))
+    assert "- read: Read a file\n- bash: Run a command" in said
+    assert said.count("Say what a command does.") == 1
+    assert "Prefer grep" in said
+    assert "/ws" in said
+    assert "2026-01-02" in said
+    assert "Use tabs." in said
+    alone = system_prompt([BASH], [], Surroundings("/ws"))
+    assert "grep" not in alone
+
+
+def test_a_group_can_replace_the_default_system_prompt() -> None:
+    own = Group("g", (), system_prompt="You are a poet.", replace_system_prompt=True)
+    said = system_prompt([READ], [own], Surroundings("/ws"))
+    assert said.startswith("You are a poet.")
+    assert "Available tools" not in said
