@@ -1,0 +1,1 @@
+"""Model servers and the built-in planner that stands in for one."""
