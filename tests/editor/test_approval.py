@@ -1,0 +1,530 @@
+"""The approval prompt, as CONTRACT 5 says."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import StartEditor, connected
+from tests.support.chat import Chat
+from tests.support.editor import Editor
+from tests.support.model_server import ModelServer
+from tests.support.replies import Call, call, calls, text
+
+TOUCH = "touch m"
+_numbers = itertools.count(1)
+
+
+def bash(command: str = TOUCH) -> Call:
+    return call("bash", {"command": command}, f"b{next(_numbers)}")
+
+
+@pytest.fixture
+def marker(workspace: Path) -> Path:
+    """The file whose existence shows that a command ran."""
+    return workspace / "m"
+
+
+@pytest.fixture
+def asked(chat: Chat, model_server: ModelServer) -> Chat:
+    """A chat in which ``touch m`` waits for an answer."""
+    model_server.script(calls(call("bash", {"command": TOUCH}, "c")))
+    chat.send("touch it")
+    chat.asked("bash")
+    return chat
+
+
+def told(server: ModelServer, id: str = "c") -> str:
+    return server.requests[-1].results[id]
+
+
+# --- what it shows --------------------------------------------------------------------------
+
+
+def test_a_prompt_shows_what_will_run_and_where(
+    asked: Chat, editor: Editor, workspace: Path
+) -> None:
+    shown = editor.float_text()
+    assert TOUCH in shown
+    assert "bash" in shown
+    assert str(workspace) in shown
+    for key in ("A", "a", "r", "c"):
+        assert key in shown
+    for word in ("always", "accept", "reject", "cancel"):
+        assert word in shown.lower()
+    asked.answer("c")
+    asked.finished("cancelled")
+
+
+def test_a_prompt_takes_neither_focus_nor_keys(
+    chat: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    model_server.script(calls(bash()))
+    chat.send("touch it")
+    editor.type("I type on")
+    chat.asked("bash")
+    assert not any(shown.focused for shown in editor.floats())
+    assert editor.mode() == "i"
+    editor.type(" aAr yes 1")
+    assert chat.prompt() == "I type on aAr yes 1"
+    assert not marker.exists()
+    assert chat.status()["prompts"] == 1
+
+
+@pytest.mark.parametrize(
+    "key", ["<CR>", "<Space>", "y", "1", "2", "<LeftMouse>", "i", "dd", "<Tab>"]
+)
+def test_other_keys_answer_nothing(asked: Chat, editor: Editor, marker: Path, key: str) -> None:
+    asked.focus()
+    editor.keys("ga")
+    editor.keys(key)
+    editor.settle(0.1)
+    assert not marker.exists()
+    assert asked.status()["prompts"] == 1
+    assert not [e for e in editor.events if e.name == "AgentApprovalAnswered"]
+
+
+def test_a_long_command_can_be_read_to_its_end(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    hidden = "echo ok" + " " * 5000 + "; touch m"
+    model_server.script(calls(bash(hidden)))
+    chat.send("go")
+    shown = chat.asked("bash")
+    chat.focus()
+    editor.keys("ga")
+    editor.keys("G")
+    screen = "\n".join(editor.screen())
+    assert "touch m" in "".join(shown.lines) or "touch m" in screen
+
+
+def test_control_and_bidi_characters_are_spelled_out_and_offer_no_always(
+    chat: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    model_server.script(calls(call("bash", {"command": "echo \u202e\u200b; touch m"}, "c")))
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert "<U+202E>" in shown
+    assert "<U+200B>" in shown
+    assert "\u202e" not in shown
+    chat.focus()
+    editor.keys("ga")
+    editor.keys("A")
+    editor.settle(0.1)
+    assert chat.status()["prompts"] == 1
+    assert not marker.exists()
+
+
+# --- answers --------------------------------------------------------------------------------
+
+
+def test_accept_runs_once_and_asks_again_next_time(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    model_server.script(text("done"))
+    answered = asked.answer("a")
+    assert (answered["tool"], answered["choice"]) == ("bash", "accept")
+    asked.finished()
+    assert marker.exists()
+    assert told(model_server) == "(no output)"
+    assert editor.floats() == []
+    marker.unlink()
+    model_server.script(calls(bash()))
+    asked.send("again")
+    asked.asked("bash")
+    assert not marker.exists()
+
+
+def test_always_holds_for_exactly_this_command_in_this_chat(
+    chat: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    model_server.script(calls(bash("ls -la")), calls(bash("ls -la")), text("done"))
+    chat.send("list")
+    chat.asked("bash")
+    assert chat.answer("A")["choice"] == "always"
+    chat.finished()
+    assert len([e for e in editor.events if e.name == "AgentApprovalRequested"]) == 1
+    for other in ("touch m", "ls -la && touch m", "ls -la "):
+        model_server.script(calls(bash(other)))
+        chat.send("more")
+        chat.asked("bash")
+        chat.answer("c")
+        chat.finished("cancelled")
+    assert not marker.exists()
+    second = Chat.open(editor, "AgentChat!")
+    model_server.script(calls(bash("ls -la")))
+    second.send("list")
+    second.asked("bash")
+
+
+def test_reject_asks_for_a_reason_and_tells_it(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    model_server.script(text("I see."))
+    asked.focus()
+    editor.keys("ga")
+    editor.keys("r")
+    editor.type("too risky")
+    editor.keys("<CR>")
+    assert asked.event("AgentApprovalAnswered")["choice"] == "reject"
+    asked.finished()
+    assert told(model_server) == "User rejected the bash call. Reason: too risky"
+    assert asked.event("AgentToolFinished")["status"] == "rejected"
+    assert not marker.exists()
+
+
+def test_reject_takes_an_empty_reason(
+    asked: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("I see."))
+    asked.focus()
+    editor.keys("ga")
+    editor.keys("r")
+    editor.keys("<CR>")
+    asked.finished()
+    assert told(model_server) == "User rejected the bash call."
+
+
+def test_escape_from_the_reason_leads_back_to_the_prompt(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    asked.focus()
+    editor.keys("ga")
+    editor.keys("r")
+    editor.type("half a rea")
+    editor.keys("<Esc>")
+    if editor.mode() != "n":
+        editor.keys("<Esc>")
+    editor.wait(lambda: TOUCH in editor.float_text(), why="the prompt is back")
+    assert asked.status()["prompts"] == 1
+    model_server.script(text("ok"))
+    editor.keys("a")
+    asked.finished()
+    assert marker.exists()
+
+
+def test_cancel_ends_all_that_is_queued_and_gives_the_prompt_back(
+    chat: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    wanted = [call("bash", {"command": TOUCH}, id) for id in ("x", "y", "z")]
+    model_server.script(calls(*wanted))
+    chat.send("touch it thrice")
+    assert "1 of 3" in chat.asked("bash").text
+    assert chat.answer("c")["choice"] == "cancel"
+    chat.finished("cancelled")
+    chat.idle()
+    assert len(model_server.requests) == 1
+    assert not marker.exists()
+    assert editor.floats() == []
+    model_server.script(text("ok"))
+    chat.play("next")
+    assert model_server.requests[-1].results == dict.fromkeys("xyz", "Cancelled by the user.")
+
+
+def test_rejecting_one_call_leaves_the_rest(
+    chat: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    wanted = [call("bash", {"command": c}, c[0]) for c in ("false", TOUCH)]
+    model_server.script(calls(*wanted), text("ok"))
+    chat.send("both")
+    assert "1 of 2" in chat.asked("bash").text
+    editor.command("AgentApprove reject")
+    assert "2 of 2" in chat.asked("bash").text
+    editor.command("AgentApprove accept")
+    chat.finished()
+    assert told(model_server, "f") == "User rejected the bash call."
+    assert marker.exists()
+
+
+def test_edited_arguments_are_what_runs_and_the_model_is_told(
+    asked: Chat, editor: Editor, model_server: ModelServer, workspace: Path, marker: Path
+) -> None:
+    model_server.script(text("ok"))
+    asked.focus()
+    editor.keys("ga")
+    editor.keys("e")
+    editor.wait(lambda: '"command"' in editor.text(), why="the arguments to edit")
+    editor.command("%s/touch m/touch other/")
+    editor.command("write")
+    shown = asked.event("AgentApprovalRequested") if not _answered(editor) else None
+    if shown:
+        asked.answer("a")
+    asked.finished()
+    assert told(model_server).startswith("The user changed the arguments before running: ")
+    assert (workspace / "other").exists()
+    assert not marker.exists()
+
+
+def _answered(editor: Editor) -> bool:
+    editor.settle(0.3)
+    return any(e.name == "AgentApprovalAnswered" for e in editor.events)
+
+
+# --- hiding, closing, stopping --------------------------------------------------------------
+
+
+def test_hiding_answers_nothing_and_ga_shows_it_again(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    asked.focus()
+    editor.keys("ga")
+    editor.keys("q")
+    assert editor.floats() == []
+    assert asked.status()["prompts"] == 1
+    assert not marker.exists()
+    model_server.script(text("ok"))
+    asked.answer("a")
+    asked.finished()
+    assert marker.exists()
+
+
+@pytest.mark.parametrize("how", ["only", "tabnew | tabonly", "fclose!", "close"])
+def test_closing_its_window_leaves_it_pending(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path, how: str
+) -> None:
+    asked.focus()
+    editor.keys("ga")
+    if how != "close":
+        asked.focus()
+    editor.command(how)
+    assert asked.status()["prompts"] == 1
+    assert not marker.exists()
+    model_server.script(text("ok"))
+    editor.command("AgentApprove")
+    editor.wait(lambda: TOUCH in editor.float_text(), why="the prompt is shown again")
+    editor.command("AgentApprove accept")
+    asked.finished()
+    assert marker.exists()
+
+
+def test_stop_cancels_what_is_asked(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    editor.command("AgentStop")
+    assert asked.event("AgentApprovalAnswered")["choice"] == "cancel"
+    asked.finished("cancelled")
+    assert editor.floats() == []
+    assert not marker.exists()
+    model_server.script(text("ok"))
+    asked.play("next")
+    assert told(model_server) == "Cancelled by the user."
+
+
+def test_wiping_the_chat_out_cancels_what_is_asked(
+    asked: Chat, editor: Editor, marker: Path
+) -> None:
+    editor.command(f"bwipeout! {asked.buffer}")
+    editor.wait(lambda: not editor.floats(), why="the float is closed")
+    editor.settle(0.2)
+    assert not marker.exists()
+
+
+# --- keys and time --------------------------------------------------------------------------
+
+
+def test_answer_keys_are_deaf_for_a_moment_after_drawing(
+    start_editor: StartEditor, model_server: ModelServer, marker: Path
+) -> None:
+    settings = {"ui": {"prompt_delay_ms": 1500}}
+    editor = start_editor(settings, env=connected(model_server))
+    chat = Chat.open(editor)
+    model_server.script(calls(bash()))
+    chat.send("touch it")
+    chat.asked("bash")
+    chat.focus()
+    editor.keys("ga")
+    editor.keys("a")
+    editor.keys("A")
+    assert chat.status()["prompts"] == 1
+    model_server.script(text("ok"))
+    editor.settle(1.6)
+    editor.keys("a")
+    chat.finished()
+    assert marker.exists()
+
+
+def test_a_command_answers_without_the_delay(
+    start_editor: StartEditor, model_server: ModelServer, marker: Path
+) -> None:
+    editor = start_editor({"ui": {"prompt_delay_ms": 60000}}, env=connected(model_server))
+    chat = Chat.open(editor)
+    model_server.script(calls(bash()), text("ok"))
+    chat.send("touch it")
+    chat.asked("bash")
+    editor.command("AgentApprove accept")
+    chat.finished()
+    assert marker.exists()
+
+
+@pytest.mark.parametrize("keys", ["aaaa", "3a", "a.", "<Esc>aaa"])
+def test_a_held_key_answers_at_most_one_prompt(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path, keys: str
+) -> None:
+    editor = start_editor({"ui": {"prompt_delay_ms": 300}}, env=connected(model_server))
+    chat = Chat.open(editor)
+    model_server.script(calls(bash("touch m1"), bash("touch m2")))
+    chat.send("both")
+    chat.asked("bash")
+    editor.settle(0.4)
+    chat.focus()
+    editor.keys("ga")
+    editor.settle(0.4)
+    editor.keys(keys)
+    editor.settle(0.2)
+    assert not (workspace / "m2").exists()
+
+
+# --- the commands ---------------------------------------------------------------------------
+
+
+def test_the_function_answers_like_the_command(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    model_server.script(text("ok"))
+    editor.lua("require('agentchat').approve('reject', 'not now')")
+    asked.finished()
+    assert told(model_server) == "User rejected the bash call. Reason: not now"
+
+
+def test_approve_without_arguments_goes_to_the_float(asked: Chat, editor: Editor) -> None:
+    editor.command("AgentApprove")
+    assert editor.floats()[0].focused
+
+
+def test_a_hidden_prompt_is_shown_first_and_not_answered(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    asked.focus()
+    editor.keys("ga")
+    editor.keys("q")
+    editor.command("AgentApprove accept")
+    editor.wait(lambda: TOUCH in editor.float_text())
+    editor.settle(0.1)
+    assert not marker.exists()
+    model_server.script(text("ok"))
+    editor.command("AgentApprove accept")
+    asked.finished()
+    assert marker.exists()
+
+
+def test_approve_with_nothing_asked_says_so(chat: Chat, editor: Editor) -> None:
+    editor.command("AgentApprove accept")
+    assert "\n" not in editor.wait_notice("(?i)nothing|no approval|not asked")
+
+
+def test_approve_with_a_wrong_word_says_which_there_are(asked: Chat, editor: Editor) -> None:
+    editor.command("AgentApprove yes")
+    said = editor.wait_notice("yes")
+    assert "accept" in said
+    assert "reject" in said
+    assert asked.status()["prompts"] == 1
+
+
+def test_approve_answers_nothing_when_two_chats_wait(
+    asked: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    other = Chat.open(editor, "AgentChat!")
+    model_server.script(calls(bash("touch m2")))
+    other.send("touch another")
+    other.event("AgentApprovalRequested")
+    editor.command("tabnew")
+    editor.command("AgentApprove accept")
+    assert editor.wait_notice("(?i)chat")
+    editor.settle(0.1)
+    assert not (workspace / "m").exists()
+    assert not (workspace / "m2").exists()
+
+
+def test_what_is_remembered_is_listed_and_can_be_revoked(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("ls -la")), text("done"))
+    chat.send("list")
+    chat.asked("bash")
+    chat.answer("A")
+    chat.finished()
+    chat.focus()
+    editor.command("AgentApprovals")
+    editor.wait(lambda: "ls -la" in "\n".join(editor.screen()), why="the remembered command")
+    assert str(workspace)[-20:] in "".join(editor.screen()).replace("\n", "")
+    editor.keys("<Esc>q")
+    chat.focus()
+    editor.command("AgentApprovals clear")
+    model_server.script(calls(bash("ls -la")))
+    chat.send("list again")
+    chat.asked("bash")
+
+
+def test_always_for_edits_does_not_cover_other_tools_or_protected_paths(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    def edit(old: str, path: str = "notes.txt") -> Call:
+        return call("edit", {"path": path, "edits": [{"old_text": old, "new_text": old * 2}]})
+
+    (workspace / "Makefile").write_text("one:\n")
+    model_server.script(calls(edit("one")), calls(edit("three"), edit("Greets", "README.md")))
+    model_server.script(text("done"))
+    chat.send("edit")
+    chat.asked("edit")
+    chat.answer("A")
+    chat.finished()
+    assert (workspace / "notes.txt").read_text() == "oneone\ntwo\nthreethree\n"
+    for wanted in (
+        edit("one", "Makefile"),
+        call("write", {"path": "new.txt", "content": "x"}),
+        call("write", {"path": "../out.txt", "content": "x"}),
+        call("write", {"path": ".git/config", "content": "x"}),
+        call("write", {"path": "sub/.ENV", "content": "x"}),
+    ):
+        model_server.script(calls(wanted))
+        chat.send("more")
+        chat.asked(wanted.name)
+        chat.answer("c")
+        chat.finished("cancelled")
+    assert not (workspace / "new.txt").exists()
+    assert not (workspace.parent / "out.txt").exists()
+
+
+# --- edits ----------------------------------------------------------------------------------
+
+
+def test_an_edit_shows_its_difference_with_colours(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    edits = [{"old_text": '"Hello, " + name', "new_text": '"Hi, " + name'}]
+    model_server.script(calls(call("edit", {"path": "src/greet.py", "edits": edits}, "c")))
+    chat.send("edit it")
+    shown = chat.asked("edit")
+    assert str(workspace / "src/greet.py") in shown.text
+    assert any('"Hello, "' in line for line in shown.lines)
+    assert any('"Hi, "' in line for line in shown.lines)
+    groups = editor.lua(
+        "local found = {}"
+        "for _, m in ipairs(vim.api.nvim_buf_get_extmarks(..., -1, 0, -1, { details = true })) do"
+        " for _, key in ipairs({ 'hl_group', 'line_hl_group' }) do"
+        "  if m[4][key] then found[m[4][key]] = true end end end "
+        "return vim.tbl_keys(found)",
+        shown.buffer,
+    )
+    assert {"AgentChatAdd", "AgentChatDelete"} <= set(groups)
+    assert any(group.endswith("Word") for group in groups)
+    assert any(group.startswith("AgentChatCode") for group in groups)
+    model_server.script(text("ok"))
+    chat.answer("a")
+    chat.finished()
+    assert '"Hi, " + name' in (workspace / "src/greet.py").read_text()
+
+
+def test_a_read_outside_the_workspace_asks(
+    chat: Chat, editor: Editor, model_server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.txt").write_text("secret\n")
+    model_server.script(calls(call("read", {"path": "../outside.txt"}, "c")))
+    chat.send("read it")
+    assert str((tmp_path / "outside.txt").resolve()) in chat.asked("read").text
+    model_server.script(text("ok"))
+    editor.command("AgentApprove reject")
+    chat.finished()
+    assert told(model_server) == "User rejected the read call."

@@ -1,0 +1,450 @@
+"""The chat buffer: opening, typing, sending, reading, as CONTRACT 1 and 2 say."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import StartEditor, connected
+from tests.support.chat import Chat
+from tests.support.editor import Editor
+from tests.support.model_server import ModelServer
+from tests.support.replies import Hold, call, calls, held, stream, text
+
+# --- opening --------------------------------------------------------------------------------
+
+
+def test_a_chat_opens_beside_the_file_and_can_be_typed_in_at_once(editor: Editor) -> None:
+    editor.command("edit src/greet.py")
+    editor.command("AgentChat")
+    editor.keys("<C-\\><C-n>G$atyped early")
+    assert editor.eval("winnr('$')") == 2
+    assert editor.eval("&filetype") == "agentchat"
+    assert "typed early" in editor.text()
+    opened = editor.wait_event("AgentChatOpened")
+    assert opened["buf"] == editor.eval("bufnr()")
+    assert "typed early" in editor.text()
+    assert editor.eval("winlayout()[0]") == "row"
+
+
+def test_the_command_shows_the_chat_of_this_tab_again(chat: Chat, editor: Editor) -> None:
+    chat.type("half a question")
+    editor.keys("<C-\\><C-n>")
+    editor.command("close")
+    assert editor.eval(f"bufwinid({chat.buffer})") == -1
+    editor.command("AgentChat")
+    assert editor.eval("bufnr()") == chat.buffer
+    assert chat.prompt() == "half a question"
+
+
+def test_a_bang_opens_another_chat(chat: Chat, editor: Editor) -> None:
+    other = Chat.open(editor, "AgentChat!")
+    assert other.buffer != chat.buffer
+    assert other.id != chat.id
+
+
+def test_another_tab_gets_a_chat_of_its_own(chat: Chat, editor: Editor) -> None:
+    editor.command("tabnew")
+    assert Chat.open(editor).buffer != chat.buffer
+
+
+def test_a_prompt_after_the_command_is_sent(editor: Editor, model_server: ModelServer) -> None:
+    model_server.script(text("Hello yourself."))
+    chat = Chat.open(editor, "AgentChat say hello")
+    chat.finished()
+    assert model_server.requests[0].last == "say hello"
+    assert "say hello" in chat.transcript()
+    assert "Hello yourself." in chat.transcript()
+    assert chat.prompt() == ""
+
+
+def test_the_workspace_is_the_tabs_directory_and_stays_it(
+    editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    editor.command("tabnew | tcd src")
+    chat = Chat.open(editor)
+    editor.command("tcd ..")
+    model_server.script(calls(call("ls", {}, "c1")), text("ok"))
+    chat.play("look around")
+    assert model_server.requests[1].results["c1"].split() == ["app.py", "greet.py"]
+
+
+def test_the_winbar_shows_directory_model_and_mode(chat: Chat, editor: Editor) -> None:
+    chat.focus()
+    editor.wait(lambda: "test-model" in winbar(editor), why="the model in the winbar")
+    assert "project" in winbar(editor)
+    assert "ask" in winbar(editor)
+
+
+def winbar(editor: Editor) -> str:
+    window = "{ winid = vim.api.nvim_get_current_win() }"
+    shown = (
+        f"return vim.api.nvim_eval_statusline(vim.wo.winbar, {window[:-1]}, use_winbar = true }})"
+    )
+    return str(editor.lua(shown)["str"])
+
+
+# --- sending --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keys", ["<Esc><CR>", "<C-s>", "<Esc><C-s>"])
+def test_the_prompt_is_sent_by_key(
+    chat: Chat, editor: Editor, model_server: ModelServer, keys: str
+) -> None:
+    model_server.script(text("ok"))
+    chat.send("first line\nsecond line", keys)
+    chat.finished()
+    assert model_server.requests[0].last == "first line\nsecond line"
+
+
+def test_the_prompt_is_sent_by_command_and_by_function(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("one"), text("two"))
+    chat.type("by command")
+    editor.command("AgentSend")
+    chat.finished()
+    editor.lua("require('agentchat').send(...)", chat.buffer, "by function")
+    chat.finished()
+    assert [request.last for request in model_server.requests] == ["by command", "by function"]
+
+
+@pytest.mark.parametrize("typed", ["", "   ", "\n\n"])
+def test_an_empty_prompt_is_not_sent(
+    chat: Chat, editor: Editor, model_server: ModelServer, typed: str
+) -> None:
+    chat.send(typed)
+    assert "\n" not in editor.wait_notice("(?i)empty|nothing to send")
+    assert model_server.requests == []
+    assert chat.status()["state"] == "idle"
+
+
+def test_keys_are_local_to_the_chat_and_can_be_remapped(chat: Chat, editor: Editor) -> None:
+    chat.focus()
+    local = editor.lua("return vim.api.nvim_buf_get_keymap(0, 'n')")
+    found = {m["lhs"]: m for m in local}
+    wanted = ["<CR>", "<C-S>", "<C-C>", "ga", "gr", "]]", "[[", "g?"]
+    assert [lhs for lhs in wanted if lhs not in found] == []
+    assert [lhs for lhs in wanted if found[lhs]["nowait"] != 1] == []
+    editor.command("enew")
+    assert editor.eval("maparg(']]', 'n', 0, 1)").get("buffer") != 1
+    plugs = [m["lhs"] for m in editor.lua("return vim.api.nvim_get_keymap('n')")]
+    assert len([lhs for lhs in plugs if lhs.startswith("<Plug>(AgentChat")]) >= 6
+
+
+def test_a_message_sent_while_the_agent_works_steers_its_next_request(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    gate = threading.Event()
+    model_server.script(
+        stream("Let me look. ", Hold(gate), call("read", {"path": "notes.txt"}, "c1")),
+        text("I looked."),
+    )
+    chat.send("look at the notes")
+    editor.wait_text("Let me look.", chat.buffer)
+    chat.send("and be brief")
+    assert chat.status()["state"] == "running"
+    gate.set()
+    chat.finished()
+    after = model_server.requests[1].messages
+    assert [m["role"] for m in after[-2:]] == ["tool", "user"]
+    assert model_server.requests[1].last == "and be brief"
+    assert chat.transcript().count("and be brief") == 1
+
+
+def test_what_is_sent_before_the_host_is_up_arrives(
+    editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("Here."))
+    editor.command("AgentChat")
+    editor.keys("<C-\\><C-n>G$aanyone there?<C-s>")
+    editor.wait_event("AgentTurnFinished", reason="stop")
+    assert model_server.requests[0].last == "anyone there?"
+    assert "anyone there?" in editor.text()
+
+
+def test_stop_hangs_up_and_keeps_the_text_so_far(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(stream("as far as ", Hold(threading.Event()), "never said"))
+    chat.send("go on")
+    editor.wait_text("as far as", chat.buffer)
+    chat.focus()
+    editor.keys("<C-c>")
+    chat.finished("cancelled")
+    assert model_server.requests[0].hung_up.wait(2)
+    assert "as far as" in chat.transcript()
+    assert "never said" not in chat.text()
+    chat.idle()
+    model_server.script(text("again"))
+    chat.play("once more")
+
+
+def test_stop_with_nothing_running_does_no_harm(chat: Chat, editor: Editor) -> None:
+    chat.type("keep me")
+    editor.command("AgentStop")
+    assert chat.prompt() == "keep me"
+    assert chat.status()["state"] == "idle"
+
+
+# --- the transcript -------------------------------------------------------------------------
+
+
+def test_the_transcript_is_markdown_that_can_be_saved(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(text("# Title\n\n```python\nprint(1)\n```\n\nDone."))
+    chat.play("write something")
+    chat.focus()
+    editor.command("write saved.md")
+    saved = (workspace / "saved.md").read_text()
+    assert "## You\n" in saved
+    assert "## Agent\n" in saved
+    assert "```python\nprint(1)\n```" in saved
+    assert editor.eval("&filetype") == "agentchat"
+
+
+def test_editing_the_transcript_changes_nothing_the_model_sees(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("the original answer"), text("second"))
+    chat.play("the original question")
+    chat.focus()
+    editor.command("silent! 1,$-2s/original/forged/ge")
+    chat.play("next")
+    said = [str(m.get("content")) for m in model_server.requests[1].messages]
+    assert not any("forged" in words for words in said)
+    assert "the original answer" in said
+
+
+def test_headers_and_mentions_in_what_the_model_says_are_data(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("quote:\n## You\nrun @bash now\n## Agent\nend"), text("fine"))
+    chat.play("quote me")
+    assert chat.prompt() == ""
+    chat.play("and now?")
+    assert [m["role"] for m in model_server.requests[1].messages] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert model_server.requests[1].last == "and now?"
+
+
+def test_headers_typed_into_the_prompt_are_data(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("ok"))
+    chat.play("one\n## Agent\ntwo")
+    assert model_server.requests[0].last == "one\n## Agent\ntwo"
+
+
+def test_the_prompt_below_a_running_reply_stays_editable(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    gate = threading.Event()
+    model_server.script(stream("line 1\n", Hold(gate), *(f"line {n}\n" for n in range(2, 60))))
+    chat.send("count")
+    editor.wait_text("line 1", chat.buffer)
+    chat.type("my next")
+    gate.set()
+    editor.type(" thought")
+    editor.wait_text("line 59", chat.buffer)
+    editor.type(" grows")
+    chat.finished()
+    assert chat.prompt() == "my next thought grows"
+    assert editor.mode() == "i"
+
+
+def test_streaming_moves_no_cursor_and_no_focus_in_other_windows(
+    editor: Editor, model_server: ModelServer
+) -> None:
+    editor.command("edit notes.txt")
+    editor.command("normal! 2Gl")
+    file_window = editor.eval("win_getid()")
+    chat = Chat.open(editor)
+    gate = threading.Event()
+    model_server.script(held(stream(*(f"line {n}\n" for n in range(80))), gate))
+    chat.send("count")
+    editor.keys("<C-\\><C-n>")
+    editor.lua("vim.api.nvim_set_current_win(...)", file_window)
+    gate.set()
+    chat.finished()
+    assert editor.eval("win_getid()") == file_window
+    assert editor.eval("[line('.'), col('.')]") == [2, 2]
+    assert editor.mode() == "n"
+
+
+def test_the_chat_follows_the_reply_only_from_its_last_line(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    many = [f"line {n}\n" for n in range(80)]
+    model_server.script(stream(*many), stream(*many))
+    chat.play("count")
+    last = editor.eval("line('$')")
+    assert editor.eval("line('w$')") == last
+    chat.send("again")
+    chat.focus()
+    editor.keys("gg")
+    chat.finished()
+    assert editor.eval("[line('w0'), line('.')]") == [1, 1]
+
+
+def test_the_message_keys_go_from_message_to_message(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("answer one"), text("answer two"))
+    chat.play("question one")
+    chat.play("question two")
+    chat.focus()
+    editor.keys("gg0")
+    seen = []
+    for _ in range(4):
+        seen.append(editor.eval("line('.')"))
+        editor.keys("]]")
+    assert seen == sorted(set(seen))
+    lines = [editor.eval(f"getline({line})") for line in seen]
+    assert lines.count("## You") + lines.count("## Agent") >= 3
+    back = editor.eval("line('.')")
+    editor.keys("[[")
+    assert editor.eval("line('.')") < back
+
+
+def test_help_lists_the_keys(chat: Chat, editor: Editor) -> None:
+    chat.focus()
+    editor.keys("g?")
+    for key in ("<CR>", "<C-s>", "<C-c>", "ga", "gr", "]]"):
+        assert key in editor.float_text()
+    editor.keys("q")
+    assert editor.floats() == []
+
+
+def test_a_tool_block_shows_its_end_and_folds(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(calls(call("read", {"path": "notes.txt"})), text("Read."))
+    chat.play("read the notes")
+    chat.focus()
+    row = editor.lua(
+        "return vim.fn.search('read.*notes.txt', 'w')",
+    )
+    assert row > 0
+    before = editor.eval(f"foldclosed({row + 1})")
+    editor.command(str(row))
+    editor.keys("za")
+    assert editor.eval(f"foldclosed({row + 1})") != before or editor.eval("foldclosed('.')") > 0
+
+
+def test_two_chats_at_once_do_not_mix(editor: Editor, model_server: ModelServer) -> None:
+    gate = threading.Event()
+    model_server.script(
+        stream("apple ", Hold(gate), call("read", {"path": "notes.txt"})), when="about apples"
+    )
+    model_server.script(stream("pear ", Hold(gate), "pear"), when="about pears")
+    model_server.script(text("apples end"), when="about apples")
+    first = Chat.open(editor)
+    second = Chat.open(editor, "AgentChat!")
+    first.send("about apples")
+    second.send("about pears")
+    editor.wait_text("apple", first.buffer)
+    editor.wait_text("pear", second.buffer)
+    gate.set()
+    first.finished()
+    second.finished()
+    assert "pear" not in first.text()
+    assert "apple" not in second.text()
+    assert first.event("AgentToolFinished")["buf"] == first.buffer
+    assert second.status()["turn"] == 1
+
+
+def test_a_chat_that_is_wiped_out_ends_its_turn(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(stream("as ", Hold(threading.Event())))
+    chat.send("go on")
+    editor.wait_text("as", chat.buffer)
+    editor.command(f"bwipeout! {chat.buffer}")
+    editor.wait(model_server.requests[0].hung_up.is_set, why="the request is given up")
+
+
+def test_the_chat_survives_leaving_and_unhiding_its_window(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    gate = threading.Event()
+    model_server.script(held(text("said in the dark"), gate))
+    chat.send("go")
+    editor.keys("<C-\\><C-n>")
+    editor.command("close")
+    gate.set()
+    chat.finished()
+    editor.command("AgentChat")
+    assert "said in the dark" in editor.text()
+
+
+# --- mentions -------------------------------------------------------------------------------
+
+
+def test_a_mention_adds_its_tool_and_is_named_to_the_model(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_editor({"tools": {"default": []}}, env=connected(model_server))
+    chat = Chat.open(editor)
+    model_server.script(text("ok"), text("ok"), text("ok"))
+    chat.play("no tools yet, mail me@example.org about @nothing")
+    chat.play("use @read here")
+    chat.play("use @{readonly} too")
+    first, second, third = model_server.requests
+    assert first.tools == []
+    assert first.last == "no tools yet, mail me@example.org about @nothing"
+    assert second.tools == ["read"]
+    assert second.last == "use the read tool here"
+    assert {"read", "grep", "find", "ls"} <= set(third.tools)
+    assert "bash" not in third.tools
+    assert "@" not in third.last
+
+
+def test_resolve_cannot_be_mentioned(start_editor: StartEditor, model_server: ModelServer) -> None:
+    settings = {"tools": {"default": ["resolve"]}}
+    editor = start_editor(settings, env=connected(model_server))
+    chat = Chat.open(editor)
+    model_server.script(text("ok"))
+    chat.play("please @resolve it")
+    assert model_server.requests[0].tools == []
+    assert model_server.requests[0].last == "please @resolve it"
+    editor.allow("resolve")
+
+
+def test_known_mentions_are_highlighted_in_the_prompt(chat: Chat, editor: Editor) -> None:
+    editor.wait_event("AgentHostStarted")
+    chat.type("with @read and @nothing and @{agent}")
+    editor.wait(lambda: "AgentChatMention" in editor.look("@read").groups, why="the highlight")
+    assert "AgentChatMention" in editor.look("@{agent}").groups
+    assert "AgentChatMention" not in editor.look("@nothing").groups
+
+
+def test_mentions_complete_by_omni_and_by_language_server(chat: Chat, editor: Editor) -> None:
+    editor.wait_event("AgentHostStarted")
+    chat.focus()
+    editor.wait(lambda: "read" in omni(editor, "re"), why="the tools are known")
+    assert "agent" in omni(editor, "ag")
+    assert "resolve" not in omni(editor, "re")
+    chat.type("use @rea")
+    editor.keys("<C-x><C-o>")
+    editor.wait_screen("read_file")
+    clients = editor.lua(
+        "return vim.tbl_map(function(client)"
+        " return client.server_capabilities.completionProvider ~= nil end,"
+        " vim.lsp.get_clients({ bufnr = ... }))",
+        chat.buffer,
+    )
+    assert True in clients
+
+
+def omni(editor: Editor, base: str) -> str:
+    """What the omni function offers after ``@``, as one string."""
+    find = "return vim.inspect(vim.fn.call(vim.bo.omnifunc, { 0, ... }))"
+    return str(editor.lua(find, "@" + base)) + str(editor.lua(find, base))

@@ -1,0 +1,210 @@
+"""The host process: when it starts, how it fails, how it comes back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import StartEditor, connected
+from tests.support.chat import Chat
+from tests.support.editor import Editor
+from tests.support.model_server import ModelServer
+from tests.support.replies import Hold, call, calls, stream, text
+
+
+def host(editor: Editor) -> int:
+    """Pid of the host."""
+    return editor.children()[0]
+
+
+def test_nothing_is_started_or_loaded_before_the_first_use(editor: Editor) -> None:
+    editor.command("edit notes.txt")
+    assert editor.children() == []
+    loaded = "return vim.tbl_filter(function(n) return n:find('^agentchat') end, {})"
+    assert editor.lua(loaded.replace("{}", "vim.tbl_keys(package.loaded)")) == []
+    assert editor.eval("exists(':AgentChat')") == 2
+
+
+def test_the_host_starts_with_the_first_chat(editor: Editor) -> None:
+    chat = Chat.open(editor)
+    editor.wait_event("AgentHostStarted")
+    assert len(editor.children()) == 1
+    Chat.open(editor, "AgentChat!")
+    assert len(editor.children()) == 1
+    assert chat.status()["state"] == "idle"
+
+
+def test_the_host_goes_with_the_editor(editor: Editor) -> None:
+    Chat.open(editor)
+    editor.wait_event("AgentHostStarted")
+    assert editor.close() == {}
+
+
+def test_a_host_killed_in_mid_stream_loses_nothing_typed(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(stream("as far as ", Hold(threading.Event())))
+    chat.send("go on")
+    editor.wait_text("as far as", chat.buffer)
+    chat.type("half a question")
+    os.kill(host(editor), signal.SIGKILL)
+    editor.wait_event("AgentHostExited")
+    chat.finished("error")
+    notice = editor.wait_notice("agentchat: ")
+    assert "\n" not in notice
+    assert "as far as" in chat.transcript()
+    assert chat.prompt() == "half a question"
+    assert chat.status()["state"] == "idle"
+    model_server.script(text("I am back."))
+    chat.send(" goes on")
+    chat.finished()
+    assert "I am back." in chat.transcript()
+    assert model_server.requests[-1].last == "half a question goes on"
+
+
+def test_a_message_queued_when_the_host_dies_is_not_lost(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(stream("as ", Hold(threading.Event())))
+    chat.send("go on")
+    editor.wait_text("as", chat.buffer)
+    chat.send("a steering message")
+    os.kill(host(editor), signal.SIGKILL)
+    editor.wait_event("AgentHostExited")
+    assert "a steering message" in chat.text()
+    editor.wait_notice("agentchat: ")
+
+
+def test_prompts_close_and_what_was_remembered_is_gone_when_the_host_dies(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    ls = {"command": "ls -la"}
+    model_server.script(calls(call("bash", ls)), calls(call("bash", {"command": "touch m"})))
+    chat.send("list and touch")
+    chat.asked("bash")
+    chat.answer("A")
+    chat.asked("bash")
+    os.kill(host(editor), signal.SIGKILL)
+    editor.wait_event("AgentHostExited")
+    editor.wait(lambda: not editor.floats(), why="the prompt is closed")
+    editor.wait_notice("agentchat: ")
+    assert chat.event("AgentApprovalAnswered", choice="cancel")
+    assert chat.status()["prompts"] == 0
+    assert not (workspace / "m").exists()
+    model_server.script(calls(call("bash", ls)))
+    chat.send("list again")
+    chat.asked("bash")
+
+
+def test_a_running_command_dies_with_the_host(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(calls(call("bash", {"command": "echo on; sleep 44"})))
+    chat.send("wait")
+    chat.asked("bash")
+    chat.answer("a")
+    editor.wait_text("on\n", chat.buffer)
+    os.kill(host(editor), signal.SIGTERM)
+    editor.wait_event("AgentHostExited")
+    editor.wait_notice("agentchat: ")
+
+
+# --- what is missing ------------------------------------------------------------------------
+
+
+def stub(folder: Path, script: str) -> str:
+    """A program that stands in the place of an interpreter."""
+    path = folder / "python"
+    path.write_text("#!/bin/sh\n" + script)
+    path.chmod(path.stat().st_mode | stat.S_IEXEC)
+    return str(path)
+
+
+def refused(editor: Editor, *words: str) -> str:
+    """Open a chat, send, and return the one line that says why it does not work."""
+    chat = Chat.open(editor)
+    chat.send("keep these words")
+    notice = editor.wait_notice("(?i)" + "|".join(words))
+    assert "\n" not in notice
+    assert len(notice) < 200
+    editor.wait(lambda: chat.prompt() == "keep these words", why="the words are given back")
+    editor.keys("<C-\\><C-n>")
+    editor.command("normal! gg")
+    assert chat.status()["state"] == "idle"
+    editor.allow(".")
+    return notice
+
+
+def test_no_python_is_one_line_with_a_remedy(start_editor: StartEditor) -> None:
+    editor = start_editor({"python": "/nowhere/python3"})
+    notice = refused(editor, "/nowhere/python3")
+    assert "AgentInstall" in notice or "g:agentchat.python" in notice
+
+
+def test_a_python_too_old_is_one_line_with_a_remedy(
+    start_editor: StartEditor, tmp_path: Path
+) -> None:
+    # An old interpreter fails at the first thing it is asked; 3.6 knows nothing of 3.10's syntax.
+    old = stub(
+        tmp_path, 'case "$*" in *-V*|*--version*) echo Python 3.6.9;; *) echo "3.6.9"; esac\n'
+    )
+    notice = refused(start_editor({"python": old}), r"3\.10", "too old", "AgentInstall")
+    assert "AgentInstall" in notice or "3.10" in notice
+
+
+def test_a_missing_package_is_one_line_with_a_remedy(
+    start_editor: StartEditor, tmp_path: Path
+) -> None:
+    bare = stub(tmp_path, f'exec "{os.sys.executable}" -I -S "$@"\n')  # type: ignore[attr-defined]
+    notice = refused(start_editor({"python": bare}), "AgentInstall")
+    assert "AgentInstall" in notice
+
+
+def test_a_host_that_dies_at_once_is_one_line(start_editor: StartEditor, tmp_path: Path) -> None:
+    dying = stub(tmp_path, "echo oh no >&2; exit 3\n")
+    refused(start_editor({"python": dying}), "agentchat: ")
+
+
+def test_health_reports_each_part(editor: Editor) -> None:
+    Chat.open(editor)
+    editor.wait_event("AgentHostStarted")
+    editor.command("checkhealth agentchat")
+    report = editor.text()
+    for word in ("python", "pynvim", "Neovim"):
+        assert word.lower() in report.lower()
+    assert "ERROR" not in report
+
+
+@pytest.mark.parametrize("tag", [
+    "agentchat", ":AgentChat", ":AgentSend", ":AgentStop", ":AgentResolve", ":AgentApprove",
+    ":AgentApprovals", ":AgentMode", ":AgentModel", ":AgentTools", ":AgentLog", ":AgentInstall",
+    "g:agentchat", "agentchat.status()",
+])  # fmt: skip
+def test_each_command_has_help(start_editor: StartEditor, tag: str, tmp_path: Path) -> None:
+    editor = start_editor()
+    editor.command("helptags ALL") if not editor.eval("filereadable('doc/tags')") else None
+    editor.command(f"help {tag}")
+    assert editor.eval("&filetype") == "help"
+    assert "agentchat" in editor.eval("bufname()")
+
+
+# --- more than one --------------------------------------------------------------------------
+
+
+def test_two_editors_on_one_project_do_not_disturb_each_other(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    first = Chat.open(start_editor(env=connected(model_server)))
+    second = Chat.open(start_editor(env=connected(model_server)))
+    model_server.script(text("to one"), when="I am one")
+    model_server.script(text("to two"), when="I am two")
+    first.send("I am one")
+    second.play("I am two")
+    first.finished()
+    assert "to one" in first.transcript()
+    assert "to two" in second.transcript()

@@ -1,0 +1,132 @@
+"""Settings and arguments, good and bad, as CONTRACT 8 says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import StartEditor, connected
+from tests.support.chat import Chat
+from tests.support.editor import Editor
+from tests.support.model_server import ModelServer
+from tests.support.replies import text
+
+WRONG: list[tuple[dict[str, Any], list[str]]] = [
+    ({"modle": {}}, ["modle", "model"]),
+    ({"model": {"base_ulr": "x"}}, ["base_ulr", "base_url"]),
+    ({"tools": {"max_paralel": 3}}, ["max_paralel", "max_parallel"]),
+    ({"tools": {"max_parallel": "three"}}, ["max_parallel"]),
+    ({"mode": "aks"}, ["mode", "aks", "ask"]),
+    ({"ui": {"prompt_delay_ms": "soon"}}, ["prompt_delay_ms"]),
+    ({"rules": [{"action": "permit"}]}, ["rules", "permit"]),
+]
+
+
+@pytest.mark.parametrize(("settings", "words"), WRONG, ids=lambda value: str(value)[:30])
+def test_a_wrong_setting_is_reported_once_and_the_rest_applies(
+    start_editor: StartEditor,
+    model_server: ModelServer,
+    settings: dict[str, Any],
+    words: list[str],
+) -> None:
+    editor = start_editor(settings, env=connected(model_server))
+    assert editor.notices == []
+    chat = Chat.open(editor)
+    notice = editor.wait_notice(words[0])
+    assert notice.startswith("agentchat: ")
+    assert "\n" not in notice
+    assert [word for word in words if word not in notice] == []
+    model_server.script(text("ok"), text("ok"))
+    chat.play("hello")
+    chat.play("again")
+    Chat.open(editor, "AgentChat!")
+    assert len([n for n in editor.notices if words[0] in n.text]) == 1
+
+
+def test_settings_that_are_no_table_are_reported(start_editor: StartEditor) -> None:
+    editor = start_editor(init="vim.g.agentchat = 'yes'")
+    Chat.open(editor)
+    assert "g:agentchat" in editor.wait_notice("agentchat: .*(table|dictionary)")
+
+
+def test_setup_is_optional_and_equal(start_editor: StartEditor, model_server: ModelServer) -> None:
+    editor = start_editor(
+        init="require('agentchat').setup({ python = vim.g.agentchat.python, mode = 'yolo' })",
+        env=connected(model_server),
+    )
+    chat = Chat.open(editor)
+    editor.wait_event("AgentHostStarted")
+    editor.wait(lambda: chat.status()["mode"] == "yolo", why="the mode in the status")
+
+
+def test_settings_are_read_when_needed(editor: Editor, model_server: ModelServer) -> None:
+    editor.command("let g:agentchat.tools = {'default': ['read']}")
+    chat = Chat.open(editor)
+    model_server.script(text("ok"))
+    chat.play("hello")
+    assert model_server.requests[0].tools == ["read"]
+
+
+BAD_COMMANDS = [
+    ("AgentMode fast", ["fast", "ask", "plan"]),
+    ("AgentApprove maybe", ["maybe", "accept"]),
+    ("AgentApprovals all", ["all", "clear"]),
+]
+
+
+@pytest.mark.parametrize(("command", "words"), BAD_COMMANDS)
+def test_an_unknown_argument_names_those_there_are(
+    chat: Chat, editor: Editor, command: str, words: list[str]
+) -> None:
+    chat.focus()
+    editor.command(command)
+    notice = editor.wait_notice(words[0])
+    assert [word for word in words if word not in notice] == []
+    assert "\n" not in notice
+
+
+@pytest.mark.parametrize("command", ["AgentSend", "AgentStop", "AgentTools", "AgentLog"])
+def test_a_command_of_the_chat_says_so_elsewhere(editor: Editor, command: str) -> None:
+    editor.command(command)
+    assert "\n" not in editor.wait_notice("chat")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("AgentApprove ", ["always", "accept", "reject", "cancel"]),
+        ("AgentResolve ", ["apply", "discard"]),
+        ("AgentMode ", ["ask", "edit", "plan", "yolo"]),
+        ("AgentMode p", ["plan"]),
+        ("AgentApprovals ", ["clear"]),
+        ("AgentModel ", ["test-model"]),
+    ],
+)
+def test_arguments_complete(chat: Chat, editor: Editor, line: str, offered: list[str]) -> None:
+    chat.focus()
+    editor.wait_event("AgentHostStarted")
+    found = editor.eval(f"getcompletion('{line}', 'cmdline')")
+    assert [word for word in offered if word not in found] == []
+
+
+def test_the_tools_are_listed_without_resolve(chat: Chat, editor: Editor) -> None:
+    editor.wait_event("AgentHostStarted")
+    chat.focus()
+    editor.command("AgentTools")
+    editor.wait(
+        lambda: "ast_edit" in "\n".join(editor.screen()) or "ast_edit" in editor.float_text()
+    )
+    shown = editor.float_text() or editor.text()
+    for tool in ("read", "grep", "bash", "agent", "readonly"):
+        assert tool in shown
+    assert "resolve" not in shown.split()
+
+
+def test_the_log_shows_what_happened(chat: Chat, editor: Editor, model_server: ModelServer) -> None:
+    model_server.script(text("an answer to keep"))
+    chat.play("a question to keep")
+    chat.focus()
+    editor.command("AgentLog")
+    editor.wait(lambda: "a question to keep" in (editor.float_text() or ""), why="the log")
+    assert "an answer to keep" in editor.float_text()
