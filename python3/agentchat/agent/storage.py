@@ -27,12 +27,12 @@ class Storage:
         """Write a text in full and return its path."""
         path = self.free_path()
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as file:
             file.write(text)
         return path
 
     def bounded(self, tool: str, text: str) -> str:
         """Return the text as the model gets it: head and tail only where it is too large."""
-        if tool in OWN_LIMIT or len(text.encode("utf-8", "surrogateescape")) <= RESULT_BYTES:
+        if tool in OWN_LIMIT or len(text.encode("utf-8", "surrogatepass")) <= RESULT_BYTES:
             return text
-        return head_and_tail(text, RESULT_BYTES, self.keep(text))
+        return head_and_tail(text, self.keep(text))

@@ -6,7 +6,7 @@ import datetime
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     settings = read_settings(payload.get("settings") or {})
     root = os.path.realpath(payload["cwd"])
     view = View(bridge, payload["chat"], root)
-    local = LocalWorkspace(root, runtime=state.runtime, own=(str(state.folder),))
+    local = LocalWorkspace(root, guarded=(*state.runtime, str(state.folder)))
     workspace = BuffersWorkspace(local, NvimBuffers(bridge))
     journal = Journal.open(state.folder, payload["chat"])
     models = Models(settings.model)

@@ -1,0 +1,473 @@
+"""A session: real tools and a scripted model, without an editor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentchat.agent.runner import STAGED
+from agentchat.core.chat import REMINDER
+from agentchat.core.effects import Answer
+from agentchat.core.errors import Stale, ToolError, UserError
+from agentchat.core.limits import RESULT_BYTES
+from agentchat.core.messages import Note, Reply, Usage
+from agentchat.core.pending import NOTHING_PENDING, Pending
+from agentchat.core.ports import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.tool import Metadata, Result, Tool, ToolContext
+from tests.agent.scene import Scene
+from tests.core.world import RESOLVE, a_call, a_tool, calls
+
+DONE = Reply("Done.")
+
+
+def tool(run: Callable[..., Any], name: str = "t", **about: Any) -> Tool:
+    about.setdefault("asks", False)
+    base = a_tool(name, **about)
+    return Tool(**{**{f: getattr(base, f) for f in base.__dataclass_fields__}, "steps": (run,)})
+
+
+async def works(arguments: Any, context: ToolContext) -> str:
+    return "worked"
+
+
+def a_resolve(call_id: str, action: str = "apply", more: str = "") -> Any:
+    given = f'{{"action": "{action}", "reason": "ok"{more}}}'
+    return calls(a_call(call_id, "resolve", given))
+
+
+async def test_a_turn_from_prompt_to_last_word(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [calls(a_call("1", "t", '{"a": 1}')), DONE], tool(works))
+    assert await scene.play("use @t") == "stop"
+    assert scene.screen.users == ["use @t"]
+    assert scene.model.requests[0].history.messages[0].text == "use the t tool"  # type: ignore[union-attr]
+    assert scene.screen.said == "||Done."
+    assert [b.state for b in scene.screen.blocks["1"]][-2:] == ["running", "done"]
+    assert scene.screen.blocks["1"][-1].body == ["worked"]
+    names = [name for name, _ in scene.screen.events]
+    assert names == [
+        "AgentTurnStarted",
+        "AgentToolStarted",
+        "AgentToolFinished",
+        "AgentTurnFinished",
+    ]
+    assert scene.screen.statuses[-1].state == "idle"
+    assert scene.screen.statuses[-1].turn == 1
+
+
+async def test_what_happens_is_written_before_it_is_visible(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(works, asks=True))
+    await scene.play("go", "accept")
+    assert scene.scribe.lines == [
+        "turn 1",
+        "UserText",
+        "Reply",
+        "answered accept",
+        "started 1",
+        "ToolResult 1",
+        "Reply",
+        "turn 1 stop",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("bad"), "t failed: bad"),
+        (ToolError("Path not found: x"), "Path not found: x"),
+    ],
+)
+async def test_a_tool_that_raises_is_answered_and_its_neighbour_runs(
+    tmp_path: Path, error: Exception, text: str
+) -> None:
+    async def fails(arguments: Any, context: ToolContext) -> str:
+        raise error
+
+    batch = calls(a_call("1", "t"), a_call("2", "ok"))
+    scene = Scene(tmp_path, [batch, DONE], tool(fails), tool(works, "ok"))
+    assert await scene.play() == "stop"
+    assert scene.results() == {"1": text, "2": "worked"}
+    assert scene.screen.named("AgentToolFinished")[0]["status"] == "error"
+
+
+async def test_a_tool_that_never_returns_times_out_and_the_turn_goes_on(tmp_path: Path) -> None:
+    async def sleeps(arguments: Any, context: ToolContext) -> None:
+        await asyncio.Event().wait()
+
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(sleeps, timeout=0.05))
+    assert await scene.play() == "stop"
+    assert scene.results()["1"] == "t timed out after 0.05 s."
+
+
+async def test_steps_feed_each_other_and_an_error_ends_the_chain(tmp_path: Path) -> None:
+    def first(arguments: Any, context: ToolContext) -> str:
+        return "one"
+
+    def second(arguments: Any, context: ToolContext) -> Result:
+        return Result(f"{context.given} two", is_error=arguments.values.get("fail", False))
+
+    def third(arguments: Any, context: ToolContext) -> dict[str, str]:
+        return {"given": context.given.text}
+
+    chain = tool(first)
+    chain = Tool(**{**vars(chain), "steps": (first, second, third)})
+    batch = calls(a_call("1", "t"), a_call("2", "t", '{"fail": true}'))
+    scene = Scene(tmp_path, [batch, DONE], chain)
+    await scene.play()
+    assert scene.results() == {"1": '{"given": "one two"}', "2": "one two"}
+
+
+async def test_never_more_than_ten_calls_run_at_once_and_all_are_answered_in_order(
+    tmp_path: Path,
+) -> None:
+    running, most = 0, 0
+
+    async def counts(arguments: Any, context: ToolContext) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return context.call_id
+
+    safe = tool(counts, metadata=Metadata(concurrency_safe=True, read_only=True))
+    batch = calls(*(a_call(str(i), "t") for i in range(25)))
+    scene = Scene(tmp_path, [batch, DONE], safe)
+    await scene.play()
+    assert most == 10
+    assert list(scene.results().items()) == [(str(i), str(i)) for i in range(25)]
+
+
+async def test_stop_ends_a_running_tool_and_the_plan_answers_it(tmp_path: Path) -> None:
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def hangs(arguments: Any, context: ToolContext) -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    batch = calls(a_call("1", "t"), a_call("2", "t"))
+    scene = Scene(tmp_path, [batch], tool(hangs))
+    scene.session.send("go")
+    await started.wait()
+    scene.session.stop()
+    await scene.finished()
+    assert ended.is_set()
+    assert set(scene.results().values()) == {"Cancelled by the user."}
+    assert scene.screen.named("AgentTurnFinished") == [{"reason": "cancelled"}]
+    assert [e["status"] for e in scene.screen.named("AgentToolFinished")] == ["cancelled"] * 2
+
+
+async def test_stop_in_mid_stream_keeps_the_text_so_far(tmp_path: Path) -> None:
+    async def slow(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        on_piece(TextDelta("half an ans"))
+        on_piece(CallDelta("1", "t", '{"pa'))
+        await asyncio.Event().wait()
+        return DONE
+
+    scene = Scene(tmp_path, [slow, DONE], tool(works))
+    scene.session.send("go")
+    await scene.screen.until(lambda: "1" in scene.screen.blocks)
+    scene.session.stop()
+    await scene.finished()
+    assert scene.chat.history.messages[-1] == Reply("half an ans", finish="cancelled")
+    assert scene.screen.blocks["1"][-1].state == "cancelled"
+    assert await scene.play("again") == "stop"
+
+
+async def test_stop_while_asked_voids_the_prompt(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(works, asks=True))
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    (prompt,) = scene.screen.questions
+    assert scene.screen.statuses[-1].state == "waiting"
+    assert scene.screen.statuses[-1].prompts == 1
+    scene.session.stop()
+    await scene.finished()
+    scene.session.answer(prompt, Answer("always"))
+    assert scene.chat.policy.grants.items() == ()
+    assert scene.screen.named("AgentApprovalAnswered")[0]["choice"] == "cancel"
+    assert scene.results() == {"1": "Cancelled by the user."}
+
+
+async def test_a_second_answer_does_nothing(tmp_path: Path) -> None:
+    batch = calls(a_call("1", "t"), a_call("2", "t"))
+    scene = Scene(tmp_path, [batch, DONE], tool(works, asks=True))
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    (first,) = scene.screen.questions
+    scene.session.answer(first, Answer("accept"))
+    scene.session.answer(first, Answer("accept"))
+    await scene.screen.until(lambda: first not in scene.screen.questions)
+    await scene.answer("reject")
+    await scene.finished()
+    assert scene.results()["2"] == "User rejected the t call."
+    assert len(scene.screen.named("AgentApprovalAnswered")) == 2
+
+
+async def test_what_is_sent_after_the_last_request_gets_a_turn_of_its_own(tmp_path: Path) -> None:
+    async def meanwhile(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        scene.session.send("and this")
+        return Reply("first")
+
+    scene = Scene(tmp_path, [meanwhile, Reply("second")])
+    scene.session.send("go")
+    await scene.finished(2)
+    assert scene.screen.users == ["go", "and this"]
+    assert scene.chat.turn == 2
+
+
+async def test_no_model_is_one_line_and_the_next_send_carries_everything(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [DONE])
+    scene.no_model = "No key: set $OPENAI_API_KEY."
+    assert await scene.play("one") == "error"
+    assert scene.screen.notes == [("error", "No key: set $OPENAI_API_KEY.")]
+    scene.no_model = ""
+    assert await scene.play("two") == "stop"
+    said = [m.text for m in scene.model.requests[0].history.messages]
+    assert said == ["one", "", "two"]
+
+
+async def test_usage_shows_in_the_status(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [Reply("x", usage=Usage(5, 4, 9, cost=0.5))])
+    await scene.play()
+    assert (scene.screen.statuses[-1].tokens, scene.screen.statuses[-1].cost) == (9, 0.5)
+
+
+async def test_a_large_result_is_kept_whole_and_told_in_part(tmp_path: Path) -> None:
+    large = "é" * RESULT_BYTES
+
+    async def floods(arguments: Any, context: ToolContext) -> str:
+        return large
+
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(floods))
+    await scene.play()
+    told = scene.results()["1"]
+    assert len(told.encode()) < RESULT_BYTES + 500
+    assert "truncated; full output: " in told
+    (kept,) = tmp_path.iterdir()
+    assert str(kept) in told
+    assert kept.read_text() == large
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+async def test_moved_text_asks_again(tmp_path: Path) -> None:
+    tries = iter([Stale("a.py"), None])
+
+    async def edits(arguments: Any, context: ToolContext) -> str:
+        error = next(tries)
+        if error:
+            raise error
+        return "edited"
+
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(edits, asks=True))
+    await scene.play("go", "accept", "accept")
+    assert scene.results() == {"1": "edited"}
+
+
+class Stager:
+    """A tool that stages a preview whose callbacks do what the test says."""
+
+    def __init__(self, apply: Any = None, reject: Any = None, label: str = "Stage: x") -> None:
+        self.applied: list[tuple[str, Any]] = []
+        self._outcome, self._reject, self._label = apply, reject, label
+        self.tool = tool(self.run, "stage")
+
+    async def run(self, arguments: Any, context: ToolContext) -> str:
+        context.stage(Pending(self._label, "stage", self.apply, self._reject))
+        return "It would change x."
+
+    async def apply(self, reason: str, extra: Any) -> Result | None:
+        self.applied.append((reason, extra))
+        outcome = self._outcome.pop(0) if isinstance(self._outcome, list) else self._outcome
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome or Result("done")
+
+
+STAGE = calls(a_call("1", "stage"))
+
+
+async def test_a_staged_preview_is_said_shown_and_forced(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [STAGE, DONE], Stager().tool)
+    await scene.play()
+    assert scene.results()["1"] == f"{STAGED}\nIt would change x."
+    assert [p.label for p in scene.screen.staged] == ["Stage: x"]
+    assert scene.model.requests[1].forced == "resolve"
+    assert scene.model.requests[1].reminder == REMINDER
+    assert scene.screen.named("AgentPreviewStaged") == [{"label": "Stage: x", "source": "stage"}]
+    assert scene.screen.statuses[-1].pending == 1
+
+
+@pytest.mark.parametrize("details", [{}, {"n": 0}, None])
+async def test_apply_by_the_model_runs_once_with_all_its_details(
+    tmp_path: Path, details: dict[str, int] | None
+) -> None:
+    stager = Stager(Result("done", details=details))
+    script = [STAGE, a_resolve("2", more=', "extra": {"k": 1}'), a_resolve("3"), DONE]
+    scene = Scene(tmp_path, script, stager.tool)
+    await scene.play("go", "accept")
+    assert scene.results()["2"] == "done"
+    assert scene.results()["3"] == NOTHING_PENDING
+    assert stager.applied == [("ok", {"k": 1})]
+    told = scene.screen.named("AgentToolFinished")[1]["details"]
+    expected = {
+        "action": "apply",
+        "reason": "ok",
+        "sourceToolName": "stage",
+        "label": "Stage: x",
+        "extra": {"k": 1},
+    }
+    if details is not None:
+        expected["sourceResultDetails"] = details
+    assert told == expected
+    assert scene.screen.staged == []
+
+
+async def test_an_apply_that_raises_stays_pending(tmp_path: Path) -> None:
+    stager = Stager([RuntimeError("boom"), ToolError("just so"), Result("done")])
+    script = [STAGE, a_resolve("2"), a_resolve("3"), a_resolve("4"), DONE]
+    scene = Scene(tmp_path, script, stager.tool)
+    await scene.play("go", "accept", "accept", "accept")
+    assert scene.results()["2"] == "Apply failed: boom"
+    assert scene.results()["3"] == "just so"
+    assert scene.results()["4"] == "done"
+    statuses = [data["status"] for data in scene.screen.named("AgentPreviewResolved")]
+    assert statuses == ["error", "error", "success"]
+
+
+async def test_an_apply_that_returns_an_error_is_consumed(tmp_path: Path) -> None:
+    stager = Stager(Result("no luck", is_error=True))
+    scene = Scene(tmp_path, [STAGE, a_resolve("2"), DONE], stager.tool)
+    await scene.play("go", "accept")
+    assert scene.results()["2"] == "no luck"
+    assert scene.screen.named("AgentToolFinished")[1]["status"] == "error"
+    assert len(scene.chat.pending) == 0
+    assert scene.screen.blocks["2"][-2].title == "Failed: x [Stage]"
+
+
+async def test_a_discard_says_what_the_producer_says_or_the_usual(tmp_path: Path) -> None:
+    async def cleans(reason: str, extra: Any) -> Result:
+        return Result("cleaned")
+
+    for reject, text in ((None, "Discarded: Stage: x. Reason: ok"), (cleans, "cleaned")):
+        stager = Stager(reject=reject)
+        scene = Scene(tmp_path, [STAGE, a_resolve("2", "discard"), DONE], stager.tool)
+        await scene.play()
+        assert scene.results()["2"] == text
+        assert stager.applied == []
+        assert len(scene.chat.pending) == 0
+
+
+async def test_a_reject_that_raises_passes_unchanged_and_keeps(tmp_path: Path) -> None:
+    async def fails(reason: str, extra: Any) -> Result:
+        raise RuntimeError("stuck")
+
+    scene = Scene(tmp_path, [STAGE, a_resolve("2", "discard"), DONE], Stager(reject=fails).tool)
+    await scene.play()
+    assert scene.results()["2"] == "stuck"
+    assert len(scene.chat.pending) == 1
+
+
+async def test_the_newest_preview_is_resolved_first(tmp_path: Path) -> None:
+    first, second = Stager(label="Stage: a"), Stager(label="Stage: b")
+    both = calls(a_call("1", "stage"), a_call("2", "later"))
+    later = Tool(**{**vars(second.tool), "name": "later"})
+    script = [both, a_resolve("3", "discard"), a_resolve("4"), DONE]
+    scene = Scene(tmp_path, script, first.tool, later)
+    await scene.play("go", "accept")
+    assert scene.results()["3"] == "Discarded: Stage: b. Reason: ok"
+    assert (first.applied, second.applied) == ([("ok", None)], [])
+
+
+async def test_the_users_own_resolve_acts_at_once_and_is_told_at_the_next_request(
+    tmp_path: Path,
+) -> None:
+    stager = Stager()
+    scene = Scene(tmp_path, [STAGE, DONE, DONE], stager.tool)
+    await scene.play()
+    scene.session.resolve("apply", "")
+    await scene.screen.until(lambda: bool(scene.screen.named("AgentPreviewResolved")))
+    assert stager.applied == [("No reason provided", None)]
+    await scene.play("next")
+    notes = [m for m in scene.model.requests[-1].history.messages if isinstance(m, Note)]
+    assert len(notes) == 1
+    assert "Reason: No reason provided" in notes[0].text
+    assert scene.model.requests[-1].forced is None
+
+
+async def test_the_users_own_resolve_answers_the_question_about_that_preview(
+    tmp_path: Path,
+) -> None:
+    stager = Stager()
+    scene = Scene(tmp_path, [STAGE, a_resolve("2"), DONE], stager.tool)
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    scene.session.resolve("apply", "")
+    await scene.finished()
+    assert scene.results()["2"] == "done"
+    assert len(stager.applied) == 1
+
+
+async def test_resolve_with_nothing_pending_is_one_line(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [])
+    scene.session.resolve("apply", "")
+    assert scene.screen.notes == [
+        ("warn", "Nothing to resolve: no preview is pending in this chat.")
+    ]
+
+
+async def test_a_stop_while_applying_lets_it_end_and_shows_the_true_state(tmp_path: Path) -> None:
+    begun, goes_on, wrote = asyncio.Event(), asyncio.Event(), []
+
+    async def apply(reason: str, extra: Any) -> Result:
+        begun.set()
+        await goes_on.wait()
+        wrote.append("all of it")
+        return Result("done")
+
+    stager = Stager()
+    stager.apply = apply  # type: ignore[method-assign]
+    scene = Scene(tmp_path, [STAGE, a_resolve("2")], stager.tool)
+    scene.session.send("go")
+    await scene.answer("accept")
+    await begun.wait()
+    scene.session.stop()
+    goes_on.set()
+    await scene.finished()
+    assert scene.results()["2"] == "Cancelled by the user."
+    assert wrote == ["all of it"]
+    assert len(scene.chat.pending) == 0
+    assert scene.screen.statuses[-1].pending == 0
+
+
+async def test_a_mode_change_answers_an_open_question_that_it_settles(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(works, asks=True))
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    scene.session.set_mode("yolo")
+    await scene.finished()
+    assert scene.results() == {"1": "worked"}
+    with pytest.raises(UserError, match="Unknown mode x; choose one of ask, edit, plan, yolo"):
+        scene.session.set_mode("x")
+
+
+async def test_closing_a_chat_that_asks_runs_nothing_and_forgets(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [calls(a_call("1", "t"))], tool(works, asks=True))
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    await scene.session.close()
+    assert scene.results() == {"1": "Cancelled by the user."}
+    assert scene.screen.questions == {}
+
+
+async def test_resolve_is_a_hidden_tool(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [DONE])
+    await scene.play("@resolve this")
+    assert scene.model.requests[0].history.messages[0].text == "@resolve this"  # type: ignore[union-attr]
+    assert RESOLVE not in scene.model.requests[0].tools
