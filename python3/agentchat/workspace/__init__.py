@@ -1,0 +1,1 @@
+"""Text and processes: the real disk, the editor's buffers, memory."""

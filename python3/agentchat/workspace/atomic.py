@@ -1,0 +1,117 @@
+"""Changes on disk, all files or none, each file its old bytes or its new ones at any moment.
+
+A changed file is written beside its target, made durable, given the target's owner, mode and
+attributes, and renamed over it after the target was looked at once more. Where that would lose
+something (a second hard link, an owner we cannot set, a folder we cannot write in, a file mounted
+by itself) the file is written in place; the caller has its old bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agentchat.core.errors import Stale, ToolError
+from agentchat.workspace.create import Create
+from agentchat.workspace.disk import Disk
+from agentchat.workspace.job import Job, Unchanged
+from agentchat.workspace.remove import Remove
+from agentchat.workspace.replace import Replace
+
+if TYPE_CHECKING:
+    from agentchat.core.changes import FileChange
+
+_ONE_AT_A_TIME = threading.Lock()
+
+
+class Aborted(Exception):
+    """The change was called off before its first file was touched."""
+
+
+class AtomicWriter:
+    """Makes changes on one disk; ``show`` turns an absolute path into what messages name."""
+
+    def __init__(self, disk: Disk, show: Callable[[str], str]) -> None:
+        self._disk = disk
+        self._show = show
+
+    def apply(
+        self, files: Sequence[FileChange], called_off: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Make the change.
+
+        Raises:
+            Stale: a file does not have its ``before`` bytes.
+            ToolError: a file cannot be written; names it and the reason.
+            Aborted: ``called_off()`` became true before the first file was touched.
+            In all three cases the files are as they were, unless the message says otherwise.
+        """
+        with _ONE_AT_A_TIME:
+            jobs: list[Job] = []
+            try:
+                for file in files:
+                    jobs.append(self._job(file))
+                    self._step(jobs[-1], jobs[-1].prepare)
+                if called_off():
+                    raise Aborted
+                for job in jobs:
+                    self._step(job, job.commit)
+            except BaseException as error:
+                self._roll_back(jobs, error)
+                raise
+            finally:
+                for job in jobs:
+                    job.close()
+
+    def _job(self, file: FileChange) -> Job:
+        if file.changes_nothing:
+            return Unchanged(self._disk, file)
+        if file.before is None:
+            return Create(self._disk, file)
+        if file.after is None:
+            return Remove(self._disk, file)
+        return Replace(self._disk, file)
+
+    def _step(self, job: Job, step: Callable[[], None]) -> None:
+        shown = job.file.shown or self._show(job.path)
+        try:
+            step()
+        except Stale as error:
+            raise Stale(shown) from error
+        except ToolError as error:
+            raise ToolError(f"{shown} {error} Nothing was changed.") from error
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ToolError(f"Cannot write {shown}: {reason}. Nothing was changed.") from error
+
+    def _roll_back(self, jobs: Sequence[Job], error: BaseException) -> None:
+        """Undo what was done, newest first; raise if a file could not be taken back."""
+        stuck = [self._show(job.path) for job in reversed(jobs) if not _taken_back(job)]
+        if stuck:
+            names = ", ".join(stuck)
+            why = str(error).replace(" Nothing was changed.", "")
+            raise ToolError(f"{why} Could not be taken back: {names}.") from error
+
+
+def _taken_back(job: Job) -> bool:
+    try:
+        job.roll_back()
+    except (OSError, ToolError):
+        return False
+    return True
+
+
+def sweep(folder: str, alive: Callable[[int], bool]) -> None:
+    """Remove what a killed process left beside its targets in ``folder``.
+
+    Args:
+        alive: whether a process id belongs to a running host.
+    """
+    for name in os.listdir(folder):
+        owner = Job.owner_of(name)
+        if owner is not None and not alive(owner):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))

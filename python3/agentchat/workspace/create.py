@@ -1,0 +1,96 @@
+"""A file that does not exist yet."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from agentchat.core.errors import Stale
+from agentchat.workspace.disk import Disk, open_directory
+from agentchat.workspace.job import Job, write_whole
+
+if TYPE_CHECKING:
+    from agentchat.core.changes import FileChange
+
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
+
+
+class Create(Job):
+    """A file that does not exist yet, with the folders it needs."""
+
+    def __init__(self, disk: Disk, file: FileChange) -> None:
+        super().__init__(disk, file)
+        self.temp: str | None = None
+        self._made: list[tuple[int, str]] = []
+
+    def prepare(self) -> None:
+        """Make the folders and write the bytes beside the name."""
+        self._at = self._make_folders()
+        if self.look() is not None:
+            raise Stale(self.path)
+        self.temp = self.temp_name()
+        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.at)
+        try:
+            write_whole(self.disk, fd, self.after or b"")
+            if self.file.mode is not None:
+                self.disk.chmod(fd, self.file.mode)
+            self.disk.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _make_folders(self) -> int:
+        """Return a handle on the folder; what had to be made is kept for the way back."""
+        folder, missing = os.path.dirname(self.path), []
+        while not os.path.lexists(folder):
+            folder, name = os.path.split(folder)
+            missing.append(name)
+        at = open_directory(folder)
+        for name in reversed(missing):
+            try:
+                self.disk.mkdir(name, at)
+            except OSError:
+                os.close(at)
+                raise
+            self._made.append((at, name))
+            at = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+        return at
+
+    def commit(self) -> None:
+        """Give the file its name, unless something took it meanwhile."""
+        assert self.temp is not None
+        try:
+            self.disk.link(self.temp, self.name, self.at)
+        except FileExistsError as error:
+            raise Stale(self.path) from error
+        except OSError as error:  # file systems without hard links
+            if error.errno not in _NO_LINKS:
+                raise
+            if self.look() is not None:
+                raise Stale(self.path) from error
+            self.disk.rename(self.temp, self.name, self.at)
+        self.done = True
+        self.drop(self.temp)
+        self.sync_folder()
+        for at, _ in self._made:
+            with contextlib.suppress(OSError):
+                self.disk.fsync(at)
+
+    def roll_back(self) -> None:
+        """Remove the file and the folders made for it, if they are still as made."""
+        if self._at is not None and self.temp is not None:
+            self.drop(self.temp)
+            if self.done:
+                self.check(self.after or b"")
+                self.drop(self.name)
+        for at, name in reversed(self._made):
+            with contextlib.suppress(OSError):
+                self.disk.rmdir(name, at)
+
+    def close(self) -> None:
+        """Let go of the handles."""
+        super().close()
+        for at, _ in self._made:
+            os.close(at)
+        self._made = []

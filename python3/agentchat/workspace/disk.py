@@ -1,0 +1,128 @@
+"""Every effect on files goes through here, one small method each, so faults can be injected.
+
+Names are relative to a directory handle (``at``), so a directory that is swapped while a change
+is being made cannot redirect it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+
+NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
+_PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | NOFOLLOW
+
+
+class Disk:
+    """The real file system; a test wraps it to make single operations fail."""
+
+    def open(self, name: str, flags: int, mode: int = 0o666, at: int | None = None) -> int:
+        """Open a file, never through a symlink; return its descriptor."""
+        return os.open(name, flags | NOFOLLOW, mode, dir_fd=at)
+
+    def write(self, fd: int, data: bytes, offset: int) -> int:
+        """Write at an offset; return how many bytes were taken."""
+        return os.pwrite(fd, data, offset)
+
+    def truncate(self, fd: int, size: int) -> None:
+        """Cut a file to ``size`` bytes."""
+        os.ftruncate(fd, size)
+
+    def fsync(self, fd: int) -> None:
+        """Make a file or directory durable."""
+        os.fsync(fd)
+
+    def rename(self, old: str, new: str, at: int) -> None:
+        """Rename within one directory, replacing ``new``."""
+        os.rename(old, new, src_dir_fd=at, dst_dir_fd=at)
+
+    def link(self, old: str, new: str, at: int) -> None:
+        """Give a file a second name, failing if ``new`` exists."""
+        os.link(old, new, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+
+    def unlink(self, name: str, at: int) -> None:
+        """Remove a name."""
+        os.unlink(name, dir_fd=at)
+
+    def mkdir(self, name: str, at: int) -> None:
+        """Make a directory."""
+        os.mkdir(name, dir_fd=at)
+
+    def rmdir(self, name: str, at: int) -> None:
+        """Remove an empty directory."""
+        os.rmdir(name, dir_fd=at)
+
+    def chmod(self, fd: int, mode: int) -> None:
+        """Set the permission bits."""
+        os.fchmod(fd, mode)
+
+    def chown(self, fd: int, uid: int, gid: int) -> None:
+        """Set owner and group."""
+        os.fchown(fd, uid, gid)
+
+    def set_attribute(self, fd: int, name: str, value: bytes) -> None:
+        """Set an extended attribute (Linux only)."""
+        os.setxattr(fd, name, value)
+
+
+def open_directory(path: str) -> int:
+    """Return a handle on a directory, reached without following any symlink.
+
+    Raises OSError (ELOOP or ENOTDIR) if a component is a symlink or no directory.
+    """
+    at = os.open("/", _PATH_ONLY)
+    try:
+        for name in [part for part in path.split("/") if part]:
+            below = os.open(name, _PATH_ONLY, dir_fd=at)
+            os.close(at)
+            at = below
+        return _readable(at)
+    finally:
+        os.close(at)
+
+
+def _readable(at: int) -> int:
+    """Return a handle on the same directory that can be synced, where reading it is allowed."""
+    with contextlib.suppress(PermissionError):
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | NOFOLLOW, dir_fd=at)
+    return os.dup(at)
+
+
+@contextlib.contextmanager
+def directory(path: str) -> Iterator[int]:
+    """Hold a handle on a directory."""
+    at = open_directory(path)
+    try:
+        yield at
+    finally:
+        os.close(at)
+
+
+def read_all(fd: int, limit: int | None = None, start: int = 0) -> bytes:
+    """Return the bytes of an open file from ``start``, at most ``limit``."""
+    chunks: list[bytes] = []
+    left = limit
+    while left is None or left > 0:
+        chunk = os.pread(fd, min(left or 1 << 20, 1 << 20), start)
+        if not chunk:
+            break
+        chunks.append(chunk)
+        start += len(chunk)
+        left = None if left is None else left - len(chunk)
+    return b"".join(chunks)
+
+
+def read_file(path: str, limit: int | None = None, start: int = 0) -> bytes:
+    """Return the bytes of a regular file; raises OSError, never blocks on a FIFO or device."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | NOFOLLOW)
+    try:
+        mode = os.fstat(fd).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(21, "Is a directory", path)
+        if not stat.S_ISREG(mode):
+            raise OSError(22, "Not a regular file", path)
+        return read_all(fd, limit, start)
+    finally:
+        os.close(fd)

@@ -1,0 +1,140 @@
+"""One file of a change: prepared beside its target, then put in its place, or taken back."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import stat
+from typing import TYPE_CHECKING
+
+from agentchat.core.errors import Stale, ToolError
+from agentchat.workspace.disk import Disk, open_directory, read_all
+
+if TYPE_CHECKING:
+    from agentchat.core.changes import FileChange
+
+READ = os.O_RDONLY | os.O_NONBLOCK
+_TEMP = re.compile(r"\.agentchat-(\d+)-[0-9a-f]{16}\.tmp\Z")
+
+
+class Job:
+    """What all kinds share: a handle on the folder, the bytes expected and the bytes wanted."""
+
+    def __init__(self, disk: Disk, file: FileChange) -> None:
+        self.disk = disk
+        self.file = file
+        self.path = file.path
+        self.name = os.path.basename(file.path)
+        self.before = file.before
+        self.after = file.after
+        self.done = False
+        self._at: int | None = None
+
+    @staticmethod
+    def owner_of(name: str) -> int | None:
+        """Return the id of the process that made this temporary file; ``None`` if it is none."""
+        found = _TEMP.match(name)
+        return int(found.group(1)) if found else None
+
+    @property
+    def at(self) -> int:
+        """The handle on the folder, opened once."""
+        if self._at is None:
+            self._at = open_directory(os.path.dirname(self.path))
+        return self._at
+
+    def prepare(self) -> None:
+        """Check the target and write beside it; touches nothing that exists."""
+        raise NotImplementedError
+
+    def commit(self) -> None:
+        """Check the target once more and make the change."""
+        raise NotImplementedError
+
+    def roll_back(self) -> None:
+        """Undo whatever was done; raises if someone else wrote the target since."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of the handles."""
+        if self._at is not None:
+            os.close(self._at)
+            self._at = None
+
+    def look(self) -> os.stat_result | None:
+        """Return what the name is now; ``None`` if nothing. Raises ToolError if no file."""
+        try:
+            found = os.stat(self.name, dir_fd=self.at, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            raise ToolError(f"is {_what(found.st_mode)}, not a regular file.")
+        return found
+
+    def check(self, expected: bytes, name: str | None = None) -> os.stat_result:
+        """Return what the target is, if it holds exactly ``expected``; else raise Stale."""
+        if name is None and self.look() is None:
+            raise Stale(self.path)
+        fd = self.disk.open(name or self.name, READ, at=self.at)
+        try:
+            found = os.fstat(fd)
+            if found.st_size != len(expected) or read_all(fd) != expected:
+                raise Stale(self.path)
+        finally:
+            os.close(fd)
+        return found
+
+    def temp_name(self) -> str:
+        """Return a fresh name beside the target that tells which process made it."""
+        return f".agentchat-{os.getpid()}-{secrets.token_hex(8)}.tmp"
+
+    def sync_folder(self) -> None:
+        """Make names in the folder durable, where the file system can."""
+        try:
+            self.disk.fsync(self.at)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EBADF):
+                raise
+
+    def drop(self, name: str) -> None:
+        """Remove a temporary file, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            self.disk.unlink(name, self.at)
+
+
+class Unchanged(Job):
+    """Nothing to write; the bytes must still be the expected ones."""
+
+    def prepare(self) -> None:
+        """Check the bytes."""
+        if self.before is not None:
+            self.check(self.before)
+
+    def commit(self) -> None:
+        """Do nothing."""
+
+    def roll_back(self) -> None:
+        """Do nothing."""
+
+
+def write_whole(disk: Disk, fd: int, data: bytes) -> None:
+    """Write all bytes from the start of a file, however little each write takes, and look."""
+    view, offset = memoryview(data), 0
+    while offset < len(data):
+        taken = disk.write(fd, bytes(view[offset : offset + (1 << 20)]), offset)
+        if taken <= 0:
+            raise OSError(errno.EIO, "Nothing could be written")
+        offset += taken
+    if read_all(fd, len(data)) != data:
+        raise OSError(errno.EIO, "The bytes on disk are not the ones written")
+
+
+def _what(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "a symbolic link"
+    if stat.S_ISDIR(mode):
+        return "a directory"
+    return "a device, socket or pipe"

@@ -1,0 +1,109 @@
+"""The workspace on this machine: its disk and its processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from agentchat.core.ports import Applied, Command, Entry, Finished, Target
+from agentchat.workspace import processes
+from agentchat.workspace.atomic import AtomicWriter
+from agentchat.workspace.disk import Disk, read_file
+from agentchat.workspace.paths import Paths
+
+if TYPE_CHECKING:
+    from agentchat.core.changes import ChangeSet
+
+
+class LocalWorkspace:
+    """Files and programs of this machine, below and around one root directory.
+
+    Args:
+        root: the directory the user opened.
+        guarded: folders protected with all they hold: runtimepath entries, the state folder.
+    """
+
+    def __init__(self, root: str, guarded: Sequence[str] = (), disk: Disk | None = None) -> None:
+        self._paths = Paths(root, guarded)
+        self._writer = AtomicWriter(disk or Disk(), self._paths.show)
+
+    @property
+    def root(self) -> str:
+        """The directory the user opened: absolute, resolved."""
+        return self._paths.root
+
+    async def locate(self, path: str) -> Target:
+        """Return the identity of a path as the model wrote it."""
+        return await asyncio.to_thread(self._paths.locate, path)
+
+    async def kind(self, path: str) -> str | None:
+        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+        return await asyncio.to_thread(_kind, path)
+
+    async def size(self, path: str) -> int:
+        """Return the size of a file in bytes."""
+        return (await asyncio.to_thread(os.stat, path)).st_size
+
+    async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
+        """Return the bytes of a file, at most ``limit`` from ``start``; raises OSError."""
+        return await asyncio.to_thread(read_file, path, limit, start)
+
+    async def list(self, path: str) -> Sequence[Entry]:
+        """Return the entries of a directory, unsorted; raises OSError."""
+        return await asyncio.to_thread(_entries, path)
+
+    async def unsaved(self) -> Mapping[str, bytes]:
+        """Return nothing: there is no editor here."""
+        return {}
+
+    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+        """Make the change, all files or none; raises Stale or ToolError.
+
+        Cancelled before the first file is touched, nothing happens; after that the change is
+        made whole before the cancellation goes on.
+        """
+        off = threading.Event()
+        writing = asyncio.ensure_future(
+            asyncio.to_thread(self._writer.apply, change.files, off.is_set)
+        )
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            off.set()
+            await asyncio.gather(writing, return_exceptions=True)
+            raise
+        return tuple(Applied(file.path) for file in change.files)
+
+    async def run(
+        self, command: Command, on_output: Callable[[bytes], None] | None = None
+    ) -> Finished:
+        """Run a program in its own process group; the group is dead when this returns."""
+        return await processes.run(command, on_output)
+
+
+def _kind(path: str) -> str | None:
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISDIR(mode):
+        return "directory"
+    return "file" if stat.S_ISREG(mode) else "other"
+
+
+def _entries(path: str) -> list[Entry]:
+    with os.scandir(path) as found:
+        return [Entry(entry.name, _entry_kind(entry)) for entry in found]
+
+
+def _entry_kind(entry: os.DirEntry[str]) -> str:
+    try:
+        if entry.is_dir():
+            return "directory"
+        return "file" if entry.is_file() else "other"
+    except OSError:
+        return "other"

@@ -1,0 +1,175 @@
+"""Which file a path means, whatever way it is written, and in which zone it lies."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Sequence
+
+from agentchat.core.errors import ToolError
+from agentchat.core.ports import Target, Zone
+from agentchat.core.sensitive import fold_name, is_protected, is_secret
+
+_SPECIAL = re.compile(
+    r"[a-z][a-z0-9+.-]*://|(?:zip|zipfile|tar|tarfile|jar|fugitive|term|man|file|data|oil):",
+    re.IGNORECASE,
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Paths:
+    """The paths of one workspace.
+
+    Args:
+        root: the workspace; resolved here.
+        guarded: folders that are protected with all they hold: runtimepath entries, own state.
+    """
+
+    def __init__(self, root: str, guarded: Sequence[str] = ()) -> None:
+        self.root = os.path.realpath(root)
+        self._guarded = [
+            os.path.realpath(os.path.join(self.root, folder)) for folder in guarded if folder
+        ]
+
+    def locate(self, path: str) -> Target:
+        """Return the identity of ``path`` (see ``core.ports.Workspace``)."""
+        refuse_special(path)
+        try:
+            real = self._resolve(path)
+            found = _lstat(real)
+        except (OSError, ValueError) as error:
+            raise ToolError(f"{path}: {_reason(error)}.") from error
+        return Target(
+            path=real,
+            shown=self.show(real),
+            zone=self.zone(real),
+            exists=found is not None,
+            read_only=found is not None and _read_only(real, found),
+            hard_linked=found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1,
+        )
+
+    def show(self, real: str) -> str:
+        """Return a resolved path as it is shown: relative inside the root, else absolute."""
+        if real == self.root:
+            return "."
+        return os.path.relpath(real, self.root) if inside(real, self.root) else real
+
+    def zone(self, real: str) -> Zone:
+        """Return the zone of a resolved path.
+
+        A secret file is SECRET wherever it lies: reading asks, and writing asks as for a
+        protected file. A file outside is OUTSIDE even if its name is a protected one.
+        """
+        below = inside(real, self.root)
+        parts = [part for part in self._named(real, below).split("/") if part]
+        if is_secret(parts):
+            return Zone.SECRET
+        if not below:
+            return Zone.OUTSIDE
+        return Zone.PROTECTED if self._protected(real, parts) else Zone.ORDINARY
+
+    def _named(self, real: str, below: bool) -> str:
+        return real[len(self.root) :] if below else real
+
+    def _protected(self, real: str, parts: Sequence[str]) -> bool:
+        return (
+            is_protected(parts)
+            or any(inside(real, folder) for folder in self._guarded)
+            or self._in_repository_data(real)
+            or self._on_another_device(real)
+        )
+
+    def _in_repository_data(self, real: str) -> bool:
+        """Whether a folder above is a Git directory under another name than ``.git``."""
+        folder = os.path.dirname(real)
+        while inside(folder, self.root):
+            if _is_git_directory(folder):
+                return True
+            if folder == self.root:
+                break
+            folder = os.path.dirname(folder)
+        return False
+
+    def _on_another_device(self, real: str) -> bool:
+        """Whether the path lies in something mounted below the root."""
+        folder = real
+        while _lstat(folder) is None and inside(folder, self.root) and folder != self.root:
+            folder = os.path.dirname(folder)
+        here, root = _lstat(folder), _lstat(self.root)
+        return here is not None and root is not None and here.st_dev != root.st_dev
+
+    def _resolve(self, path: str) -> str:
+        real = os.path.realpath(os.path.join(self.root, path))
+        if path.startswith("@") and len(path) > 1 and not os.path.lexists(real):
+            real = os.path.realpath(os.path.join(self.root, path[1:]))
+        return _spelled_as_stored(real)
+
+
+def inside(path: str, folder: str) -> bool:
+    """Whether a resolved path is ``folder`` or below it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def refuse_special(path: str) -> None:
+    """Raise ToolError for what is no path of a file, or means something else to an editor."""
+    if not path:
+        raise ToolError("The path is empty. Give a path relative to the workspace.")
+    if "\0" in path:
+        raise ToolError(f"{path!r} holds a NUL character, so it is no path.")
+    if _SURROGATE.search(path):
+        raise ToolError(f"{path!r} holds a character that no file name can hold.")
+    for name in (path, path[1:]) if path.startswith("@") else (path,):
+        if _SPECIAL.match(name):
+            raise ToolError(f"{path} is not a plain path. Give a path of the file system.")
+
+
+def _lstat(path: str) -> os.stat_result | None:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        return os.lstat(path)
+    return None
+
+
+def _read_only(real: str, found: os.stat_result) -> bool:
+    if not stat.S_ISREG(found.st_mode):
+        return False
+    return not found.st_mode & 0o222 or not os.access(real, os.W_OK)
+
+
+def _is_git_directory(folder: str) -> bool:
+    has = {name: os.path.lexists(os.path.join(folder, name)) for name in ("HEAD", "commondir")}
+    if has["HEAD"] and has["commondir"]:
+        return True
+    return has["HEAD"] and all(
+        os.path.isdir(os.path.join(folder, name)) for name in ("objects", "refs")
+    )
+
+
+def _spelled_as_stored(real: str) -> str:
+    """Return the path with the spelling of its directories' own entries.
+
+    On a file system that folds case, ``SRC/A.py`` and ``src/a.py`` are one file: one identity.
+    """
+    spelled = "/"
+    for name in [part for part in real.split("/") if part]:
+        spelled = os.path.join(spelled, _stored_name(spelled, name))
+    return spelled
+
+
+def _stored_name(folder: str, name: str) -> str:
+    here = _lstat(os.path.join(folder, name))
+    other = _lstat(os.path.join(folder, name.swapcase()))
+    if here is None or other is None or not os.path.samestat(here, other):
+        return name
+    names = os.listdir(folder)
+    if name in names:
+        return name
+    entries = (n for n in names if fold_name(n) == fold_name(name))
+    return next(
+        (n for n in entries if os.path.samestat(os.lstat(os.path.join(folder, n)), here)), name
+    )
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)

@@ -1,0 +1,164 @@
+"""New bytes for a file that exists."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from agentchat.core.errors import Stale
+from agentchat.workspace.disk import Disk
+from agentchat.workspace.job import READ, Job, write_whole
+
+if TYPE_CHECKING:
+    from agentchat.core.changes import FileChange
+
+_NO_TEMP = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_RENAME = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM)
+
+
+class Replace(Job):
+    """New bytes for a file that exists."""
+
+    def __init__(self, disk: Disk, file: FileChange) -> None:
+        super().__init__(disk, file)
+        self.old = file.before or b""
+        self.new = file.after or b""
+        self.seen: os.stat_result | None = None
+        self.temp: str | None = None
+
+    def prepare(self) -> None:
+        """Write the new bytes beside the target, unless it must be written in place."""
+        self.seen = self.check(self.old)
+        if self.seen.st_nlink > 1 or self.seen.st_dev != os.fstat(self.at).st_dev:
+            self._prepare_in_place()
+            return
+        try:
+            self._write_beside(self.seen)
+        except OSError as error:
+            self._drop_temp()
+            if error.errno not in _NO_TEMP:
+                raise
+            self._prepare_in_place()
+
+    def _write_beside(self, seen: os.stat_result) -> None:
+        self.temp = self.temp_name()
+        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.at)
+        try:
+            write_whole(self.disk, fd, self.new)
+            self._copy_metadata(fd, seen)
+            self.disk.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _copy_metadata(self, fd: int, seen: os.stat_result) -> None:
+        mine = os.fstat(fd)
+        if (mine.st_uid, mine.st_gid) != (seen.st_uid, seen.st_gid):
+            self.disk.chown(fd, seen.st_uid, seen.st_gid)
+        source = self.disk.open(self.name, READ, at=self.at)
+        try:
+            copy_attributes(self.disk, source, fd)
+        finally:
+            os.close(source)
+        self.disk.chmod(fd, stat.S_IMODE(seen.st_mode))
+
+    def _prepare_in_place(self) -> None:
+        """Find out now whether the target can be opened for writing."""
+        os.close(self._open_for_writing())
+
+    def _open_for_writing(self) -> int:
+        try:
+            return self.disk.open(self.name, os.O_RDWR, at=self.at)
+        except PermissionError:
+            return self._open_read_only()
+
+    def _open_read_only(self) -> int:
+        """Open our own file whose mode forbids writing; the mode is as before afterwards."""
+        reading = self.disk.open(self.name, READ, at=self.at)
+        try:
+            mode = stat.S_IMODE(os.fstat(reading).st_mode)
+            self.disk.chmod(reading, mode | stat.S_IWUSR)
+            try:
+                return self.disk.open(self.name, os.O_RDWR, at=self.at)
+            finally:
+                self.disk.chmod(reading, mode)
+        finally:
+            os.close(reading)
+
+    def commit(self) -> None:
+        """Put the new bytes in place."""
+        found = self.check(self.old)
+        if self.seen is None or not os.path.samestat(found, self.seen):
+            raise Stale(self.path)
+        if self.temp is None:
+            self._write_in_place()
+            return
+        try:
+            self.disk.rename(self.temp, self.name, self.at)
+        except OSError as error:
+            if error.errno not in _NO_RENAME:
+                raise
+            self._drop_temp()
+            self._write_in_place()
+            return
+        self.temp, self.done = None, True
+        self.sync_folder()
+
+    def _write_in_place(self) -> None:
+        fd = self._open_for_writing()
+        try:
+            mode = stat.S_IMODE(os.fstat(fd).st_mode)
+            self.done = True
+            try:
+                self._overwrite(fd, self.new, mode)
+            except BaseException:
+                self._overwrite(fd, self.old, mode)
+                self.done = False
+                raise
+        finally:
+            os.close(fd)
+
+    def _overwrite(self, fd: int, data: bytes, mode: int) -> None:
+        write_whole(self.disk, fd, data)
+        self.disk.truncate(fd, len(data))
+        if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
+            self.disk.chmod(fd, mode)
+        self.disk.fsync(fd)
+
+    def roll_back(self) -> None:
+        """Write the old bytes back the same way."""
+        self._drop_temp()
+        if self.done:
+            back = Replace(self.disk, self.file.reversed())
+            try:
+                back.prepare()
+                back.commit()
+            finally:
+                back._drop_temp()
+                back.close()
+
+    def _drop_temp(self) -> None:
+        if self.temp is not None:
+            self.drop(self.temp)
+            self.temp = None
+
+
+def copy_attributes(disk: Disk, source: int, target: int) -> None:
+    """Give a file the extended attributes (access lists among them) of another."""
+    if not hasattr(os, "listxattr"):
+        return
+    have = {name: os.getxattr(target, name) for name in _attributes(target)}
+    for name in _attributes(source):
+        value = os.getxattr(source, name)
+        if have.get(name) != value:
+            disk.set_attribute(target, name, value)
+
+
+def _attributes(fd: int) -> list[str]:
+    try:
+        return os.listxattr(fd)
+    except OSError as error:
+        if error.errno in (errno.ENOTSUP, errno.EOPNOTSUPP):
+            return []
+        raise
