@@ -1,0 +1,100 @@
+"""Tool arguments as pydantic models: the schema the model reads, and strict, readable checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from agentchat.core.tool import ArgumentError
+
+
+def _integral(value: Any) -> Any:
+    """Some models write whole numbers as ``3.0``."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WholeNumber = Annotated[int, BeforeValidator(_integral)]
+
+
+class ToolArguments(BaseModel):
+    """Base of all arguments: no unknown fields, no conversion between types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class PydanticArguments:
+    """A pydantic model as ``core.tool.Arguments``."""
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+        self._schema = plain_schema(model)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema that the model is given."""
+        return self._schema
+
+    def parse(self, value: Mapping[str, Any]) -> Any:
+        """Return the arguments as an instance of the model; raises ArgumentError."""
+        try:
+            return self._model.model_validate(dict(value))
+        except ValidationError as error:
+            raise ArgumentError(_problems(error)) from error
+
+
+def _problems(error: ValidationError) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (_field(problem["loc"]), problem["msg"].removeprefix("Value error, "))
+        for problem in error.errors(include_url=False, include_input=False)
+    )
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    """Return a place in the arguments like ``edits[0].old_text``."""
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return path.removeprefix(".") or "arguments"
+
+
+def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return a model's JSON Schema without titles, references and ``null`` alternatives."""
+    schema = model.model_json_schema()
+    definitions = schema.pop("$defs", {})
+    plain: dict[str, Any] = _plain(schema, definitions)
+    return plain
+
+
+def _plain(node: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_plain(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        rest = {key: value for key, value in node.items() if key != "$ref"}
+        return _plain({**definitions[node["$ref"].rpartition("/")[2]], **rest}, definitions)
+    plain = {key: _plain_entry(key, value, definitions) for key, value in node.items()}
+    return _without_null(_without_noise(plain))
+
+
+def _plain_entry(key: str, value: Any, definitions: Mapping[str, Any]) -> Any:
+    if key == "properties":
+        return {name: _plain(shape, definitions) for name, shape in value.items()}
+    return _plain(value, definitions)
+
+
+def _without_noise(node: dict[str, Any]) -> dict[str, Any]:
+    """Drop titles (texts; a property may be called ``title``), and what is ``null`` by default."""
+    if isinstance(node.get("title"), str):
+        del node["title"]
+    if "default" in node and node["default"] is None:
+        del node["default"]
+    return node
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    """Turn an alternative with ``null`` into the other alternative: the field is optional."""
+    others = [shape for shape in node.get("anyOf", ()) if shape != {"type": "null"}]
+    if len(others) != 1:
+        return node
+    rest = {key: value for key, value in node.items() if key != "anyOf"}
+    return {**others[0], **rest}

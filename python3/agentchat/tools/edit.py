@@ -1,0 +1,173 @@
+"""Replace text in a file: each old text must stand in exactly one place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.errors import ToolError
+from agentchat.core.matching import Edit, EditError, EditOutcome, apply_edits
+from agentchat.core.ports import Target, Zone
+from agentchat.core.textfile import LARGEST_EDIT, decode, encode
+from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
+from agentchat.tools.applying import apply
+from agentchat.tools.arguments import PydanticArguments, ToolArguments
+from agentchat.tools.targets import content, file_at
+
+_SPELLINGS = {
+    "oldText": "old_text",
+    "newText": "new_text",
+    "old_string": "old_text",
+    "new_string": "new_text",
+    "replaceAll": "replace_all",
+}
+_FIELDS = ("old_text", "new_text", "replace_all")
+
+
+class Replacement(ToolArguments):
+    """One replacement."""
+
+    old_text: str = Field(description="Literal text that stands in exactly one place of the file")
+    new_text: str = Field(description="Literal text in its place; empty removes old_text")
+    replace_all: bool = Field(False, description="Replace every occurrence instead")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelled(cls, value: Any) -> Any:
+        return respelled(value)
+
+
+class EditArguments(ToolArguments):
+    """What ``edit`` takes."""
+
+    path: str = Field(description="Path of the file, relative to the workspace or absolute")
+    edits: list[Replacement] = Field(
+        description="Replacements; all are matched against the file as it is now"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gathered(cls, value: Any) -> Any:
+        return gathered(value)
+
+    @field_validator("edits")
+    @classmethod
+    def _some(cls, value: list[Replacement]) -> list[Replacement]:
+        if not value:
+            raise ValueError("edits must contain at least one replacement. Nothing was changed.")
+        return value
+
+
+def respelled(value: Any) -> Any:
+    """Return an object with the usual spelling of its fields."""
+    if not isinstance(value, Mapping):
+        return value
+    return {_SPELLINGS.get(key, key): item for key, item in value.items()}
+
+
+def gathered(value: Any) -> Any:
+    """Return the arguments with ``edits`` as a list, whichever way the model wrote them.
+
+    ``edits`` may be JSON text, or one object; one replacement may stand at the top level.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    given = dict(respelled(value))
+    edits = _parsed(given.get("edits"))
+    alone = {key: given.pop(key) for key in _FIELDS if key in given}
+    if "old_text" in alone or "new_text" in alone:
+        edits = [*(edits or []), alone] if edits is None or isinstance(edits, list) else edits
+    else:
+        given.update(alone)
+    return given if edits is None else {**given, "edits": edits}
+
+
+def _parsed(edits: Any) -> Any:
+    if isinstance(edits, str):
+        try:
+            edits = json.loads(edits)
+        except ValueError:
+            return edits
+    return [edits] if isinstance(edits, Mapping) else edits
+
+
+async def dry_run(arguments: EditArguments, context: ToolContext) -> Preview:
+    """Return the change; raises ToolError if an edit fits no place, or several."""
+    target = await file_at(arguments.path, context)
+    if await context.workspace.size(target.path) > LARGEST_EDIT:
+        size = LARGEST_EDIT // (1024 * 1024)
+        raise ToolError(f"{target.shown} is larger than {size} MiB. Nothing was changed.")
+    before = await content(target, context)
+    edits = [Edit(one.old_text, one.new_text, one.replace_all) for one in arguments.edits]
+    outcome = _edited(before, edits, target)
+    change = FileChange(target.path, before, encode(outcome.text), target.shown)
+    return Preview(
+        ChangeSet((change,)), notes=outcome.notes, impact={"replacements": outcome.count}
+    )
+
+
+def _edited(before: bytes, edits: list[Edit], target: Target) -> EditOutcome:
+    """Return the outcome; an error quotes no file that the user was not asked about."""
+    try:
+        return apply_edits(decode(before, target.shown), edits, target.shown)
+    except EditError as error:
+        if target.zone in (Zone.SECRET, Zone.OUTSIDE):
+            said = str(error).partition(" Closest match")[0].removesuffix(" Nothing was changed.")
+            raise EditError(said) from None
+        raise
+
+
+async def run(arguments: EditArguments, context: ToolContext) -> Result:
+    """Make the change that was shown, or what the arguments say if nothing was."""
+    preview = context.preview or await dry_run(arguments, context)
+    change = preview.change
+    if change is None:
+        raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
+    notes = [*preview.notes, *await apply(change, context)]
+    count = int(preview.impact.get("replacements", len(arguments.edits)))
+    said = f"{count} replacement" if count == 1 else f"{count} replacements"
+    return Result(
+        "\n".join([f"Edited {change.files[0].name}: {said}.", *notes]),
+        details={"path": change.files[0].path, "replacements": count},
+    )
+
+
+def touches(arguments: EditArguments) -> Touch:
+    """Return what a call writes."""
+    return Touch(writes=(arguments.path,))
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``edit src/a.py``."""
+    return f"edit {given.get('path') or '...'}"
+
+
+TOOL = Tool(
+    name="edit",
+    description=(
+        "Replace text in a file. Each old_text must match exactly one place (or set replace_all); "
+        "give enough surrounding text, and no line numbers. All edits of a call are matched "
+        "against the file as it is, must not overlap, and are made all or none."
+    ),
+    arguments=PydanticArguments(EditArguments),
+    steps=(run,),
+    metadata=Metadata(
+        aliases=("insert_edit_into_file",),
+        search_hint="change part of a file",
+        permission_class="write",
+        audit_operation="edit",
+    ),
+    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    touches=touches,
+    dry_run=dry_run,
+    render_call=render_call,
+    snippet="Edit parts of a file by exact text",
+    guidelines=(
+        "Read a file before you edit it, and keep old_text as short as is unique.",
+        "Put several changes of one file into one edit call.",
+    ),
+)

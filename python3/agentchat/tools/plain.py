@@ -1,0 +1,45 @@
+"""What a terminal would show of a program's output: text without escapes and control bytes."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_ESCAPES = re.compile(
+    r"\x1b(?:"
+    r"\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)"  # OSC (titles, links), DCS and the like
+    r"|[ -/]*[0-~]"  # the short ones
+    r")"
+)
+_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,4096}\x1b?|[ -/]*)\Z")
+_CONTROLS = dict.fromkeys([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
+
+
+class Plain:
+    """Turns a stream of bytes into plain text; pieces may end anywhere."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""
+
+    def feed(self, data: bytes, final: bool = False) -> str:
+        """Return the text that is certain by now."""
+        text = self._held + self._decoder.decode(data, final)
+        cut = len(text) if final else _certain(text)
+        self._held = text[cut:]
+        return _ESCAPES.sub("", text[:cut]).translate(_CONTROLS)
+
+
+def _certain(text: str) -> int:
+    """Return where an escape begins that may go on in the next piece; else the text's end."""
+    last = text.rfind("\x1b")
+    for at in (text.rfind("\x1b", 0, max(last, 0)), last):
+        if at >= 0 and _UNFINISHED.match(text, at):
+            return at
+    return len(text)
+
+
+def plain(data: bytes) -> str:
+    """Return the plain text of a whole output."""
+    return Plain().feed(data, final=True)

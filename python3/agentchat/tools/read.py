@@ -1,0 +1,199 @@
+"""Read a file, or some lines of it, as the user sees it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Protocol, cast
+
+from pydantic import Field
+
+from agentchat.core.errors import ToolError
+from agentchat.core.limits import KIB, READ_BYTES, READ_LINES
+from agentchat.core.ports import Target
+from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.tools import images
+from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.targets import cannot_read, file_at
+from agentchat.tools.window import Window
+
+CHUNK = 256 * KIB
+_WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_BOM = b"\xef\xbb\xbf"
+
+
+class Source(Protocol):
+    """A workspace that reads from the middle of a file."""
+
+    async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
+        """Return at most ``limit`` bytes from ``start``."""
+
+
+class ReadArguments(ToolArguments):
+    """What ``read`` takes."""
+
+    path: str = Field(description="Path of the file, relative to the workspace or absolute")
+    offset: WholeNumber | None = Field(None, description="Line to start at; the first is 1")
+    limit: WholeNumber | None = Field(None, ge=1, description="The most lines to return")
+
+
+async def run(arguments: ReadArguments, context: ToolContext) -> Result:
+    """Return the text of a file, an image, or what the file is if it is neither."""
+    offset = arguments.offset or 1
+    if offset < 0:
+        raise ToolError(f"offset must not be negative, but is {offset}. The first line is 1.")
+    target = await file_at(arguments.path, context)
+    try:
+        return await _read(target, offset, arguments.limit, cast("Source", context.workspace))
+    except FileNotFoundError as error:
+        raise ToolError(f"Path not found: {target.shown}") from error
+    except OSError as error:
+        raise cannot_read(target, error) from error
+
+
+async def _read(target: Target, offset: int, limit: int | None, source: Source) -> Result:
+    start = await source.read(target.path, CHUNK)
+    kind = images.kind_of(start)
+    if kind is not None:
+        return await _image(target, kind, source)
+    if start[:2] in _WIDE:
+        return await _wide(target, offset, limit, source)
+    if b"\0" in start[:8192]:
+        return await _binary(target, source)
+    window = Window(offset, min(limit or READ_LINES, READ_LINES), READ_BYTES)
+    async for chunk in _chunks(target, start, source):
+        window.feed(chunk)
+    window.finish()
+    text, note = _text(window.data)
+    if text is None:
+        return await _binary(target, source)
+    return _result(target, window, text, limit, note)
+
+
+async def _chunks(target: Target, start: bytes, source: Source) -> AsyncIterator[bytes]:
+    """Yield the file's bytes piece by piece, without the byte order mark."""
+    at, chunk = len(start), start.removeprefix(_BOM)
+    while chunk:
+        yield chunk
+        chunk = await source.read(target.path, CHUNK, at)
+        at += len(chunk)
+
+
+def _text(data: bytes) -> tuple[str | None, str]:
+    """Return the text of some lines and a note about it; ``None`` if they are no text."""
+    try:
+        text, note = data.decode("utf-8"), ""
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+        note = "[Some bytes are not valid UTF-8; each is shown as \ufffd.]"
+    strange = text.count("\ufffd") + sum(text.count(chr(code)) for code in range(1, 9))
+    if "\0" in text or strange * 10 > len(text):
+        return None, ""
+    return text, note
+
+
+def _result(target: Target, window: Window, text: str, limit: int | None, note: str) -> Result:
+    if window.overlong is not None:
+        size = -(-window.overlong // KIB)
+        over = f"over the {READ_BYTES // KIB} KiB limit; read part of it with bash."
+        return Result(f"[Line {window.first} is {size} KiB, {over}]")
+    if window.first > max(window.total, 1):
+        lines = "1 line" if window.total == 1 else f"{window.total} lines"
+        raise ToolError(
+            f"offset {window.first} is beyond the end of {target.shown}: the file has {lines}."
+        )
+    notes = [found for found in (note, _more(window, limit)) if found]
+    details = {"first": window.first, "last": window.last, "total": window.total}
+    return Result(with_notes(text, notes), details=details)
+
+
+def _more(window: Window, limit: int | None) -> str:
+    """Return the note about the lines that follow; empty at the end of the file."""
+    left = window.total - window.last
+    if left <= 0:
+        return ""
+    if limit is not None and window.taken == limit <= READ_LINES:
+        return f"[{left} more lines in file. Use offset={window.last + 1} to continue.]"
+    shown = f"[Showing lines {window.first}-{window.last} of {window.total}."
+    return f"{shown} Use offset={window.last + 1} to continue.]"
+
+
+def with_notes(text: str, notes: list[str]) -> str:
+    """Return a text with notes below it, a blank line between."""
+    if not notes:
+        return text
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    return text + gap + "\n".join(notes)
+
+
+async def _image(target: Target, kind: str, source: Source) -> Result:
+    data = await source.read(target.path, images.LARGEST + 1)
+    if len(data) > images.LARGEST:
+        size = images.LARGEST // (KIB * KIB)
+        raise ToolError(f"{target.shown} is an image of more than {size} MiB, too large to show.")
+    try:
+        image, note = await asyncio.to_thread(images.fitted, data, kind)
+    except images.Undecodable as error:
+        raise ToolError(f"{target.shown} looks like {kind} but is damaged: {error}") from error
+    text = f"Read image file [{kind}]"
+    return Result(f"{text}\n{note}" if note else text, images=(image,))
+
+
+async def _wide(target: Target, offset: int, limit: int | None, source: Source) -> Result:
+    """Read UTF-16 as text, if it is not large and valid."""
+    data = await source.read(target.path, 16 * CHUNK + 1)
+    try:
+        text = data.decode("utf-16") if len(data) <= 16 * CHUNK else "\0"
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        return await _binary(target, source)
+    window = Window(offset, min(limit or READ_LINES, READ_LINES), READ_BYTES)
+    window.feed(text.encode("utf-8"))
+    window.finish()
+    note = "[The file is UTF-16; shown as UTF-8.]"
+    return _result(target, window, window.data.decode("utf-8"), limit, note)
+
+
+async def _binary(target: Target, source: Source) -> Result:
+    size = await cast("Any", source).size(target.path)
+    return Result(f"{target.shown} is a binary file of {size} bytes; its content is not shown.")
+
+
+def touches(arguments: ReadArguments) -> Touch:
+    """Return what a call reads."""
+    return Touch(reads=(arguments.path,))
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``read src/a.py:10-24``."""
+    path, first, count = given.get("path") or "...", given.get("offset"), given.get("limit")
+    if not isinstance(first, (int, float)) and not isinstance(count, (int, float)):
+        return f"read {path}"
+    start = max(int(first), 1) if isinstance(first, (int, float)) else 1
+    end = f"-{start + int(count) - 1}" if isinstance(count, (int, float)) else ""
+    return f"read {path}:{start}{end}"
+
+
+TOOL = Tool(
+    name="read",
+    description=(
+        f"Read a file. Returns at most {READ_LINES} lines or {READ_BYTES // KIB} KiB; use offset "
+        "and limit for the rest. Unsaved changes in the editor are included. Images (png, jpeg, "
+        "gif, webp) are returned as images."
+    ),
+    arguments=PydanticArguments(ReadArguments),
+    steps=(run,),
+    metadata=Metadata(
+        concurrency_safe=True,
+        read_only=True,
+        aliases=("read_file",),
+        search_hint="show the content of a file or image",
+        permission_class="read",
+        audit_operation="read",
+    ),
+    touches=touches,
+    render_call=render_call,
+    snippet="Read file contents",
+    guidelines=("Use read to examine files instead of cat or sed.",),
+)

@@ -1,0 +1,56 @@
+"""From a path as the model wrote it to a file or directory that is there."""
+
+from __future__ import annotations
+
+from agentchat.core.errors import ToolError
+from agentchat.core.ports import Target
+from agentchat.core.tool import ToolContext
+
+
+async def existing(path: str, context: ToolContext) -> tuple[Target, str]:
+    """Return the target and its kind (``file``, ``directory``, ``other``).
+
+    Raises:
+        ToolError: nothing is there, or the path is none.
+    """
+    target = await context.workspace.locate(path)
+    try:
+        kind = await context.workspace.kind(target.path)
+    except OSError as error:
+        raise cannot_read(target, error) from error
+    if kind is None:
+        raise ToolError(f"Path not found: {target.shown}")
+    return target, kind
+
+
+async def file_at(path: str, context: ToolContext) -> Target:
+    """Return the target; raises ToolError unless it is a file."""
+    target, kind = await existing(path, context)
+    if kind == "directory":
+        raise ToolError(f"Path is a directory, not a file: {target.shown}")
+    if kind != "file":
+        raise ToolError(f"Path is a device, socket or pipe, not a file: {target.shown}")
+    return target
+
+
+async def directory_at(path: str, context: ToolContext) -> Target:
+    """Return the target; raises ToolError unless it is a directory."""
+    target, kind = await existing(path, context)
+    if kind != "directory":
+        raise ToolError(f"Path is not a directory: {target.shown}")
+    return target
+
+
+async def content(target: Target, context: ToolContext) -> bytes:
+    """Return all bytes of a file; raises ToolError."""
+    try:
+        return await context.workspace.read(target.path)
+    except FileNotFoundError as error:
+        raise ToolError(f"Path not found: {target.shown}") from error
+    except OSError as error:
+        raise cannot_read(target, error) from error
+
+
+def cannot_read(target: Target, error: OSError) -> ToolError:
+    """Return what the model is told when the system refuses to read."""
+    return ToolError(f"Cannot read {target.shown}: {error.strerror or error}.")
