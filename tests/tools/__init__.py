@@ -1,0 +1,1 @@
+"""The built-in tools on a real disk and with real processes."""

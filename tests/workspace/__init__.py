@@ -1,0 +1,1 @@
+"""Files, paths and processes of this machine, as they really behave."""
