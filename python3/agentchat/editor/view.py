@@ -10,13 +10,16 @@ from typing import Any
 
 from agentchat.agent.screen import Block, StatusLine
 from agentchat.core.effects import Question
+from agentchat.core.escapes import escape
 from agentchat.core.pending import Pending
 from agentchat.editor.bridge import Bridge
+from agentchat.editor.liveoutput import LiveOutput
 from agentchat.editor.prompts import preview_table, prompt_table
 
 log = logging.getLogger(__name__)
 
 FRAME_SECONDS = 1 / 30
+TITLE_CHARACTERS = 200
 CHAT, APPROVAL, REVIEW = "agentchat.chat", "agentchat.approval", "agentchat.review"
 
 
@@ -29,7 +32,7 @@ class View:
         self._root = root
         self._ops: list[list[Any]] = []
         self._status = StatusLine()
-        self._flushing: asyncio.Task[None] | None = None
+        self._output: dict[str, LiveOutput] = {}
         self._frame: asyncio.TimerHandle | None = None
 
     def user(self, text: str) -> None:
@@ -54,11 +57,17 @@ class View:
 
     def block(self, call_id: str, change: Block) -> None:
         """Show or change the block of one call; live output waits for the next frame."""
+        if change.append is not None:
+            self._output.setdefault(call_id, LiveOutput()).add(change.append)
+            self._schedule()
+            return
         fields = {name: value for name, value in asdict(change).items() if value is not None}
-        if "append" in fields:
-            fields["append"] = plain(fields["append"])
-        if change.state == "streaming" or set(fields) == {"append"}:
-            self._later("block", call_id, fields)
+        if change.title is not None:
+            fields["title"] = escape(" ".join(change.title.split()))[:TITLE_CHARACTERS]
+        if change.body is not None:
+            self._output.pop(call_id, None)
+        if change.state == "streaming":
+            self._stream_block(call_id, fields)
         else:
             self._draw("block", call_id, fields)
 
@@ -106,6 +115,10 @@ class View:
         if self._frame is not None:
             self._frame.cancel()
             self._frame = None
+        for call_id, output in self._output.items():
+            lines = output.take()
+            if lines:
+                self._ops.append(["block", call_id, {"append": lines}])
         if self._ops:
             ops, self._ops = self._ops, []
             self._bridge.call(CHAT, "apply", self._chat, ops)
@@ -121,8 +134,11 @@ class View:
             self._ops.append([kind, piece])
         self._schedule()
 
-    def _later(self, *op: Any) -> None:
-        self._ops.append(list(op))
+    def _stream_block(self, call_id: str, fields: dict[str, Any]) -> None:
+        if self._ops and self._ops[-1][:2] == ["block", call_id]:
+            self._ops[-1][2].update(fields)
+        else:
+            self._ops.append(["block", call_id, fields])
         self._schedule()
 
     def _schedule(self) -> None:
