@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import sys
 import threading
 from pathlib import Path
 
@@ -149,10 +150,11 @@ def test_no_python_is_one_line_with_a_remedy(start_editor: StartEditor) -> None:
 def test_a_python_too_old_is_one_line_with_a_remedy(
     start_editor: StartEditor, tmp_path: Path
 ) -> None:
-    # An old interpreter fails at the first thing it is asked; 3.6 knows nothing of 3.10's syntax.
-    old = stub(
-        tmp_path, 'case "$*" in *-V*|*--version*) echo Python 3.6.9;; *) echo "3.6.9"; esac\n'
+    pretend = (
+        "import sys; sys.version_info = (3, 6, 9); code = sys.argv[2]; "
+        "sys.argv[:] = sys.argv[2:]; exec(code)"
     )
+    old = stub(tmp_path, f"exec '{sys.executable}' -c '{pretend}' \"$@\"\n")
     notice = refused(start_editor({"python": old}), r"3\.10", "too old", "AgentInstall")
     assert "AgentInstall" in notice or "3.10" in notice
 
@@ -160,7 +162,7 @@ def test_a_python_too_old_is_one_line_with_a_remedy(
 def test_a_missing_package_is_one_line_with_a_remedy(
     start_editor: StartEditor, tmp_path: Path
 ) -> None:
-    bare = stub(tmp_path, f'exec "{os.sys.executable}" -I -S "$@"\n')  # type: ignore[attr-defined]
+    bare = stub(tmp_path, f"exec '{sys.executable}' -I -S \"$@\"\n")
     notice = refused(start_editor({"python": bare}), "AgentInstall")
     assert "AgentInstall" in notice
 

@@ -11,22 +11,27 @@ change. A wait that fails shows the screen, the events and the messages.
 
 from __future__ import annotations
 
-import os
 import queue
 import re
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import wait as wait_for
 from pathlib import Path
 from typing import Any
 
 from . import launch, processes
 from .grid import Grid, Look
-from .rpc import Peer, RpcError, Unanswered
+from .rpc import RpcError, Unanswered
 from .shown import Event, Float, Notice
 
 PATIENCE = 15.0
 """Seconds a wait may take before the test fails."""
+
+STEP = 0.02
+"""Seconds after which a request without an answer is looked into."""
 
 TICK = 0.05
 """Seconds between two looks at something Neovim does not tell of, like a file."""
@@ -61,8 +66,12 @@ class Editor:
         self._env = launch.environment(home, env or {})
         init_file = launch.init_file(home, settings, init)
         self.process = launch.start(init_file, workspace, self._env)
-        self._peer = _connect(self.process)
-        self._attach(*size)
+        self._peer = launch.connect(self.process)
+        try:
+            self._attach(*size)
+        except BaseException:
+            self.close()
+            raise
 
     # --- doing ------------------------------------------------------------------------------
 
@@ -81,17 +90,24 @@ class Editor:
     def request(self, method: str, *args: Any) -> Any:
         """Call the API; where Neovim stands at a prompt instead of answering, say so."""
         try:
-            return self._peer.request(method, *args)
-        except Unanswered as error:
-            raise AssertionError(f"{error}\n{self.report()}") from error
+            answer = self._peer.start(method, *args)
+            self._await(answer)
+            return answer.result(0)
+        except (Unanswered, FutureTimeout) as error:
+            raise AssertionError(f"No answer to {method}: {error}\n{self.report()}") from error
+
+    def _await(self, answer: Future[Any]) -> None:
+        """Wait for an answer, but not while Neovim waits for a key."""
+        until = time.monotonic() + PATIENCE
+        stuck = 0
+        while not answer.done() and time.monotonic() < until and stuck < 3:
+            wait_for([answer], timeout=STEP * (1 + stuck))
+            stuck = stuck + 1 if not answer.done() and self.blocking() else 0
 
     def keys(self, keys: str) -> None:
         """Type ``keys`` as a user would, and return when Neovim has taken them in."""
-        self.request("nvim_input", keys.replace("<lt>", "<LT>"))
-        answer = self._peer.start("nvim_eval", "1")
-        until = time.monotonic() + PATIENCE
-        while not answer.done() and time.monotonic() < until and not self.blocking():
-            time.sleep(0.005)
+        self._peer.request("nvim_input", keys.replace("<lt>", "<LT>"))
+        self._await(self._peer.start("nvim_eval", "1"))
         self.drain()
 
     def type(self, text: str) -> None:
@@ -193,11 +209,11 @@ class Editor:
 
     def mode(self) -> str:
         """The mode as ``nvim_get_mode`` names it."""
-        return str(self.request("nvim_get_mode")["mode"])
+        return str(self._peer.request("nvim_get_mode")["mode"])
 
     def blocking(self) -> bool:
         """Whether Neovim waits for a key before it answers anything, as at a hit-enter prompt."""
-        return bool(self.request("nvim_get_mode")["blocking"])
+        return bool(self._peer.request("nvim_get_mode")["blocking"])
 
     def children(self) -> list[int]:
         """Pids of all processes below this Neovim: the plugin's host and what it runs."""
@@ -289,16 +305,6 @@ class Editor:
             self.events.append(Event(args[0], args[1]))
         elif name == "test_notice":
             self.notices.append(Notice(str(args[0]), args[1]))
-
-
-def _connect(process: Any) -> Peer:
-    source, sink = process.stdout.fileno(), process.stdin.fileno()
-
-    def write(data: bytes) -> None:
-        while data:
-            data = data[os.write(sink, data) :]
-
-    return Peer(lambda: os.read(source, 1 << 16), write)
 
 
 _FLOATS = (Path(__file__).parent / "floats.lua").read_text()

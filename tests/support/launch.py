@@ -13,6 +13,8 @@ from typing import Any
 
 from scripts import nvim
 
+from .rpc import Peer
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 HIDDEN = re.compile(r"OPENAI_|AGENTCHAT_|N?VIM|XDG_|PYTHONDONTWRITEBYTECODE$|COLUMNS$|LINES$")
@@ -67,3 +69,16 @@ def start(init: Path, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[byt
         bufsize=0,
         start_new_session=True,
     )
+
+
+def connect(process: subprocess.Popen[bytes]) -> Peer:
+    """Speak with a Neovim that was started here."""
+    assert process.stdout
+    assert process.stdin
+    source, sink = process.stdout.fileno(), process.stdin.fileno()
+
+    def write(data: bytes) -> None:
+        while data:
+            data = data[os.write(sink, data) :]
+
+    return Peer(lambda: os.read(source, 1 << 16), write)
