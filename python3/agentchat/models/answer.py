@@ -13,6 +13,9 @@ from agentchat.models.sse import BOM, EVENT_BYTES, Decoder, Event
 CHECK_URL = "Check base_url: it usually ends in /v1."
 NOT_AN_ANSWER = f"The server answered with something that is no chat completion. {CHECK_URL}"
 A_PAGE = f"The server answered with a web page instead of an answer. {CHECK_URL}"
+TORN = object()
+"""What stands for text that is not JSON."""
+
 NOTHING = f"The server answered with nothing. Send the request again. {CHECK_URL}"
 
 
@@ -106,8 +109,8 @@ class Answer:
             return []
         chunk = _decoded(event.data)
         if event.name == "error":
-            self._assembly.feed({"error": chunk or event.data})
-        elif chunk is not None:
+            self._assembly.feed({"error": event.data if chunk is TORN else chunk or event.data})
+        elif chunk is not TORN:
             self.progress += _moves(chunk)
             return self._assembly.feed(chunk)
         elif event.name in ("", "message") and not last and event.data.strip():
@@ -128,7 +131,7 @@ def _decoded(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return None
+        return TORN
 
 
 def _moves(chunk: object) -> bool:

@@ -6,7 +6,7 @@ to be answered as a bad call: nothing is executed on a guess.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from agentchat.core.messages import Reply, Usage
@@ -50,9 +50,10 @@ class Assembly:
 
     def feed(self, chunk: object) -> list[Piece]:
         """Take one decoded chunk; return what is new in it."""
-        if not isinstance(chunk, Mapping):
+        if not isinstance(chunk, dict):
             return []
-        self._usage = _usage(chunk.get("usage")) or self._usage
+        if chunk.get("usage"):
+            self._usage = _usage(chunk["usage"]) or self._usage
         if self.finished or self.error is not None:
             return []
         failed = _failure(chunk)
@@ -92,10 +93,10 @@ class Assembly:
             model=self._model,
         )
 
-    def _chosen(self, choices: object) -> Mapping[str, Any] | None:
+    def _chosen(self, choices: object) -> dict[str, Any] | None:
         """Return the part of the first choice the stream began, if it is in ``choices``."""
         for choice in choices if isinstance(choices, list) else ():
-            if not isinstance(choice, Mapping):
+            if not isinstance(choice, dict):
                 continue
             index = choice.get("index") or 0
             if self._choice is None:
@@ -104,11 +105,11 @@ class Assembly:
                 return choice
         return None
 
-    def _take(self, choice: Mapping[str, Any]) -> list[Piece]:
+    def _take(self, choice: dict[str, Any]) -> list[Piece]:
         delta = choice.get("delta")
-        if not isinstance(delta, Mapping) and not self._began:
+        if not isinstance(delta, dict) and not self._began:
             delta = choice.get("message")
-        pieces = list(self._pieces(delta)) if isinstance(delta, Mapping) else []
+        pieces = list(self._pieces(delta)) if isinstance(delta, dict) else []
         finish = choice.get("finish_reason")
         if finish == "error":
             self.fail(_message(choice.get("error")) or "no reason given")
@@ -121,19 +122,19 @@ class Assembly:
     def _began(self) -> bool:
         return bool(self._text or self._reasoning or self._drafts)
 
-    def _pieces(self, delta: Mapping[str, Any]) -> Iterable[Piece]:
+    def _pieces(self, delta: dict[str, Any]) -> Iterable[Piece]:
         thought = self._reasoning.add(self._thought(delta))
         if thought:
             yield ReasoningDelta(thought)
-        said = self._text.add(_content(delta.get("content")) or _content(delta.get("refusal")))
+        said = self._text.add(_content(delta.get("content") or delta.get("refusal")))
         if said:
             yield TextDelta(said)
         calls = delta.get("tool_calls")
-        for part in [calls] if isinstance(calls, Mapping) else calls or ():
-            if isinstance(part, Mapping):
+        for part in [calls] if isinstance(calls, dict) else calls or ():
+            if isinstance(part, dict):
                 yield from self._drafts.feed(part)
 
-    def _thought(self, delta: Mapping[str, Any]) -> str:
+    def _thought(self, delta: dict[str, Any]) -> str:
         """Return the reasoning; some servers send the same text under two names."""
         for key in ("reasoning_content", "reasoning"):
             value = delta.get(key)
@@ -155,11 +156,11 @@ def _content(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
-    texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _failure(chunk: Mapping[str, Any]) -> str | None:
+def _failure(chunk: dict[str, Any]) -> str | None:
     """Return the message of a chunk that reports an error, else None."""
     if chunk.get("error"):
         return _message(chunk["error"])
@@ -169,13 +170,13 @@ def _failure(chunk: Mapping[str, Any]) -> str | None:
 
 
 def _message(error: object) -> str:
-    if isinstance(error, Mapping):
+    if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error.get("code")
     return " ".join(str(error or "no reason given").split())[:300]
 
 
 def _usage(usage: object) -> Usage | None:
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         return None
     prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     total = _count(usage, "total_tokens") or prompt + completion
@@ -184,6 +185,6 @@ def _usage(usage: object) -> Usage | None:
     return Usage(prompt, completion, total, float(cost) if known else None)
 
 
-def _count(usage: Mapping[str, Any], key: str) -> int:
+def _count(usage: dict[str, Any], key: str) -> int:
     value = usage.get(key)
     return int(value) if isinstance(value, (int, float)) and value > 0 else 0

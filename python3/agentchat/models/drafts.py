@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from agentchat.core.messages import ToolCall
@@ -68,10 +68,10 @@ class Drafts:
     def __len__(self) -> int:
         return len(self._drafts)
 
-    def feed(self, part: Mapping[str, Any]) -> Iterable[Piece]:
+    def feed(self, part: dict[str, Any]) -> Iterable[Piece]:
         """Take one entry of ``tool_calls``; return what to report of it."""
         function = part.get("function")
-        function = function if isinstance(function, Mapping) else {}
+        function = function if isinstance(function, dict) else {}
         given, name = _string(part.get("id")), _string(function.get("name"))
         index = part.get("index")
         index = index if isinstance(index, int) and not isinstance(index, bool) else None
@@ -154,7 +154,7 @@ def _string(value: object) -> str:
 
 def _arguments(value: object) -> str:
     """Return the JSON text; some servers send the object itself."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else _string(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else _string(value)
 
 
 def _parsed(text: str) -> dict[str, Any] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -77,7 +79,8 @@ class CommandKey:
     where = "Check what api_key_cmd prints"
 
     def __init__(self, command: str | Sequence[str], seconds: float = COMMAND_SECONDS) -> None:
-        self._argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
+        argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
+        self._program, *self._arguments = argv or [""]
         self._seconds = seconds
         self._value: str | None = None
 
@@ -100,8 +103,7 @@ class CommandKey:
                 f"api_key_cmd took over {self._seconds:g} s. Run it in a terminal to see why."
             ) from None
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+            await _end(process)
         if process.returncode != 0:
             why = " ".join(err.decode("utf-8", "replace").split())[:200]
             raise UserError(
@@ -116,10 +118,25 @@ class CommandKey:
     async def _start(self) -> Process:
         try:
             return await asyncio.create_subprocess_exec(
-                *self._argv, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+                self._program,
+                *self._arguments,
+                stdin=DEVNULL,
+                stdout=PIPE,
+                stderr=PIPE,
+                start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            name = self._argv[0] if self._argv else "(empty)"
+            name = self._program or "(empty)"
             raise UserError(
                 f"api_key_cmd cannot start {name}: {error}. Mend it in g:agentchat.model."
             ) from error
+
+
+async def _end(process: Process) -> None:
+    """Kill a command that still runs, with all it started, and wait for its pipes to close."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(process.communicate(), 1)
