@@ -2,7 +2,6 @@
 
 local checkout = vim.fs.dirname(vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2))))
 vim.opt.runtimepath:prepend(checkout)
-vim.o.number = true
 vim.o.swapfile = false
 
 local HINT = {

@@ -15,17 +15,20 @@ from typing import Any
 
 import pynvim
 
-LIMIT = 120
+LIMIT = 90
 """Seconds the whole script may take."""
+GRACE = 5
+"""Seconds more after which a Neovim that no longer answers is killed."""
 SIZE = (120, 40)
 """Columns and rows of the screen."""
 
 LISTEN = """
-local channel = ...
+local channel, limit = ...
 vim.api.nvim_create_autocmd('User', {
   pattern = 'Agent*',
   callback = function(event) vim.rpcnotify(channel, 'event', event.match, event.data) end,
 })
+vim.defer_fn(function() vim.rpcnotify(channel, 'event', 'TimeIsOver', {}) end, limit * 1000)
 """
 SEND = "return require('agentchat').send(...)"
 STATUS = "return require('agentchat').status(...)"
@@ -81,7 +84,7 @@ def play(command: list[str], project: Path, env: Mapping[str, str]) -> str:
         for line in SCRIPT:
             print(f"agentchat: > {line.says}", flush=True)
             chat.play(line)
-        text = "\n".join(nvim.api.buf_get_lines(chat.buf, 0, -1, False))
+        text = chat.text()
     check_project(project)
     return text
 
@@ -93,7 +96,7 @@ def started(command: list[str], project: Path, env: Mapping[str, str]) -> Iterat
     os.chdir(project)
     nvim = pynvim.attach("child", argv=["env", "-i", *settings, *command, "--embed"])
     pid = nvim.funcs.getpid()
-    timer = threading.Timer(LIMIT, os.kill, (pid, signal.SIGKILL))
+    timer = threading.Timer(LIMIT + GRACE, os.kill, (pid, signal.SIGKILL))
     timer.daemon = True
     timer.start()
     try:
@@ -115,7 +118,7 @@ class Chat:
 
     def __post_init__(self) -> None:
         """Draw the screen, which starts the editor, and wait for the chat."""
-        self.nvim.exec_lua(LISTEN, self.nvim.channel_id)
+        self.nvim.exec_lua(LISTEN, self.nvim.channel_id, LIMIT)
         self.nvim.ui_attach(*SIZE, rgb=True, ext_linegrid=True)
         self.buf = self.wait("AgentChatOpened")["buf"]
 
@@ -126,7 +129,8 @@ class Chat:
         self.finish_turn(line)
         self.resolve()
         if tuple(self.calls) != line.calls:
-            raise ScriptError(f"after {line.says!r} the calls were {self.calls}, not {line.calls}")
+            problem = f"after {line.says!r} the calls were {self.calls}, not {line.calls}"
+            raise ScriptError(f"{problem}; the chat says:\n{self.text()}")
 
     def finish_turn(self, line: Line) -> None:
         """Follow the turn to its end."""
@@ -137,7 +141,8 @@ class Chat:
                 self.calls.append((data["tool"], data["status"]))
             elif name == "AgentTurnFinished":
                 if data["reason"] != "stop":
-                    raise ScriptError(f"the turn for {line.says!r} ended with {data['reason']!r}")
+                    problem = f"the turn for {line.says!r} ended with {data['reason']!r}"
+                    raise ScriptError(f"{problem}; the chat says:\n{self.text()}")
                 return
 
     def resolve(self) -> None:
@@ -153,12 +158,14 @@ class Chat:
 
     def events(self, awaited: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the plugin's events as they come."""
-        while message := self.next_message(awaited):
-            _kind, name, arguments = message
-            if name == "event" and arguments[0] == "AgentHostExited":
-                raise ScriptError(f"the host ended; Neovim says: {self.said()}")
-            if name == "event":
-                yield arguments[0], arguments[1]
+        while True:
+            _kind, method, arguments = self.next_message(awaited)
+            if method != "event":
+                continue
+            name, data = arguments
+            if name in ("AgentHostExited", "TimeIsOver"):
+                raise ScriptError(f"waited for {awaited}, got {name}; Neovim says: {self.said()}")
+            yield name, data
 
     def next_message(self, awaited: str) -> tuple[str, str, list[Any]]:
         """Return Neovim's next message: its kind, its name and its arguments."""
@@ -167,11 +174,15 @@ class Chat:
                 return message  # type: ignore[no-any-return]
         except (OSError, EOFError):
             pass
-        raise ScriptError(f"waited for {awaited}, until Neovim ended or {LIMIT} s were over")
+        raise ScriptError(f"waited for {awaited}, but Neovim ended")
+
+    def text(self) -> str:
+        """Return the chat as it stands."""
+        return "\n".join(self.nvim.api.buf_get_lines(self.buf, 0, -1, False))
 
     def said(self) -> str:
         """Return what Neovim told the user so far."""
-        return str(self.nvim.command_output("messages"))
+        return str(self.nvim.command_output("messages")).strip()
 
 
 def check_project(project: Path) -> None:
