@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -104,8 +104,17 @@ def started(command: list[str], project: Path, env: Mapping[str, str]) -> Iterat
     except pynvim.NvimError as error:
         raise ScriptError(f"Neovim refused a command: {error}") from error
     finally:
+        leave(nvim)
         timer.cancel()
-        nvim.close()
+
+
+def leave(nvim: Any) -> None:
+    """Quit Neovim and read on until its end, so that nothing is left running."""
+    with suppress(OSError, EOFError):
+        nvim.quit()
+        while nvim.next_message():
+            pass
+    nvim.close()
 
 
 @dataclass
