@@ -15,6 +15,7 @@ from agentchat.core.ports import Command, Finished
 from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.core.truncate import joined, whole_end, whole_start
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.notices import given_text
 from agentchat.tools.plain import Plain, plain
 
 KEPT = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
@@ -145,8 +146,8 @@ def touches(arguments: BashArguments) -> Touch:
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``bash: ls -la``."""
-    lines = str(given.get("command") or "...").strip().splitlines() or ["..."]
-    return f"bash: {lines[0]}" + (" ..." if len(lines) > 1 else "")
+    lines = str(given.get("command") or "").strip().split("\n")
+    return f"bash: {given_text(lines[0])}" + (" ..." if len(lines) > 1 else "")
 
 
 TOOL = Tool(

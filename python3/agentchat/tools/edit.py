@@ -16,6 +16,7 @@ from agentchat.core.textfile import LARGEST_EDIT, decode, encode
 from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
 from agentchat.tools.applying import apply
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
+from agentchat.tools.notices import given_text
 from agentchat.tools.targets import content, file_at
 
 _SPELLINGS = {
@@ -143,7 +144,7 @@ def touches(arguments: EditArguments) -> Touch:
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``edit src/a.py``."""
-    return f"edit {given.get('path') or '...'}"
+    return f"edit {given_text(given.get('path'))}"
 
 
 TOOL = Tool(

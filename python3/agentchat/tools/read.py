@@ -14,6 +14,7 @@ from agentchat.core.ports import Target
 from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools import images
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.notices import given_text, with_notices
 from agentchat.tools.targets import cannot_read, file_at
 from agentchat.tools.window import Window
 
@@ -104,7 +105,7 @@ def _result(target: Target, window: Window, text: str, limit: int | None, note: 
         )
     notes = [found for found in (note, _more(window, limit)) if found]
     details = {"first": window.first, "last": window.last, "total": window.total}
-    return Result(with_notes(text, notes), details=details)
+    return Result(with_notices(text, notes), details=details)
 
 
 def _more(window: Window, limit: int | None) -> str:
@@ -116,14 +117,6 @@ def _more(window: Window, limit: int | None) -> str:
         return f"[{left} more lines in file. Use offset={window.last + 1} to continue.]"
     shown = f"[Showing lines {window.first}-{window.last} of {window.total}."
     return f"{shown} Use offset={window.last + 1} to continue.]"
-
-
-def with_notes(text: str, notes: list[str]) -> str:
-    """Return a text with notes below it, a blank line between."""
-    if not notes:
-        return text
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    return text + gap + "\n".join(notes)
 
 
 async def _image(target: Target, kind: str, source: Source) -> Result:
@@ -167,7 +160,7 @@ def touches(arguments: ReadArguments) -> Touch:
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``read src/a.py:10-24``."""
-    path, first, count = given.get("path") or "...", given.get("offset"), given.get("limit")
+    path, first, count = given_text(given.get("path")), given.get("offset"), given.get("limit")
     if not isinstance(first, (int, float)) and not isinstance(count, (int, float)):
         return f"read {path}"
     start = max(int(first), 1) if isinstance(first, (int, float)) else 1

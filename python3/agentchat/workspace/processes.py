@@ -38,7 +38,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
     process = start(command)
     _GROUPS.add(process.pid)
     out = Capture(command.capture, command.overflow)
-    err = Capture(min(command.capture, CHUNK))
+    err = Capture(CHUNK)
     gone = _watch(process, loop)
     pipes = [_Pipe(loop, process.stdout, out, on_output), _Pipe(loop, process.stderr, err)]
     try:

@@ -1,0 +1,87 @@
+"""Delete a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.errors import ToolError
+from agentchat.core.ports import Target
+from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
+from agentchat.tools.applying import apply
+from agentchat.tools.arguments import PydanticArguments, ToolArguments
+from agentchat.tools.notices import given_text
+from agentchat.tools.targets import content, file_at
+
+
+class DeleteArguments(ToolArguments):
+    """What ``delete`` takes."""
+
+    path: str = Field(description="Path of the file, relative to the workspace or absolute")
+
+
+async def dry_run(arguments: DeleteArguments, context: ToolContext) -> Preview:
+    """Return the change; raises ToolError if the path is no file."""
+    target = await file_at(arguments.path, context)
+    await _refuse_link(arguments.path, target, context)
+    change = FileChange(target.path, await content(target, context), None, target.shown)
+    return Preview(ChangeSet((change,)))
+
+
+async def _refuse_link(path: str, target: Target, context: ToolContext) -> None:
+    """Raise ToolError if the path's last name is a link: deleting would hit another file."""
+    folder, name = os.path.split(path.rstrip("/"))
+    if name in ("", ".", ".."):
+        return
+    above = await context.workspace.locate(folder or ".")
+    plain = {os.path.join(above.path, one).lower() for one in (name, name.removeprefix("@"))}
+    if target.path.lower() not in plain:  # some file systems fold case
+        raise ToolError(
+            f"{path} is a link to {target.shown}. Nothing was changed. Name the file itself, or "
+            "remove the link with bash."
+        )
+
+
+async def run(arguments: DeleteArguments, context: ToolContext) -> Result:
+    """Delete the file that was shown, or the one of the arguments if none was."""
+    preview = context.preview or await dry_run(arguments, context)
+    change = preview.change
+    if change is None:
+        raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
+    notes = await apply(change, context)
+    file = change.files[0]
+    return Result("\n".join([f"Deleted {file.name}.", *notes]), details={"path": file.path})
+
+
+def touches(arguments: DeleteArguments) -> Touch:
+    """Return what a call writes."""
+    return Touch(writes=(arguments.path,))
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``delete src/a.py``."""
+    return f"delete {given_text(given.get('path'))}"
+
+
+TOOL = Tool(
+    name="delete",
+    description="Delete a file. Directories are not deleted.",
+    arguments=PydanticArguments(DeleteArguments),
+    steps=(run,),
+    metadata=Metadata(
+        destructive=True,
+        aliases=("delete_file",),
+        search_hint="remove a file",
+        permission_class="write",
+        audit_operation="delete",
+    ),
+    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    touches=touches,
+    dry_run=dry_run,
+    render_call=render_call,
+    snippet="Delete files",
+)

@@ -1,0 +1,82 @@
+"""Find files by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from agentchat.core.limits import FIND_RESULTS
+from agentchat.core.ports import Target
+from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.globs import matcher
+from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
+from agentchat.tools.targets import directory_at
+from agentchat.tools.walk import files
+
+
+class FindArguments(ToolArguments):
+    """What ``find`` takes."""
+
+    pattern: str = Field(
+        min_length=1, description="Glob like *.py; with a / it matches the path, like src/**/*.py"
+    )
+    path: str | None = Field(None, description="Directory; the workspace by default")
+    limit: WholeNumber | None = Field(
+        None, ge=1, description=f"The most paths to return; {FIND_RESULTS} by default"
+    )
+
+
+async def run(arguments: FindArguments, context: ToolContext) -> Result:
+    """Return the paths that fit, one a line."""
+    limit = arguments.limit or FIND_RESULTS
+    target = await directory_at(arguments.path or ".", context)
+    pattern = arguments.pattern.removeprefix(target.path + "/")
+    fits = matcher(pattern, "" if target.shown == "." else target.shown)
+    found = [name for name in await files(target.path, context.workspace) if fits(name)]
+    if not found:
+        return Result("No files found matching pattern", details={"results": 0})
+    notices = [limit_reached(limit, "results")] if len(found) > limit else []
+    lines = [one_line(shown_below(target, name)) for name in found[:limit]]
+    return Result(with_notices("\n".join(lines), notices), details={"results": len(found)})
+
+
+def shown_below(folder: Target, name: str) -> str:
+    """Return how a file below a folder is shown: a path that ``read`` takes."""
+    return name if folder.shown == "." else os.path.join(folder.shown, name)
+
+
+def touches(arguments: FindArguments) -> Touch:
+    """Return what a call reads."""
+    return Touch(reads=(arguments.path or ".",))
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``find *.py in src``."""
+    where = f" in {given_text(given['path'])}" if given.get("path") else ""
+    return f"find {given_text(given.get('pattern'))}{where}"
+
+
+TOOL = Tool(
+    name="find",
+    description=(
+        "Find files by a glob pattern. Returns paths relative to the workspace, sorted; hidden "
+        f"files included, ignored files left out. At most {FIND_RESULTS} results."
+    ),
+    arguments=PydanticArguments(FindArguments),
+    steps=(run,),
+    metadata=Metadata(
+        concurrency_safe=True,
+        read_only=True,
+        aliases=("file_search",),
+        search_hint="files by name or glob",
+        permission_class="read",
+        audit_operation="find",
+    ),
+    touches=touches,
+    render_call=render_call,
+    snippet="Find files by glob pattern",
+)

@@ -1,0 +1,198 @@
+"""Search the text of files, as the user sees them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from agentchat.core.errors import ToolError
+from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
+from agentchat.core.ports import Target, Workspace
+from agentchat.core.sensitive import is_secret
+from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.tools import scanning, searching
+from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.globs import matcher
+from agentchat.tools.matches import Found, shown
+from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
+from agentchat.tools.searching import Query
+from agentchat.tools.targets import existing
+from agentchat.tools.walk import files
+
+NAMED = 5
+"""Secrets files that the notice names."""
+
+
+class GrepArguments(ToolArguments):
+    """What ``grep`` takes."""
+
+    pattern: str = Field(min_length=1, description="Regular expression, or text if literal")
+    path: str | None = Field(None, description="File or directory; the workspace by default")
+    glob: str | None = Field(None, description="Only files that fit, like *.py or src/**/*.ts")
+    ignore_case: bool = Field(False, description="Ignore case")
+    literal: bool = Field(False, description="Take pattern as plain text")
+    context: WholeNumber = Field(0, ge=0, description="Lines shown before and after each match")
+    limit: WholeNumber | None = Field(
+        None, ge=1, description=f"The most matches to return; {GREP_MATCHES} by default"
+    )
+
+
+async def run(arguments: GrepArguments, context: ToolContext) -> Result:
+    """Return the matching lines, ``FILE:LINE: TEXT``."""
+    target, kind = await existing(arguments.path or ".", context)
+    if kind == "other":
+        raise ToolError(f"Path is a device, socket or pipe: {target.shown}")
+    search = Search(arguments, target, kind == "file", context.workspace)
+    await search.run()
+    return search.result()
+
+
+class Search:
+    """One search: the unsaved texts first, then the disk, then what was left out."""
+
+    def __init__(
+        self, arguments: GrepArguments, target: Target, single: bool, workspace: Workspace
+    ) -> None:
+        self._workspace = workspace
+        self._target = target
+        self._folder = os.path.dirname(target.path) if single else target.path
+        self._name = os.path.basename(target.path) if single else ""
+        self._below = "" if target.shown == "." else target.shown
+        self._fits = matcher(arguments.glob or "*", self._below)
+        self._found = Found(arguments.limit or GREP_MATCHES)
+        self._secrets: list[str] = []
+        self._unsaved: dict[str, bytes] = {}
+        self._query = Query(
+            arguments.pattern,
+            arguments.ignore_case,
+            arguments.literal,
+            arguments.context,
+            lambda path: path not in self._unsaved and self._wanted(path),
+        )
+
+    async def run(self) -> None:
+        """Search."""
+        unsaved = await self._unsaved_below()
+        for name, text in sorted(unsaved.items()):
+            await self._search_text(name, text)
+        self._unsaved = unsaved
+        searched = await searching.search(
+            self._query, self._folder, self._name, self._found, self._workspace
+        )
+        if not searched:
+            await self._scan()
+        elif not self._name:
+            listed = await searching.secrets(self._folder, self._workspace)
+            self._secrets = [name for name in listed if self._fits(name) and self._secret(name)]
+
+    async def _unsaved_below(self) -> dict[str, bytes]:
+        """Return the unsaved texts that are searched instead of their files."""
+        texts = await self._workspace.unsaved()
+        prefix = self._folder.rstrip("/") + "/"
+        below = {
+            path[len(prefix) :]: text for path, text in texts.items() if path.startswith(prefix)
+        }
+        return {name: text for name, text in below.items() if self._wanted(name)}
+
+    async def _search_text(self, name: str, text: bytes) -> None:
+        searched = await searching.search_text(
+            self._query, self._folder, name, text, self._found, self._workspace
+        )
+        if not searched:
+            await scanning.scan_text(self._query, name, text, self._found)
+
+    async def _scan(self) -> None:
+        scanning.compiled(self._query)
+        names = [self._name] if self._name else await files(self._folder, self._workspace)
+        for name in names:
+            if not self._name and self._secret(name) and self._fits(name):
+                self._secrets.append(name)
+            elif not self._found.full and self._query.wanted(name):
+                await self._scan_file(name)
+
+    async def _scan_file(self, name: str) -> None:
+        path = os.path.join(self._folder, name)
+        try:
+            if (await self._workspace.locate(path)).path != path:
+                return
+            text = await self._workspace.read(path, scanning.LARGEST + 1)
+        except (OSError, ToolError):
+            return
+        await scanning.scan_text(self._query, name, text, self._found)
+
+    def _wanted(self, name: str) -> bool:
+        if self._name:
+            return name == self._name
+        return self._fits(name) and not self._secret(name) and ".git" not in name.split("/")
+
+    def _secret(self, name: str) -> bool:
+        root = self._workspace.root.rstrip("/") + "/"
+        return is_secret(os.path.join(self._folder, name).removeprefix(root).split("/"))
+
+    def result(self) -> Result:
+        """Return what the model reads."""
+        lines = [shown(line, self._shown(line.path)) for line in self._found.lines()]
+        notices = []
+        if self._found.full:
+            notices.append(limit_reached(self._found.limit, "matches"))
+        if any(cut for _, cut in lines):
+            notices.append(
+                f"[Some lines were cut to {GREP_LINE_CHARACTERS} characters; read shows them whole]"
+            )
+        if self._secrets:
+            notices.append(skipped([self._shown(name) for name in self._secrets]))
+        text = "\n".join(text for text, _ in lines) or "No matches found"
+        return Result(with_notices(text, notices), details={"matches": self._found.matches})
+
+    def _shown(self, name: str) -> str:
+        if self._name:
+            return self._target.shown
+        return os.path.join(self._below, name)
+
+
+def skipped(names: list[str]) -> str:
+    """Return the notice about secrets files that were not searched."""
+    count = "1 secrets file" if len(names) == 1 else f"{len(names)} secrets files"
+    named = ", ".join(one_line(name) for name in names[:NAMED])
+    more = ", ..." if len(names) > NAMED else ""
+    return f"[Skipped {count}: {named}{more}. Name one as path to search it; that asks the user]"
+
+
+def touches(arguments: GrepArguments) -> Touch:
+    """Return what a call reads."""
+    return Touch(reads=(arguments.path or ".",))
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``grep "def main" in src (*.py)``."""
+    where = f" in {given_text(given['path'])}" if given.get("path") else ""
+    which = f" ({given_text(given['glob'])})" if given.get("glob") else ""
+    pattern = given_text(given.get("pattern"))
+    return f'grep "{pattern}"{where}{which}'
+
+
+TOOL = Tool(
+    name="grep",
+    description=(
+        "Search file contents with a regular expression (or plain text with literal). Returns "
+        f"FILE:LINE: TEXT, at most {GREP_MATCHES} matches; hidden files included, ignored and "
+        "binary files left out. Unsaved changes in the editor are included."
+    ),
+    arguments=PydanticArguments(GrepArguments),
+    steps=(run,),
+    metadata=Metadata(
+        concurrency_safe=True,
+        read_only=True,
+        aliases=("grep_search",),
+        search_hint="search text in files with a regular expression",
+        permission_class="read",
+        audit_operation="search",
+    ),
+    touches=touches,
+    render_call=render_call,
+    snippet="Search file contents for patterns",
+    guidelines=("Prefer grep, find and ls over bash for looking around: they ask nothing.",),
+)

@@ -1,0 +1,103 @@
+"""Ignore files, read through the workspace: what a listing leaves out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentchat.core.ports import Workspace
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+NAMES = (".gitignore", ".ignore", ".rgignore")
+"""Ignore files, the weaker first."""
+
+
+@dataclass(frozen=True)
+class Ignores:
+    """The rules in force in ``folder``: for each folder above, outermost first, its patterns."""
+
+    workspace: Workspace
+    folder: str
+    levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+
+    def hides(self, name: str, is_folder: bool) -> bool:
+        """Whether an entry of the folder is left out; ``.git`` always is."""
+        if name == ".git":
+            return True
+        path = os.path.join(self.folder, name)
+        for base, spec in reversed(self.levels):
+            relative = os.path.relpath(path, base) + ("/" if is_folder else "")
+            verdict = spec.check_file(relative).include
+            if verdict is not None:
+                return verdict
+        return False
+
+    async def enter(self, name: str) -> Ignores:
+        """Return the rules of a folder below."""
+        return await Ignores(
+            self.workspace, os.path.join(self.folder, name), self.levels
+        )._with_own()
+
+    async def _with_own(self) -> Ignores:
+        lines: list[str] = []
+        for name in (".git/info/exclude", *NAMES):
+            lines += await _lines(self.workspace, os.path.join(self.folder, name))
+        if not lines:
+            return self
+        return Ignores(self.workspace, self.folder, (*self.levels, (self.folder, _spec(lines))))
+
+
+async def ignores_of(workspace: Workspace, folder: str) -> Ignores:
+    """Return the rules in force in a folder, from those of its repository, or the root, on.
+
+    A folder that is ignored itself is listed by its own rules only: someone asked for it.
+    """
+    top = await _top(workspace, folder)
+    rules = await Ignores(workspace, top)._with_own()
+    for name in _below(folder, top):
+        hidden = rules.hides(name, is_folder=True)
+        inner = rules if not hidden else Ignores(workspace, rules.folder)
+        rules = await inner.enter(name)
+    return rules
+
+
+async def _top(workspace: Workspace, folder: str) -> str:
+    here = folder
+    while True:
+        if await workspace.kind(os.path.join(here, ".git")) is not None:
+            return here
+        above = os.path.dirname(here)
+        if above == here:
+            break
+        here = above
+    inside = folder == workspace.root or folder.startswith(workspace.root.rstrip("/") + "/")
+    return workspace.root if inside else folder
+
+
+def _below(folder: str, top: str) -> list[str]:
+    return [] if folder == top else os.path.relpath(folder, top).split("/")
+
+
+async def _lines(workspace: Workspace, path: str) -> list[str]:
+    try:
+        data = await workspace.read(path)
+    except OSError:
+        return []
+    return data.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+
+
+def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    good = []
+    for line in lines:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:  # a pattern that Git would not take either
+            continue
+        good.append(line)
+    return GitIgnoreSpec.from_lines(good)

@@ -1,0 +1,77 @@
+"""List a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from agentchat.core.limits import LS_ENTRIES
+from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.ignores import ignores_of
+from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
+from agentchat.tools.targets import cannot_read, directory_at
+
+
+class LsArguments(ToolArguments):
+    """What ``ls`` takes."""
+
+    path: str | None = Field(None, description="Directory; the workspace by default")
+    limit: WholeNumber | None = Field(
+        None, ge=1, description=f"The most entries to return; {LS_ENTRIES} by default"
+    )
+
+
+async def run(arguments: LsArguments, context: ToolContext) -> Result:
+    """Return the names in a directory, one a line."""
+    limit = arguments.limit or LS_ENTRIES
+    target = await directory_at(arguments.path or ".", context)
+    try:
+        entries = await context.workspace.list(target.path)
+    except OSError as error:
+        raise cannot_read(target, error) from error
+    rules = await ignores_of(context.workspace, target.path)
+    names = [
+        entry.name + "/" * (entry.kind == "directory")
+        for entry in entries
+        if not rules.hides(entry.name, entry.kind == "directory")
+    ]
+    names.sort(key=lambda name: (name.casefold(), name))
+    notices = [limit_reached(limit, "entries")] if len(names) > limit else []
+    if not names and entries:
+        notices.append(f"[{len(entries)} ignored entries are not shown]")
+    text = "\n".join(one_line(name) for name in names[:limit]) or "(empty directory)"
+    return Result(with_notices(text, notices), details={"entries": len(names)})
+
+
+def touches(arguments: LsArguments) -> Touch:
+    """Return what a call reads."""
+    return Touch(reads=(arguments.path or ".",))
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``ls src``."""
+    return f"ls {given_text(given.get('path'), '.')}"
+
+
+TOOL = Tool(
+    name="ls",
+    description=(
+        "List a directory: names sorted, / after directories, dot files included, ignored files "
+        f"left out. At most {LS_ENTRIES} entries."
+    ),
+    arguments=PydanticArguments(LsArguments),
+    steps=(run,),
+    metadata=Metadata(
+        concurrency_safe=True,
+        read_only=True,
+        search_hint="names in a directory",
+        permission_class="read",
+        audit_operation="list",
+    ),
+    touches=touches,
+    render_call=render_call,
+    snippet="List directory contents",
+)

@@ -1,0 +1,38 @@
+"""Apply or discard the pending preview; performed by the runtime, never listed or chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agentchat.core.tool import Metadata, Tool
+from agentchat.tools.arguments import PydanticArguments, ToolArguments
+from agentchat.tools.notices import given_text
+
+
+class ResolveArguments(ToolArguments):
+    """What ``resolve`` takes."""
+
+    action: Literal["apply", "discard"] = Field(description="What becomes of the preview")
+    reason: str = Field(description="Why, in one sentence")
+    extra: dict[str, Any] | None = Field(None, description="Anything the preview asked for")
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``resolve apply: looks right``."""
+    reason = f": {given_text(given['reason'])}" if given.get("reason") else ""
+    return f"resolve {given_text(given.get('action'))}{reason}"
+
+
+TOOL = Tool(
+    name="resolve",
+    description="Apply or discard the pending preview. The newest one is resolved first.",
+    arguments=PydanticArguments(ResolveArguments),
+    steps=(),
+    metadata=Metadata(permission_class="resolve", audit_operation="resolve"),
+    render_call=render_call,
+    hidden=True,
+    asks=False,
+)

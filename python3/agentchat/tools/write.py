@@ -1,0 +1,92 @@
+"""Create a file, or replace all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.errors import ToolError
+from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
+from agentchat.tools.applying import apply
+from agentchat.tools.arguments import PydanticArguments, ToolArguments
+from agentchat.tools.notices import given_text
+from agentchat.tools.targets import cannot_read, content
+
+
+class WriteArguments(ToolArguments):
+    """What ``write`` takes."""
+
+    path: str = Field(description="Path of the file, relative to the workspace or absolute")
+    content: str = Field(description="The whole content of the file")
+
+
+async def dry_run(arguments: WriteArguments, context: ToolContext) -> Preview:
+    """Return the change; raises ToolError if the path cannot be a file."""
+    target = await context.workspace.locate(arguments.path)
+    try:
+        kind = await context.workspace.kind(target.path)
+    except OSError as error:
+        raise cannot_read(target, error) from error
+    if kind not in ("file", None):
+        what = "a directory" if kind == "directory" else "a device, socket or pipe"
+        raise ToolError(f"Path is {what}, not a file: {target.shown}. Nothing was changed.")
+    before = await content(target, context) if kind else None
+    change = FileChange(target.path, before, encoded(arguments.content), target.shown)
+    return Preview(ChangeSet((change,)))
+
+
+def encoded(text: str) -> bytes:
+    """Return the bytes of a text; raises ToolError for what is no text."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ToolError("content holds lone surrogates. Nothing was changed.") from error
+
+
+async def run(arguments: WriteArguments, context: ToolContext) -> Result:
+    """Write the file as it was shown, or as the arguments say if nothing was."""
+    preview = context.preview or await dry_run(arguments, context)
+    change = preview.change
+    if change is None:
+        raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
+    notes = await apply(change, context)
+    file = change.files[0]
+    size = len(file.after or b"")
+    said = f"{'Created' if file.before is None else 'Wrote'} {file.name} ({size} bytes)."
+    return Result("\n".join([said, *notes]), details={"path": file.path, "bytes": size})
+
+
+def touches(arguments: WriteArguments) -> Touch:
+    """Return what a call writes."""
+    return Touch(writes=(arguments.path,))
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``write src/a.py``."""
+    return f"write {given_text(given.get('path'))}"
+
+
+TOOL = Tool(
+    name="write",
+    description=(
+        "Create a file, with the directories it needs, or replace the whole content of one that "
+        "exists. To change part of a file use edit."
+    ),
+    arguments=PydanticArguments(WriteArguments),
+    steps=(run,),
+    metadata=Metadata(
+        aliases=("create_file",),
+        search_hint="create or overwrite a file",
+        permission_class="write",
+        audit_operation="write",
+    ),
+    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    touches=touches,
+    dry_run=dry_run,
+    render_call=render_call,
+    snippet="Create or overwrite files",
+    guidelines=("Use write for new files and complete rewrites only.",),
+)
