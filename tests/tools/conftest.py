@@ -37,7 +37,7 @@ class Bench:
             preview=preview,
         )
 
-    async def call(self, tool: Tool, preview: Preview | None = None, **given: Any) -> Result:
+    async def call(self, tool: Tool, preview: Preview | None = None, /, **given: Any) -> Result:
         arguments = tool.arguments.parse(given)
         context = self.context(preview)
         for step in tool.steps:
@@ -47,7 +47,7 @@ class Bench:
         assert isinstance(context.given, Result)
         return context.given
 
-    async def dry_run(self, tool: Tool, **given: Any) -> Preview:
+    async def dry_run(self, tool: Tool, /, **given: Any) -> Preview:
         assert tool.dry_run is not None
         return await tool.dry_run(tool.arguments.parse(given), self.context())
 

@@ -79,7 +79,7 @@ async def test_lines_before_one_over_the_limit_are_shown(bench: Bench) -> None:
         (b"a\r\nb\r\n", "a\r\nb\r\n"),
         (b"no end", "no end"),
         (b"\xef\xbb\xbfwith mark\n", "with mark\n"),
-        ("## You\n```\n".encode(), "## You\n```\n"),
+        (b"## You\n```\n", "## You\n```\n"),
         ("a\nb".encode("utf-16"), "a\nb\n\n[The file is UTF-16; shown as UTF-8.]"),
     ],
 )  # fmt: skip
