@@ -21,7 +21,9 @@ from agentchat.core.effects import (
     ResolvePending,
     RunTools,
     Say,
+    SetUp,
     TakeSteering,
+    TearDown,
 )
 from agentchat.core.errors import Cancelled
 from agentchat.core.groups import Group
@@ -99,6 +101,7 @@ class World:
     previews: dict[str, Preview | str] = field(default_factory=dict)
     targets: dict[str, Target] = field(default_factory=dict)
     outcomes: dict[str, list[ToolResult | Moved]] = field(default_factory=dict)
+    setup_fails: dict[str, str] = field(default_factory=dict)
     on_run: Callable[[Call], None] = lambda call: None
     stop_at: Callable[[Effect], bool] = lambda effect: False
 
@@ -107,6 +110,7 @@ class World:
         self.questions: list[Question] = []
         self.ran: list[tuple[str, ...]] = []
         self.said: list[Message] = []
+        self.lives: list[tuple[str, str]] = []
         self.resolved: list[tuple[str, str, str]] = []
         self.steering.insert(0, (UserText("go"),))
 
@@ -148,6 +152,9 @@ class World:
             self.questions.append(effect.question)
             answer = self.answers.pop(0)
             return Answer(answer) if isinstance(answer, str) else answer
+        if isinstance(effect, (SetUp, TearDown)):
+            self.lives.append((type(effect).__name__, effect.call.call.id))
+            return self.setup_fails.get(effect.call.call.id)
         if isinstance(effect, ResolvePending):
             self.resolved.append((effect.pending.label, effect.action, effect.reason))
             text = f"{effect.action}: {effect.reason}"
@@ -167,7 +174,9 @@ class World:
         touch = call.tool.touches(call.arguments)
         writes = tuple(self._target(path) for path in touch.writes)
         reads = tuple(self._target(path) for path in touch.reads)
-        return Place("/ws", reads, writes, touch.command)
+        asks = call.tool.asks
+        said = asks if asks is None or isinstance(asks, bool) else bool(asks(call.arguments))
+        return Place("/ws", reads, writes, touch.command, asks=said)
 
     def _target(self, path: str) -> Target:
         return self.targets.get(path, Target(f"/ws/{path}", path))

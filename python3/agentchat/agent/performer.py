@@ -54,6 +54,8 @@ class Performer:
             effects.AskModel: self._ask_model,
             effects.Locate: self._locate,
             effects.DryRun: self._dry_run,
+            effects.SetUp: self._set_up,
+            effects.TearDown: self._tear_down,
             effects.AskUser: self._ask_user,
             effects.RunTools: self._run_tools,
             effects.ResolvePending: self._resolve_pending,
@@ -77,6 +79,12 @@ class Performer:
 
     async def _dry_run(self, effect: effects.DryRun) -> Preview | str:
         return await self._runner.preview(effect.call)
+
+    async def _set_up(self, effect: effects.SetUp) -> str | None:
+        return await self._runner.set_up(effect.call)
+
+    async def _tear_down(self, effect: effects.TearDown) -> None:
+        await self._runner.tear_down(effect.call)
 
     async def _ask_user(self, effect: effects.AskUser) -> Answer:
         question = effect.question

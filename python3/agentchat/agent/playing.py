@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agentchat.core.effects import Effect, Plan, Say
+from agentchat.core.effects import Effect, Plan, Say, TearDown
 from agentchat.core.errors import Cancelled
 from agentchat.core.turn import Ending
 
@@ -36,8 +36,9 @@ class Player:
             while True:
                 try:
                     answer = await self._answer(effect)
-                except Cancelled as cancelled:
-                    effect = plan.throw(cancelled)
+                except Exception as error:
+                    # The plan knows what a stop means, and ends what it began before a bug.
+                    effect = plan.throw(error)
                 else:
                     effect = plan.send(answer)
         except StopIteration as end:
@@ -45,8 +46,8 @@ class Player:
             return ending
 
     async def _answer(self, effect: Effect) -> Any:
-        if isinstance(effect, Say):
-            # What was said is kept and shown even while everything else stops.
+        if isinstance(effect, (Say, TearDown)):
+            # What was said is kept, and what was set up is cleaned, even while all else stops.
             return await self._perform(effect)
         if self._stopped:
             raise Cancelled

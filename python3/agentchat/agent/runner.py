@@ -19,10 +19,11 @@ from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.pending import Pending
 from agentchat.core.ports import Workspace
-from agentchat.core.tool import Preview, Result, Tool, ToolContext
+from agentchat.core.tool import Preview, Result, Step, Tool, ToolContext
 
 log = logging.getLogger(__name__)
 
+HOOK_SECONDS = 30.0
 STAGED = "Staged as a preview - nothing has been changed yet."
 
 
@@ -48,6 +49,27 @@ class Runner:
             return Moved(stale.path, str(stale))
         await self._staging.stage(call, staged)
         return self._settled(call, result, bool(staged))
+
+    async def set_up(self, call: Call) -> str | None:
+        """Run the set-up hook; return why it failed, if it did."""
+        return await self._hook(call, call.tool.hooks.setup)
+
+    async def tear_down(self, call: Call) -> None:
+        """Run the exit hook; what fails in it goes to the log only."""
+        await self._hook(call, call.tool.hooks.exit)
+
+    async def _hook(self, call: Call, hook: Step | None) -> str | None:
+        if hook is None:
+            return None
+        context = self._context(call, lambda pending: None, None)
+        try:
+            await asyncio.wait_for(_stepped(hook, call.arguments, context), HOOK_SECONDS)
+        except ToolError as error:
+            return str(error)
+        except Exception as error:
+            log.exception("a hook of %s failed", call.tool.name)
+            return f"{call.tool.name} failed: {error!r}"
+        return None
 
     async def preview(self, call: Call) -> Preview | str:
         """Return what a call would do, or why it cannot work."""
@@ -110,15 +132,18 @@ async def _guarded(tool: Tool, arguments: Any, context: ToolContext) -> Result:
 async def _steps(tool: Tool, arguments: Any, context: ToolContext) -> Result:
     output: Any = None
     for step in tool.steps:
-        if inspect.iscoroutinefunction(step):
-            output = await step(arguments, context)
-        else:
-            # A plain function may take its time; the loop serves every chat.
-            output = await asyncio.to_thread(step, arguments, context)
+        output = await _stepped(step, arguments, context)
         if isinstance(output, Result) and output.is_error:
             break
         context = replace(context, given=output)
     return as_result(output)
+
+
+async def _stepped(step: Step, arguments: Any, context: ToolContext) -> Any:
+    if inspect.iscoroutinefunction(step):
+        return await step(arguments, context)
+    # A plain function may take its time; the loop serves every chat.
+    return await asyncio.to_thread(step, arguments, context)
 
 
 def as_result(output: Any) -> Result:

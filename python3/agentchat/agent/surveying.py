@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
 import shutil
 from collections.abc import Iterable
 
 from agentchat.core.calls import Call, Place
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Target, Workspace
+
+log = logging.getLogger(__name__)
 
 
 async def survey(call: Call, workspace: Workspace) -> Place | str:
@@ -19,7 +23,21 @@ async def survey(call: Call, workspace: Workspace) -> Place | str:
     except (ToolError, OSError) as error:
         return str(error)
     program = _program(touch.command) if touch.command is not None else None
-    return Place(workspace.root, reads, writes, touch.command, program)
+    asks = await _asks(call)
+    return Place(workspace.root, reads, writes, touch.command, program, asks)
+
+
+async def _asks(call: Call) -> bool | None:
+    """Return what the tool says about asking; a condition that fails means asking."""
+    condition = call.tool.asks
+    if not callable(condition):
+        return condition
+    try:
+        wants = condition(call.arguments)
+        return bool(await wants if inspect.isawaitable(wants) else wants)
+    except Exception:
+        log.exception("%s could not say whether it asks", call.tool.name)
+        return True
 
 
 async def _located(paths: Iterable[str], workspace: Workspace) -> tuple[Target, ...]:

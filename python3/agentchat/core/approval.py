@@ -120,11 +120,11 @@ def _settled(call: Call, place: Place, policy: Policy, scope: Scope) -> Decision
     allowed = matching(policy.rules, "allow", call, place)
     if allowed is not None:
         return Decision(Verdict.ALLOW, f"rule: {allowed}")
-    return _by_nature(call)
+    return _by_nature(call, place)
 
 
-def _by_nature(call: Call) -> Decision:
-    asks = call.tool.asks if call.tool.asks is not None else not call.tool.metadata.read_only
+def _by_nature(call: Call, place: Place) -> Decision:
+    asks = place.asks if place.asks is not None else not call.tool.metadata.read_only
     if asks:
         return Decision(Verdict.ASK, "it has an effect")
     return Decision(Verdict.ALLOW, "it only reads")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.messages import ToolCall
@@ -23,6 +23,8 @@ class Call:
     given: Mapping[str, Any]
     arguments: Any
     changed_by_user: bool = False
+    reserved: Mapping[str, Any] = field(default_factory=dict)
+    """What the model said in reserved fields: its confidence, its second thoughts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Place:
     writes: tuple[Target, ...] = ()
     command: str | None = None
     program: str | None = None
+    asks: bool | None = None
+    """What the tool itself says about asking, if it says anything."""
 
     @property
     def unusual(self) -> tuple[Target, ...]:

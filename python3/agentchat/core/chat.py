@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentchat.core.approval import Grants, Policy
 from agentchat.core.messages import History
 from agentchat.core.pending import PendingStore
 from agentchat.core.ports import ModelRequest
 from agentchat.core.prompt import Surroundings, system_prompt
+from agentchat.core.tool import Tool
 from agentchat.core.toolbox import Toolbox
 
 RESOLVE = "resolve"
@@ -41,7 +42,13 @@ class Chat:
         return ModelRequest(
             system=system_prompt(tools, self.toolbox.given_groups(), self.surroundings),
             history=self.history,
-            tools=tools,
+            tools=tuple(_described(tool, self.surroundings) for tool in tools),
             forced=RESOLVE if waiting else None,
             reminder=REMINDER if waiting else None,
         )
+
+
+def _described(tool: Tool, surroundings: Surroundings) -> Tool:
+    if tool.describe is None:
+        return tool
+    return replace(tool, description=tool.describe(surroundings))

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentchat.core.calls import Call
 from agentchat.core.messages import Status, ToolCall, ToolResult
+from agentchat.core.reserved import problem, take
 from agentchat.core.tool import ArgumentError, Tool
 
 if TYPE_CHECKING:
     from agentchat.core.toolbox import Toolbox
-
-CONFIDENCE = "_confidence"
 
 
 @dataclass(frozen=True)
@@ -48,27 +47,17 @@ def cut_off(name: str) -> str:
 
 def _parsed(call: ToolCall, tool: Tool) -> Call:
     given = parse_object(call)
-    confidence = given.pop(CONFIDENCE, None)
+    reserved = take(given)
     try:
         arguments = tool.arguments.parse(given)
     except ArgumentError as error:
         lines = [f"  - {name}: {reason}" for name, reason in error.problems]
         head = f'Validation failed for tool "{tool.name}":'
         raise Refusal("\n".join([head, *lines])) from error
-    check_confidence(tool, confidence)
-    return Call(call, tool, given, arguments)
-
-
-def check_confidence(tool: Tool, confidence: Any) -> None:
-    """Refuse a call that says too little confidence, or none where some is required."""
-    needed = tool.capability.min_confidence
-    if needed <= 0:
-        return
-    number = isinstance(confidence, (int, float)) and not isinstance(confidence, bool)
-    if not number or not 0 <= confidence <= 100:
-        raise Refusal(f"requires {CONFIDENCE} (0-100) in input, min={needed}")
-    if confidence < needed:
-        raise Refusal(f"confidence {confidence:g} below required {needed}")
+    wrong = problem(tool, reserved)
+    if wrong is not None:
+        raise Refusal(wrong)
+    return Call(call, tool, given, arguments, reserved=reserved)
 
 
 def parse_object(call: ToolCall) -> dict[str, Any]:

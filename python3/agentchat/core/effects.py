@@ -89,6 +89,20 @@ class DryRun:
 
 
 @dataclass(frozen=True, slots=True)
+class SetUp:
+    """Run a call's set-up hook → str, why it failed, or None."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class TearDown:
+    """Run a call's exit hook, even while everything else stops → None."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
 class AskUser:
     """Show a question → Answer."""
 
@@ -127,7 +141,18 @@ class TakeSteering:
     """Fetch what the user sent and the plugin noted meanwhile → tuple of messages."""
 
 
-Effect = AskModel | Locate | DryRun | AskUser | RunTools | ResolvePending | Say | TakeSteering
+Effect = (
+    AskModel
+    | Locate
+    | DryRun
+    | SetUp
+    | TearDown
+    | AskUser
+    | RunTools
+    | ResolvePending
+    | Say
+    | TakeSteering
+)
 Plan = Generator[Effect, Any, Answered]
 
 

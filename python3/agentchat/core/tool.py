@@ -12,8 +12,10 @@ from agentchat.core.messages import Image
 
 if TYPE_CHECKING:
     from agentchat.core.changes import ChangeSet
+    from agentchat.core.messages import ToolResult
     from agentchat.core.pending import Pending
     from agentchat.core.ports import Workspace
+    from agentchat.core.prompt import Surroundings
 
 
 class ArgumentError(Exception):
@@ -116,8 +118,39 @@ class ToolContext:
     given: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """How a successful call can be taken back.
+
+    ``tool`` with ``given`` is the call that undoes it; an ``irreversible`` one has only the
+    ``guide``, what a person can do by hand.
+    """
+
+    description: str
+    tool: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    irreversible: bool = False
+    guide: str = ""
+
+
 Step = Callable[[Any, ToolContext], Any | Awaitable[Any]]
 DryRun = Callable[[Any, ToolContext], Awaitable[Preview]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What runs around a call, each exactly once whatever becomes of it.
+
+    ``setup`` runs before the question, ``exit`` after the result. With ``once``, neighbouring
+    calls of the tool share both. ``result`` has the last word on what the model and the user
+    read, for every ending.
+    """
+
+    setup: Step | None = None
+    exit: Step | None = None
+    once: bool = False
+    result: Callable[[ToolResult], ToolResult] | None = None
+    undo: Callable[[Any, Result], Undo | None] | None = None
 
 
 def one_line(arguments: Mapping[str, Any]) -> str:
@@ -135,6 +168,8 @@ class Tool:
         touches: the paths and command a call would touch, for the gate.
         dry_run: what a call would do; raises ToolError if it cannot work at all.
         render_call: the call in one line; gets whatever arguments have arrived so far.
+        describe: the description where it depends on the chat's surroundings.
+        always_load: whether it is sent even while many tools are deferred.
     """
 
     name: str
@@ -150,9 +185,18 @@ class Tool:
     guidelines: tuple[str, ...] = ()
     timeout: float | None = None
     hidden: bool = False
-    builtin: bool = True
-    asks: bool | None = None
-    """Whether a call asks first; ``None``: unless it only reads."""
+    label: str = ""
+    hooks: Hooks = Hooks()
+    always_load: bool = True
+    describe: Callable[[Surroundings], str] | None = None
+    asks: bool | Callable[[Any], bool | Awaitable[bool]] | None = None
+    """Whether a call asks first, or how to find out; ``None``: unless it only reads."""
+
+    @property
+    def runs_beside_others(self) -> bool:
+        """Whether calls may run at the same time as their neighbours."""
+        hooked = self.hooks.setup is not None or self.hooks.exit is not None
+        return self.metadata.concurrency_safe and not hooked
 
     @property
     def definition(self) -> str:

@@ -19,6 +19,7 @@ from agentchat.core.checking import check, cut_off
 from agentchat.core.effects import AskModel, Locate, Plan, Ready, Say, TakeSteering, do
 from agentchat.core.errors import Cancelled
 from agentchat.core.limits import UNRESOLVED_REPLIES
+from agentchat.core.lives import Lives
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult
 from agentchat.core.resolution import judge_resolution
 
@@ -111,20 +112,35 @@ def _answer_cut_off(chat: Chat) -> Plan[None]:
 def _answer_calls(chat: Chat, calls: tuple[ToolCall, ...]) -> Plan[None]:
     checked = [check(call, chat.toolbox) for call in calls]
     queue = Queue(*(yield from _ahead(chat, checked)))
+    lives = Lives()
     batch: list[Ready] = []
-    for item in checked:
-        ready = yield from _joins_batch(chat, item)
-        if ready is not None:
-            batch.append(ready)
-            continue
+    try:
+        for item in checked:
+            ready = yield from _joins_batch(chat, item)
+            if ready is not None:
+                batch.append(ready)
+                continue
+            yield from run_together(chat, batch)
+            batch = []
+            yield from _answer_alone(chat, item, queue, lives)
         yield from run_together(chat, batch)
-        batch = []
-        if isinstance(item, ToolResult):
-            yield from say(chat, item)
-        else:
-            queue.reach(item)
-            yield from answer_call(chat, item, queue)
-    yield from run_together(chat, batch)
+    finally:
+        yield from lives.end_all()
+
+
+def _answer_alone(chat: Chat, item: Call | ToolResult, queue: Queue, lives: Lives) -> Plan[None]:
+    if isinstance(item, ToolResult):
+        yield from lives.end_all()
+        yield from say(chat, item)
+        return
+    queue.reach(item)
+    yield from lives.end_all(besides=item.tool)
+    failed = yield from lives.begin(item)
+    if failed is None:
+        yield from answer_call(chat, item, queue)
+    else:
+        yield from say(chat, ToolResult(item.call.id, item.tool.name, failed, Status.ERROR))
+    yield from lives.end(item)
 
 
 def _ahead(
@@ -155,8 +171,11 @@ def _verdict(chat: Chat, call: Call, place: Place) -> Verdict:
 
 
 def _joins_batch(chat: Chat, item: Call | ToolResult) -> Plan[Ready | None]:
-    """Return the call ready to run beside its neighbours, or ``None`` if it must run alone."""
-    if isinstance(item, ToolResult) or not item.tool.metadata.concurrency_safe:
+    """Return the call ready to run beside its neighbours, or ``None`` if it must run alone.
+
+    A tool with hooks runs alone: a life around it has a place in the order.
+    """
+    if isinstance(item, ToolResult) or not item.tool.runs_beside_others:
         return None
     place = yield from do(Locate(item), object)
     if not isinstance(place, Place):
