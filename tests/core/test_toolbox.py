@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from agentchat.core.deferred import search
 from agentchat.core.errors import UserError
 from agentchat.core.groups import Group, parse_groups
 from agentchat.core.mentions import read_mentions
 from agentchat.core.prompt import Surroundings, system_prompt
 from agentchat.core.registry import Registry
-from agentchat.core.tool import Metadata
+from agentchat.core.tool import Metadata, Tool
 from agentchat.core.toolbox import Toolbox
 from tests.core.world import RESOLVE, a_tool
 
@@ -119,3 +123,54 @@ def test_a_group_can_replace_the_default_system_prompt() -> None:
     said = system_prompt([READ], [own], Surroundings("/ws"))
     assert said.startswith("You are a poet.")
     assert "Available tools" not in said
+
+
+def many(count: int) -> list[Tool]:
+    return [a_tool(f"extra_{n}", always_load=False) for n in range(count)]
+
+
+FINDER = a_tool("tool_search", hidden=True)
+
+
+def a_large_toolbox(count: int, **about: Any) -> Toolbox:
+    tools = [READ, *many(count)]
+    names = [tool.name for tool in tools]
+    return Toolbox(Registry([*tools, FINDER]), [], names, **about)
+
+
+def offered(toolbox: Toolbox) -> list[str]:
+    return [tool.name for tool in toolbox.offered()]
+
+
+@pytest.mark.parametrize(("count", "wanted", "deferred"), [(14, 0, 0), (15, 0, 15), (5, 3, 5)])
+def test_above_the_threshold_only_always_loaded_tools_are_sent(
+    count: int, wanted: int, deferred: int
+) -> None:
+    toolbox = a_large_toolbox(count, deferred_threshold=wanted)
+    assert len(toolbox.deferred()) == deferred
+    assert ("tool_search" in offered(toolbox)) == (deferred > 0)
+    assert "read" in offered(toolbox)
+
+
+def test_a_search_activates_what_it_finds_in_this_chat_only() -> None:
+    toolbox, other = a_large_toolbox(20), a_large_toolbox(20)
+    assert [tool.name for tool in toolbox.search("extra 7")][0] == "extra_7"
+    assert "extra_7" in offered(toolbox)
+    assert "extra_7" not in offered(other)
+
+
+def test_names_can_be_loaded_always() -> None:
+    assert offered(a_large_toolbox(20, always_load=["extra_3"])) == [
+        "read",
+        "extra_3",
+        "tool_search",
+    ]
+
+
+def test_a_search_weighs_name_before_hint_before_description() -> None:
+    named = a_tool("deploy")
+    hinted = a_tool("ship", metadata=Metadata(search_hint="deploy it"))
+    told = replace(a_tool("send"), description="Can deploy too")
+    found = search([told, a_tool("other"), hinted, named], "deploy")
+    assert [tool.name for tool in found] == ["deploy", "ship", "send"]
+    assert search([named], "") == ()

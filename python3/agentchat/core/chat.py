@@ -34,7 +34,7 @@ class Chat:
 
     def request(self) -> ModelRequest:
         """Return what to send the model now."""
-        tools = self.toolbox.tools()
+        tools = self.toolbox.offered()
         resolve = self.toolbox.find(RESOLVE)
         if self.pending.newest() is not None and resolve is not None:
             tools = (*tools, resolve)

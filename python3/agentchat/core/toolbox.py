@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agentchat.core.deferred import deferred, search, threshold
 from agentchat.core.groups import Group
 from agentchat.core.registry import Registry
 from agentchat.core.tool import Tool
+
+
+TOOL_SEARCH = "tool_search"
 
 
 class Toolbox:
@@ -15,10 +19,21 @@ class Toolbox:
     Names are looked up at each use, so a tool that is registered later works at once.
     """
 
-    def __init__(self, registry: Registry, groups: Iterable[Group], given: Iterable[str]) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        groups: Iterable[Group],
+        given: Iterable[str],
+        *,
+        always_load: Iterable[str] = (),
+        deferred_threshold: int = 0,
+    ) -> None:
         self._registry = registry
         self._groups = {group.name: group for group in groups}
         self._given: list[str] = []
+        self._always_load = frozenset(always_load)
+        self._threshold = threshold(deferred_threshold)
+        self._activated: set[str] = set()
         for name in given:
             self.add(name)
 
@@ -61,6 +76,23 @@ class Toolbox:
             group = self.group(name)
             names.extend(group.tools if group else (name,))
         return tuple(t for t in self._registry.filter(names) if not t.hidden)
+
+    def deferred(self) -> tuple[Tool, ...]:
+        """Return the given tools that are not sent until they are activated."""
+        return deferred(self.tools(), self._activated, self._always_load, self._threshold)
+
+    def offered(self) -> tuple[Tool, ...]:
+        """Return the tools that are sent, with ``tool_search`` while some are deferred."""
+        held_back = self.deferred()
+        tools = tuple(tool for tool in self.tools() if tool not in held_back)
+        finder = self._registry.get(TOOL_SEARCH)
+        return (*tools, finder) if held_back and finder is not None else tools
+
+    def search(self, query: str) -> tuple[Tool, ...]:
+        """Find deferred tools, best first, and activate them for this chat."""
+        found = search(self.deferred(), query)
+        self._activated.update(tool.name for tool in found)
+        return found
 
     def find(self, name: str) -> Tool | None:
         """Return the tool a call by this name would run; ``None`` if the chat may not call it."""
