@@ -1,0 +1,49 @@
+-- Commands and <Plug> maps, nothing else: no module is loaded before one of them is used.
+if vim.g.loaded_agentchat then return end
+vim.g.loaded_agentchat = true
+
+local function command(name, about, opts)
+  opts.desc = about
+  if opts.nargs ~= 0 then
+    opts.complete = function(...) return require('agentchat.commands').complete(name, ...) end
+  end
+  local function run(args) require('agentchat.commands').run(name, args) end
+  vim.api.nvim_create_user_command(name, run, opts)
+end
+
+command('AgentChat', 'Show the chat of this tab, or open one', { nargs = '*', bang = true })
+command('AgentSend', 'Send the prompt of the chat', { nargs = 0 })
+command('AgentStop', 'Stop the request, its tools and the queue', { nargs = 0 })
+command('AgentApprove', 'Answer the approval that is shown', { nargs = '*' })
+command('AgentApprovals', 'List or revoke what the chat remembers', { nargs = '?' })
+command('AgentMode', 'Choose what runs without a question', { nargs = 1 })
+command('AgentModel', 'Show or choose the model', { nargs = '?' })
+command('AgentTools', 'List the tools of the chat', { nargs = 0 })
+command('AgentLog', 'Show the journal of the chat', { nargs = 0 })
+command('AgentInstall', 'Create or update the Python environment', { nargs = 0 })
+
+local function plug(modes, name, action, about)
+  vim.keymap.set(
+    modes,
+    '<Plug>(AgentChat' .. name .. ')',
+    function() require('agentchat.keys')[action]() end,
+    { desc = about }
+  )
+end
+
+plug('n', 'Open', 'open', 'Show the chat of this tab, or open one')
+plug('n', 'New', 'new', 'Open a new chat')
+plug({ 'n', 'i' }, 'Send', 'send', 'Send the prompt')
+plug({ 'n', 'i' }, 'Stop', 'stop', 'Stop the agent')
+plug('n', 'Approval', 'approval', 'Go to the pending approval')
+plug('n', 'Review', 'review', 'Go to the review of the pending preview')
+plug({ 'n', 'x', 'o' }, 'Next', 'next', 'Next message')
+plug({ 'n', 'x', 'o' }, 'Previous', 'previous', 'Previous message')
+plug('n', 'Approvals', 'approvals', 'List what the chat remembers')
+plug('n', 'Apply', 'apply', 'Apply the pending preview')
+plug('n', 'Discard', 'discard', 'Discard the pending preview')
+plug('n', 'Tools', 'tools', 'List the tools of the chat')
+plug('n', 'Log', 'log', 'Show the journal of the chat')
+plug('n', 'Help', 'help', 'List the keys of the chat')
+plug('n', 'PromptUndo', 'undo', 'Undo in the prompt')
+plug('n', 'PromptRedo', 'redo', 'Redo in the prompt')
