@@ -1,0 +1,170 @@
+--- What the commands do, and how they complete.
+local bridge = require('agentchat.bridge')
+local notice = require('agentchat.notice')
+
+local M = {}
+
+local MODES = { 'ask', 'edit', 'plan', 'yolo' }
+local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
+local ACTIONS = { 'apply', 'discard' }
+
+local function chats() return require('agentchat.chat') end
+
+--- The chat a command is about; without one the user is told.
+---@return agentchat.Chat?
+function M.chat()
+  local chat = chats().near()
+  if chat then return chat end
+  local many = #chats().all() > 0
+  notice.warn(
+    many and 'go to the window of a chat first' or 'no chat yet: open one with :AgentChat'
+  )
+end
+
+--- Splits off the first word.
+---@param text string
+---@return string word, string? rest
+local function first_word(text)
+  local word, rest = vim.trim(text):match('^(%S*)%s*(.*)$')
+  return word, rest ~= '' and rest or nil
+end
+
+--- Whether `word` is one of `known`; if not, the user is told.
+local function is_known(what, word, known)
+  if vim.list_contains(known, word) then return true end
+  notice.warn(('unknown %s "%s": use %s'):format(what, word, table.concat(known, ', ')))
+  return false
+end
+
+---@class agentchat.CommandArgs
+---@field args string
+---@field fargs? string[]
+---@field bang? boolean
+---@field smods? vim.api.keyset.cmd.mods
+---@field chat? string id, of a command that belongs to a buffer
+
+---@type table<string, fun(args: agentchat.CommandArgs)>
+local RUN = {}
+
+function RUN.AgentChat(args)
+  chats().open({ new = args.bang, prompt = args.args, mods = args.smods })
+end
+
+function RUN.AgentSend()
+  local chat = M.chat()
+  if chat then chats().send_prompt(chat) end
+end
+
+function RUN.AgentStop()
+  local chat = M.chat()
+  if chat then chats().stop(chat) end
+end
+
+function RUN.AgentResolve(args)
+  local chat = chats().get(args.chat) or M.chat()
+  if not chat then return end
+  local action, reason = first_word(args.args)
+  if not is_known('action', action, ACTIONS) then return end
+  bridge.send('resolve', { chat = chat.id, action = action, reason = reason })
+end
+
+function RUN.AgentApprove(args)
+  local chat = chats().current()
+  local choice, reason = first_word(args.args)
+  if choice == '' then return require('agentchat.approval').focus(chat) end
+  if not is_known('choice', choice, CHOICES) then return end
+  require('agentchat.approval').answer(chat, choice, reason)
+end
+
+function RUN.AgentApprovals(args)
+  local chat = M.chat()
+  if not chat then return end
+  if args.args == '' then return bridge.send('approvals', { chat = chat.id }) end
+  if is_known('argument', args.args, { 'clear' }) then require('agentchat.grants').revoke(chat) end
+end
+
+function RUN.AgentMode(args)
+  local chat = M.chat()
+  if not chat or not is_known('mode', args.args, MODES) then return end
+  bridge.send('mode', { chat = chat.id, mode = args.args })
+end
+
+function RUN.AgentModel(args)
+  local chat = M.chat()
+  if not chat then return end
+  bridge.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
+end
+
+function RUN.AgentTools()
+  local chat = M.chat()
+  if chat then bridge.send('tools', { chat = chat.id }) end
+end
+
+function RUN.AgentLog()
+  local chat = M.chat()
+  if chat then bridge.send('log', { chat = chat.id }) end
+end
+
+function RUN.AgentInstall() require('agentchat.install').run() end
+
+--- Runs a command. A mistake in the plugin is one line, not a traceback.
+---@param name string
+---@param args agentchat.CommandArgs
+function M.run(name, args) RUN[name](args) end
+
+local function mentions()
+  local chat = chats().near()
+  local names = chat and chat.names or require('agentchat.mentions').BUILTIN
+  return vim.iter(names):map(function(item) return '@' .. item.name end):totable()
+end
+
+local function models()
+  local chat = chats().near()
+  local model = require('agentchat.config').get().model or {}
+  local seen = { offline = true }
+  if chat and chat.status.model ~= '' then seen[chat.status.model] = true end
+  if model.name then seen[model.name] = true end
+  local names = vim.tbl_keys(seen)
+  table.sort(names)
+  return names
+end
+
+---@type table<string, fun(): string[]> words the first argument can be
+local WORDS = {
+  AgentResolve = function() return ACTIONS end,
+  AgentApprove = function() return CHOICES end,
+  AgentApprovals = function() return { 'clear' } end,
+  AgentMode = function() return MODES end,
+  AgentModel = models,
+}
+
+--- Completes the arguments of a command.
+---@param name string
+---@param lead string what is typed of the argument
+---@param line string the whole command line
+---@return string[]
+function M.complete(name, lead, line)
+  local words = {}
+  if name == 'AgentChat' then
+    words = vim.startswith(lead, '@') and mentions() or {}
+  elseif WORDS[name] and not line:match('%u%a+!?%s+%S+%s') then
+    words = WORDS[name]()
+  end
+  return vim.iter(words):filter(function(word) return vim.startswith(word, lead) end):totable()
+end
+
+--- Gives a buffer `:AgentResolve` for a chat.
+---@param buf integer
+---@param chat string
+function M.attach_resolve(buf, chat)
+  vim.api.nvim_buf_create_user_command(buf, 'AgentResolve', function(args)
+    args.chat = chat
+    M.run('AgentResolve', args)
+  end, {
+    nargs = '+',
+    desc = 'Resolve the newest pending preview',
+    complete = function(lead, line) return M.complete('AgentResolve', lead, line) end,
+  })
+end
+
+return M

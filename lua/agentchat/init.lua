@@ -1,0 +1,89 @@
+--- agentchat.nvim for other programs. All of it works without `setup()`.
+local M = {}
+
+---@param buf? integer
+---@return agentchat.Chat?
+local function chat_of(buf)
+  vim.validate('bufnr', buf, 'number', true)
+  if not buf or buf == 0 then buf = vim.api.nvim_get_current_buf() end
+  return require('agentchat.chat').of(buf)
+end
+
+---@param buf? integer
+---@return agentchat.Chat
+local function need_chat(buf)
+  return chat_of(buf) or error(('agentchat: buffer %d is no chat'):format(buf or 0), 0)
+end
+
+--- Merges settings into `g:agentchat`. Optional, and equal to setting the variable.
+---@param opts? table
+function M.setup(opts) require('agentchat.config').setup(opts) end
+
+--- Shows the chat of this tab, or opens one.
+---@param opts? { prompt?: string, new?: boolean } `prompt` is sent at once
+---@return integer bufnr of the chat
+function M.open(opts)
+  vim.validate('opts', opts, 'table', true)
+  opts = opts or {}
+  vim.validate('opts.prompt', opts.prompt, 'string', true)
+  vim.validate('opts.new', opts.new, 'boolean', true)
+  return require('agentchat.chat').open({ prompt = opts.prompt, new = opts.new }).buf
+end
+
+--- Sends a text to a chat; its mentions count as typed.
+---@param bufnr integer 0 for the current buffer
+---@param text string
+function M.send(bufnr, text)
+  vim.validate('text', text, 'string')
+  require('agentchat.chat').send(need_chat(bufnr), text)
+end
+
+--- Stops request, tools and queue of a chat.
+---@param bufnr? integer
+function M.stop(bufnr) require('agentchat.chat').stop(need_chat(bufnr)) end
+
+--- Resolves the newest pending preview of a chat; calling it is the user's consent.
+---@param bufnr integer
+---@param action 'apply'|'discard'
+---@param reason? string
+function M.resolve(bufnr, action, reason)
+  vim.validate(
+    'action',
+    action,
+    function(v) return v == 'apply' or v == 'discard' end,
+    'apply or discard'
+  )
+  vim.validate('reason', reason, 'string', true)
+  local chat = need_chat(bufnr).id
+  require('agentchat.bridge').send('resolve', { chat = chat, action = action, reason = reason })
+end
+
+local CHOICES = { always = true, accept = true, reject = true, cancel = true }
+
+--- Answers the approval that is shown for the current chat, else for the only chat that has one.
+---@param choice 'always'|'accept'|'reject'|'cancel'
+---@param reason? string
+function M.approve(choice, reason)
+  local known = function(v) return CHOICES[v] == true end
+  vim.validate('choice', choice, known, 'always, accept, reject or cancel')
+  vim.validate('reason', reason, 'string', true)
+  require('agentchat.approval').answer(require('agentchat.chat').current(), choice, reason)
+end
+
+--- What a chat is doing; nil for a buffer that is no chat. Cheap enough for a statusline.
+---@param bufnr? integer
+---@return agentchat.Status?
+function M.status(bufnr)
+  local chat = chat_of(bufnr)
+  return chat and vim.deepcopy(chat.status) or nil
+end
+
+--- The same as one line, empty where there is no chat.
+---@return string
+function M.statusline()
+  local chats = package.loaded['agentchat.chat']
+  local chat = chats and chats.near()
+  return chat and require('agentchat.winbar').plain(chat) or ''
+end
+
+return M
