@@ -1,0 +1,214 @@
+--- The chats of this Neovim: opened, found, talked to, drawn.
+local bridge = require('agentchat.bridge')
+local config = require('agentchat.config')
+local drawing = require('agentchat.drawing')
+local events = require('agentchat.events')
+local host = require('agentchat.host')
+local notice = require('agentchat.notice')
+local prompt = require('agentchat.prompt')
+local status = require('agentchat.status')
+local transcript = require('agentchat.transcript')
+local window = require('agentchat.window')
+
+local M = {}
+
+local api = vim.api
+
+---@class agentchat.Chat
+---@field id string uuid
+---@field number integer the one in its name
+---@field buf integer
+---@field cwd string its workspace, fixed
+---@field status agentchat.Status
+---@field outbox string[] sent, and not yet taken by Python
+---@field names agentchat.Name[] what can be mentioned
+---@field header integer extmark of the prompt's header
+---@field transcript agentchat.Transcript
+---@field undo agentchat.PromptUndo
+---@field kept? { lines: string[], header?: integer } of an unloaded buffer
+
+---@type table<string, agentchat.Chat>
+local chats = {}
+local opened = 0
+
+---@param id? string
+---@return agentchat.Chat?
+function M.get(id) return id and chats[id] or nil end
+
+--- The chat a buffer belongs to: its own, or one of its floats.
+---@param buf integer
+---@return agentchat.Chat?
+function M.of(buf) return api.nvim_buf_is_valid(buf) and M.get(vim.b[buf].agentchat_chat) or nil end
+
+--- Id of the chat the user is in.
+---@return string?
+function M.current()
+  local chat = M.of(api.nvim_get_current_buf())
+  return chat and chat.id
+end
+
+---@return agentchat.Chat[] in the order they were opened
+function M.all()
+  local all = vim.tbl_values(chats)
+  table.sort(all, function(a, b) return a.number < b.number end)
+  return all
+end
+
+--- The chat a command is about: the one the user is in, else the only one shown in this tab.
+---@return agentchat.Chat?
+function M.near()
+  local here = M.of(api.nvim_get_current_buf())
+  if here then return here end
+  local shown = vim.iter(M.all()):filter(function(chat) return window.shown(chat.buf) end):totable()
+  return #shown == 1 and shown[1] or nil
+end
+
+local function announce(chat)
+  if not host.is_ready() then return host.ensure() end
+  local settings = config.get(chat.buf)
+  bridge.send('open', { chat = chat.id, buf = chat.buf, cwd = chat.cwd, settings = settings })
+end
+
+--- Tells a host that has just started of all chats.
+function M.announce() vim.iter(M.all()):each(announce) end
+
+--- A random name for a chat, a version 4 UUID.
+local function uuid()
+  local hex = vim.uv.random(16):gsub('.', function(c) return ('%02x'):format(c:byte()) end)
+  return (hex:gsub('^(........)(....).(...).(...)(............)$', '%1-%2-4%3-a%4-%5'))
+end
+
+--- Makes a chat and its buffer; shows nothing.
+---@return agentchat.Chat
+function M.new()
+  opened = opened + 1
+  local buf = require('agentchat.buffer').create(opened)
+  local chat = {
+    id = uuid(),
+    number = opened,
+    buf = buf,
+    cwd = vim.fn.getcwd(-1, 0),
+    status = status.new(config.get(buf).mode),
+    outbox = {},
+    names = require('agentchat.mentions').BUILTIN,
+    transcript = transcript.new(),
+  }
+  chats[chat.id] = chat
+  require('agentchat.buffer').adopt(chat)
+  return chat
+end
+
+---@class agentchat.OpenOpts
+---@field prompt? string sent at once
+---@field new? boolean even if this tab has a chat
+---@field mods? vim.api.keyset.cmd.mods
+
+--- The chat this tab has: shown now, or shown here last.
+local function of_tab()
+  local near = M.near()
+  if near then return near end
+  local shown = vim.iter(M.all()):filter(function(chat) return window.shown(chat.buf) end):totable()
+  return shown[#shown] or M.get(vim.t.agentchat_chat)
+end
+
+--- Shows a chat, goes to its prompt, and sends if there is something to send.
+---@param opts? agentchat.OpenOpts
+---@return agentchat.Chat
+function M.open(opts)
+  opts = opts or {}
+  local old = not opts.new and of_tab() or nil
+  local chat = old or M.new()
+  local win = window.shown(chat.buf)
+  if win then
+    api.nvim_set_current_win(win)
+  else
+    window.split(chat.buf, opts.mods)
+  end
+  vim.t.agentchat_chat = chat.id
+  if not old then
+    events.fire('AgentChatOpened', { chat = chat.id, buf = chat.buf })
+    announce(chat)
+  end
+  if not win then api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 }) end
+  if (opts.prompt or '') ~= '' then M.send(chat, opts.prompt) end
+  return chat
+end
+
+--- Sends a text as if it had been typed. It is shown at once and runs when Python has taken it.
+---@param chat agentchat.Chat
+---@param text string
+function M.send(chat, text)
+  if not text:find('%S') then
+    return notice.warn('the prompt is empty: type below the last header')
+  end
+  table.insert(chat.outbox, text)
+  status.sent(chat)
+  drawing.refresh(chat)
+  bridge.send('send', { chat = chat.id, text = text, settings = config.get(chat.buf) })
+end
+
+--- Sends what stands in the prompt.
+---@param chat agentchat.Chat
+function M.send_prompt(chat) M.send(chat, prompt.take(chat)) end
+
+local function give_back(chat)
+  local texts = chat.outbox
+  chat.outbox = {}
+  if api.nvim_buf_is_loaded(chat.buf) then prompt.give_back(chat, texts) end
+end
+
+--- Stops request, tools and queue. What was not delivered yet goes back to the prompt.
+---@param chat agentchat.Chat
+function M.stop(chat)
+  give_back(chat)
+  if host.is_ready() then return bridge.send('stop', { chat = chat.id }) end
+  host.forget(chat.id)
+  status.lost(chat)
+  drawing.refresh(chat)
+end
+
+--- Draws a batch of operations of Python's.
+---@param id string
+---@param ops any[]
+function M.apply(id, ops)
+  local chat = M.get(id)
+  if chat and api.nvim_buf_is_loaded(chat.buf) then drawing.apply(chat, ops) end
+end
+
+--- Lists what a chat remembers; Python calls it.
+---@param id string
+---@param items agentchat.Grant[]
+function M.list_approvals(id, items)
+  local chat = M.get(id)
+  if chat then require('agentchat.grants').list(chat, items) end
+end
+
+--- Ends all that only Python could go on with.
+---@param line string why, for the transcript
+function M.host_lost(line)
+  for _, chat in ipairs(M.all()) do
+    require('agentchat.approval').close_all(chat.id)
+    require('agentchat.review').close_all(chat.id)
+    give_back(chat)
+    local running = chat.status.state ~= 'idle'
+    status.lost(chat)
+    drawing.abandon(chat, running and line or nil)
+    if running then
+      local data = { chat = chat.id, buf = chat.buf, reason = 'error' }
+      events.fire('AgentTurnFinished', data)
+    end
+  end
+end
+
+--- Forgets a chat whose buffer is gone.
+---@param chat agentchat.Chat
+function M.close(chat)
+  if not chats[chat.id] then return end
+  chats[chat.id] = nil
+  require('agentchat.approval').close_all(chat.id)
+  require('agentchat.review').close_all(chat.id)
+  host.forget(chat.id)
+  if host.is_ready() then bridge.send('closed', { chat = chat.id }) end
+end
+
+return M

@@ -1,0 +1,108 @@
+--- Draws what Python says about a chat, a batch at a time.
+local events = require('agentchat.events')
+local notice = require('agentchat.notice')
+local prompt = require('agentchat.prompt')
+local regions = require('agentchat.regions')
+local status = require('agentchat.status')
+local transcript = require('agentchat.transcript')
+local undo = require('agentchat.undo')
+local window = require('agentchat.window')
+
+local M = {}
+
+local api = vim.api
+
+--- What Python leaves out arrives as `vim.NIL` in places where it cannot be left out.
+local function given(fields)
+  local out = {}
+  for key, value in pairs(fields) do
+    if value ~= vim.NIL then out[key] = value end
+  end
+  return out
+end
+
+---@type table<string, fun(chat: agentchat.Chat, ...)>
+local WRITES = {
+  message = function(chat, role, text)
+    if role == 'user' then table.remove(chat.outbox, 1) end
+    transcript.message(chat, role, text or '')
+  end,
+  text = transcript.text,
+  reasoning = transcript.reasoning,
+  finish = transcript.finish,
+  block = function(chat, id, fields) transcript.block(chat, id, given(fields)) end,
+}
+
+---@type table<string, fun(chat: agentchat.Chat, ...)>
+local TELLS = {
+  status = function(chat, said) status.take(chat, said) end,
+  event = function(chat, name, data)
+    local about = { chat = chat.id, buf = chat.buf }
+    events.fire(name, vim.tbl_extend('force', given(data or {}), about))
+  end,
+  notify = function(_, level, text) (notice[level] or notice.info)(text) end,
+  tools = function(chat, names) chat.names = names end,
+}
+
+--- Runs one operation. One that fails is told, and the next ones run.
+local function run(chat, op)
+  local act = WRITES[op[1]] or TELLS[op[1]]
+  if not act then return end
+  local ok, err = pcall(act, chat, unpack(op, 2))
+  if not ok then notice.error(('drawing %s failed: %s'):format(op[1], err)) end
+end
+
+--- Writes to the buffer: nothing of it can be undone, and only windows at the end scroll.
+---@param chat agentchat.Chat
+---@param act fun()
+local function write(chat, act)
+  local views, header = window.at_end(chat.buf), regions.header(chat)
+  undo.without(chat, act)
+  window.follow(chat.buf, views, header)
+end
+
+--- Runs operations in order: writes together, and each thing that is told after what was drawn before.
+---@param chat agentchat.Chat
+---@param ops any[]
+function M.apply(chat, ops)
+  local at = 1
+  while at <= #ops do
+    local first = at
+    while at <= #ops and not TELLS[ops[at][1]] do
+      at = at + 1
+    end
+    if at > first then
+      write(chat, function()
+        for i = first, at - 1 do
+          run(chat, ops[i])
+        end
+      end)
+      M.refresh(chat)
+    end
+    while at <= #ops and TELLS[ops[at][1]] do
+      run(chat, ops[at])
+      at = at + 1
+    end
+  end
+end
+
+--- Draws what lies on the prompt anew.
+---@param chat agentchat.Chat
+function M.refresh(chat)
+  if not api.nvim_buf_is_loaded(chat.buf) then return end
+  prompt.refresh(chat)
+end
+
+--- Ends what is being drawn; a turn that was cut off says so.
+---@param chat agentchat.Chat
+---@param line? string
+function M.abandon(chat, line)
+  if not api.nvim_buf_is_loaded(chat.buf) then return end
+  write(chat, function()
+    transcript.abandon(chat)
+    if line then transcript.message(chat, 'error', line) end
+  end)
+  M.refresh(chat)
+end
+
+return M

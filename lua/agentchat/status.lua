@@ -1,0 +1,53 @@
+--- What a chat is doing, as other programs read it.
+local M = {}
+
+---@class agentchat.Status
+---@field state 'idle'|'running'|'waiting'
+---@field prompts integer approvals that wait
+---@field pending integer previews that wait
+---@field mode string
+---@field model string
+---@field turn integer
+---@field tokens integer
+---@field cost? number US dollars, if known
+
+---@param mode string
+---@return agentchat.Status
+function M.new(mode)
+  return { state = 'idle', prompts = 0, pending = 0, mode = mode, model = '', turn = 0, tokens = 0 }
+end
+
+---@param chat agentchat.Chat
+---@param new agentchat.Status
+local function set(chat, new)
+  if vim.deep_equal(chat.status, new) then return end
+  chat.status = new
+  vim.cmd.redrawstatus({ bang = true })
+end
+
+--- Shows at once that something has been sent.
+---@param chat agentchat.Chat
+function M.sent(chat) M.take(chat, vim.tbl_extend('force', chat.status, { state = 'running' })) end
+
+--- Takes what Python says. A prompt it has not taken yet keeps the chat running: its last word is
+--- older than that.
+---@param chat agentchat.Chat
+---@param said table
+function M.take(chat, said)
+  local new = M.new(chat.status.mode)
+  for key, value in pairs(said) do
+    if value ~= vim.NIL then new[key] = value end
+  end
+  if #chat.outbox > 0 and new.state == 'idle' then new.state = 'running' end
+  set(chat, new)
+end
+
+--- What is left when the Python process is gone.
+---@param chat agentchat.Chat
+function M.lost(chat)
+  local new = vim.deepcopy(chat.status)
+  new.state, new.prompts, new.pending = 'idle', 0, 0
+  set(chat, new)
+end
+
+return M
