@@ -22,7 +22,7 @@ _LONG_ROUNDS = 24
 """A round looks for a path of so many edits, and its cost grows with their square. After so many
 long rounds the texts have little in common, and short rounds are good enough."""
 
-_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+_WORD = re.compile(r"(?:\w[\u0300-\u036f]*)+|\s+|(.)\1*", re.DOTALL)
 _LONGEST_LINE = 4_000
 """Characters; in longer lines only the common start and end are found."""
 
@@ -239,7 +239,7 @@ def changed_words(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
     """
     if max(len(before), len(after)) > _LONGEST_LINE:
         return _changed_middle(before, after)
-    old, new = _WORD.findall(before), _WORD.findall(after)
+    old, new = words(before), words(after)
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     codes = matcher.get_opcodes()
     kept = sum(len(word.strip()) for op in codes if op[0] == "equal" for word in old[op[1] : op[2]])
@@ -253,8 +253,8 @@ def changed_words(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words, runs of white space and single other characters of a text."""
-    return _WORD.findall(text)
+    """Return the words, runs of white space and runs of one other character; joined: the text."""
+    return [found.group() for found in _WORD.finditer(text)]
 
 
 def _pieces(parts: list[str], spans: list[tuple[int, int]]) -> list[Piece]:
