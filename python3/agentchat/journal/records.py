@@ -1,0 +1,197 @@
+"""What a journal holds: one small frozen value for each thing that happened.
+
+``at`` is unix seconds. A reader of a later format skips kinds and fields it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from agentchat.core.messages import Message
+
+FORMAT = 1
+"""Version of the format, in each record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A chat was opened, or opened again, with this workspace and model."""
+
+    kind: ClassVar[str] = "opened"
+    chat: str
+    cwd: str
+    model: str = ""
+    version: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A turn began; ``number`` counts from 1."""
+
+    kind: ClassVar[str] = "turn_started"
+    number: int
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """A turn ended: ``stop``, ``cancelled`` or ``error``."""
+
+    kind: ClassVar[str] = "turn_finished"
+    number: int
+    reason: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something joined the history."""
+
+    kind: ClassVar[str] = "said"
+    message: Message
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """The text of an answer that is still arriving; the whole answer replaces it."""
+
+    kind: ClassVar[str] = "so_far"
+    text: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A call was allowed, refused or answered, for audit: never read back as consent.
+
+    ``verdict`` is ``allow``, ``deny`` or the user's choice, ``who`` is ``user`` or ``policy``.
+    """
+
+    kind: ClassVar[str] = "decided"
+    call_id: str
+    tool: str
+    scope: str
+    verdict: str
+    why: str
+    who: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """A call is about to run with these arguments; without a finish its outcome is unknown."""
+
+    kind: ClassVar[str] = "call_started"
+    call_id: str
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallFinished:
+    """A call ended; ``status`` as in a tool result."""
+
+    kind: ClassVar[str] = "call_finished"
+    call_id: str
+    status: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """One file of a change: hashes of its bytes before and after, None where there is no file."""
+
+    path: str
+    before: str | None
+    after: str | None
+    mode: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Files are about to change; ``source`` is the call's id or the preview's id."""
+
+    kind: ClassVar[str] = "changed"
+    source: str
+    files: tuple[FileBytes, ...]
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A preview waits, or waits anew under the same id with another change."""
+
+    kind: ClassVar[str] = "staged"
+    preview: str
+    label: str
+    source: str
+    files: tuple[FileBytes, ...] = ()
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resolving:
+    """A preview is about to be applied or discarded."""
+
+    kind: ClassVar[str] = "resolving"
+    preview: str
+    action: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A preview was applied or discarded."""
+
+    kind: ClassVar[str] = "resolved"
+    preview: str
+    label: str
+    action: str
+    reason: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes that other records name by their hash; they stand in a journal once, before those.
+
+    ``withheld``: they hold a secret and are not written.
+    """
+
+    kind: ClassVar[str] = "content"
+    sha256: str
+    data: bytes
+    withheld: bool = False
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A record of a kind this version does not know."""
+
+    kind: ClassVar[str] = "foreign"
+    fields: Mapping[str, Any]
+    at: float = 0.0
+
+
+Record = (
+    Opened
+    | TurnStarted
+    | TurnFinished
+    | Said
+    | SoFar
+    | Decided
+    | CallStarted
+    | CallFinished
+    | Changed
+    | Staged
+    | Resolving
+    | Resolved
+    | Content
+    | Foreign
+)

@@ -1,0 +1,100 @@
+"""Writes what a session does into its chat's journal, before the effect is visible."""
+
+from __future__ import annotations
+
+from agentchat.core.approval import Decision
+from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.effects import Answer, Question, Ready
+from agentchat.core.messages import Message, ToolResult
+from agentchat.core.pending import Pending
+from agentchat.journal import records as r
+from agentchat.journal.journal import Journal
+
+
+class JournalScribe:
+    """The session's hand in the journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def opened(self, chat: str, cwd: str, model: str, version: str) -> None:
+        """The chat was opened, or opened again."""
+        self._journal.append(r.Opened(chat, cwd, model, version))
+
+    def turn_started(self, number: int) -> None:
+        """A turn begins."""
+        self._journal.append(r.TurnStarted(number))
+
+    def turn_finished(self, number: int, reason: str) -> None:
+        """A turn is over."""
+        self._journal.append(r.TurnFinished(number, reason))
+
+    def said(self, message: Message, decision: Decision | None) -> None:
+        """Something joins the history; ``decision`` is why a call was answered as it was."""
+        if isinstance(message, ToolResult) and decision is not None:
+            self._decided(message.call_id, message.name, decision, decision.verdict.value)
+        self._journal.append(r.Said(message))
+
+    def so_far(self, text: str) -> None:
+        """An answer is arriving: keep its text, at most about once a second."""
+        self._journal.append(r.SoFar(text))
+
+    def answered(self, question: Question, answer: Answer) -> None:
+        """The user answered a question."""
+        call = question.call
+        scope = question.decision.scope
+        why = answer.reason or (answer.arguments or "" if answer.choice == "edit" else "")
+        self._journal.append(
+            r.Decided(
+                call.call.id,
+                call.tool.name,
+                scope.shown if scope else "",
+                answer.choice,
+                why,
+                "user",
+            )
+        )
+
+    def started(self, ready: Ready) -> None:
+        """A call is about to run; durable when this returns, unless it only reads."""
+        call = ready.call
+        durable = not call.tool.metadata.read_only
+        self._decided(call.call.id, call.tool.name, ready.decision, ready.decision.verdict.value)
+        change = ready.preview.change if ready.preview else None
+        if change is not None:
+            self._journal.append(r.Changed(call.call.id, self._files(change)))
+        self._journal.append(r.CallStarted(call.call.id, call.tool.name, call.given), durable)
+
+    def finished(self, result: ToolResult) -> None:
+        """A call ended."""
+        self._journal.append(r.CallFinished(result.call_id, result.status.value))
+
+    def staged(self, pending: Pending) -> None:
+        """A preview is pending, or pending anew; the bytes it would change are durable."""
+        change = pending.preview.change
+        files = self._files(change) if change is not None else ()
+        staged = r.Staged(pending.id, pending.label, pending.source, files)
+        self._journal.append(staged, durable=True)
+
+    def resolving(self, pending: Pending, action: str) -> None:
+        """A preview is about to be applied or discarded; durable when this returns."""
+        change = pending.preview.change
+        if change is not None and action == "apply":
+            self._journal.append(r.Changed(pending.id, self._files(change)))
+        self._journal.append(r.Resolving(pending.id, action), durable=True)
+
+    def resolved(self, pending: Pending, action: str, reason: str) -> None:
+        """A preview was applied or discarded."""
+        self._journal.append(r.Resolved(pending.id, pending.label, action, reason))
+
+    def _decided(self, call_id: str, tool: str, decision: Decision, verdict: str) -> None:
+        scope = decision.scope.shown if decision.scope else ""
+        self._journal.append(r.Decided(call_id, tool, scope, verdict, decision.why, "policy"))
+
+    def _files(self, change: ChangeSet) -> tuple[r.FileBytes, ...]:
+        return tuple(self._file(file) for file in change.files)
+
+    def _file(self, file: FileChange) -> r.FileBytes:
+        before = None if file.before is None else self._journal.keep(file.before)
+        after = None if file.after is None else self._journal.keep(file.after)
+        return r.FileBytes(file.path, before, after, file.mode)

@@ -1,0 +1,107 @@
+"""A journal as text to read, for ``:AgentLog``."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from agentchat.core.messages import Note, Reply, ToolResult, UserText
+from agentchat.journal import records as r
+
+INDENT = "    "
+
+
+def transcript(records: Iterable[r.Record]) -> list[str]:
+    """Return what happened as lines: the time and the fact, what was said indented below it."""
+    lines: list[str] = []
+    for record in records:
+        entry = list(_entry(record))
+        if entry:
+            lines.append(f"{_clock(record.at)}  {entry[0]}")
+            lines += [f"{INDENT}{line}".rstrip() for text in entry[1:] for line in text.split("\n")]
+    return lines
+
+
+def _entry(record: r.Record) -> Iterator[str]:
+    """Yield the headline of a record and the texts below it; nothing for one that is not shown."""
+    if isinstance(record, r.Said):
+        yield from _said(record)
+    else:
+        tell: Callable[[Any], Iterable[str]] | None = _TELL.get(type(record))
+        yield from tell(record) if tell else ()
+
+
+def _said(record: r.Said) -> Iterator[str]:
+    message = record.message
+    if isinstance(message, UserText):
+        yield "user"
+        yield message.shown or message.text
+    elif isinstance(message, Note):
+        yield "note to the model"
+        yield message.text
+    elif isinstance(message, ToolResult):
+        yield f"result of {message.name} ({message.call_id}): {message.status.value}"
+        yield message.text
+    else:
+        yield from _replied(message)
+
+
+def _replied(reply: Reply) -> Iterator[str]:
+    used = f", {reply.usage.total_tokens} tokens" if reply.usage else ""
+    yield f"agent ({reply.model or 'model'}, {reply.finish}{used})"
+    if reply.reasoning:
+        yield f"[reasoning] {reply.reasoning}"
+    if reply.text:
+        yield reply.text
+    for call in reply.calls:
+        cut = " (cut off)" if call.cut_off else ""
+        yield f"call {call.name} ({call.id}){cut}: {call.arguments}"
+    if reply.error:
+        yield f"error: {reply.error}"
+
+
+def _opened(record: r.Opened) -> Iterator[str]:
+    yield f"chat {record.chat} opened in {record.cwd} ({record.model}, {record.version})"
+
+
+def _decided(record: r.Decided) -> Iterator[str]:
+    scope = f" [{record.scope}]" if record.scope else ""
+    why = f": {record.why}" if record.why else ""
+    verdict = f"{record.verdict} by {record.who}{scope}{why}"
+    yield f"decision on {record.tool} ({record.call_id}): {verdict}"
+
+
+def _started(record: r.CallStarted) -> Iterator[str]:
+    given = json.dumps(record.arguments, ensure_ascii=False, default=str)
+    yield f"started {record.tool} ({record.call_id}): {given}"
+
+
+def _files(headline: str, files: tuple[r.FileBytes, ...]) -> Iterator[str]:
+    yield headline
+    for file in files:
+        letter = "A" if file.before is None else "D" if file.after is None else "M"
+        yield f"{letter} {file.path} {_short(file.before)} -> {_short(file.after)}"
+
+
+def _short(hash: str | None) -> str:
+    return hash[:12] if hash else "none"
+
+
+_TELL: dict[type, Callable[[Any], Iterable[str]]] = {
+    r.Opened: _opened,
+    r.TurnStarted: lambda record: (f"turn {record.number} started",),
+    r.TurnFinished: lambda record: (f"turn {record.number} finished: {record.reason}",),
+    r.Decided: _decided,
+    r.CallStarted: _started,
+    r.CallFinished: lambda record: (f"finished ({record.call_id}): {record.status}",),
+    r.Changed: lambda record: _files(f"change ({record.source})", record.files),
+    r.Staged: lambda record: _files(f"staged by {record.source}: {record.label}", record.files),
+    r.Resolving: lambda record: (f"resolving: {record.action}",),
+    r.Resolved: lambda record: (f"resolved, {record.action}: {record.label}", record.reason),
+}
+
+
+def _clock(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
