@@ -11,6 +11,7 @@ from agentchat.agent.screen import Block, StatusLine
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Decision
+from agentchat.core.changes import ChangeSet
 from agentchat.core.effects import Answer, Question, Ready
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, ToolResult
@@ -138,6 +139,21 @@ class KeptNotes:
 
     def started(self, ready: Ready) -> None:
         self.lines.append(f"started {ready.call.call.id}")
+
+    def so_far(self, text: str) -> None:
+        self.lines.append(f"so far {text}")
+
+    def changing(self, source: str, change: ChangeSet) -> None:
+        self.lines.append(f"changing {source}")
+
+    def changed(self, source: str) -> None:
+        self.lines.append(f"changed {source}")
+
+    def finished(self, result: ToolResult) -> None:
+        self.lines.append(f"finished {result.call_id}")
+
+    def resolving(self, pending: Pending, action: str) -> None:
+        self.lines.append(f"resolving {pending.label} {action}")
 
     def staged(self, pending: Pending) -> None:
         self.lines.append(f"staged {pending.label}")

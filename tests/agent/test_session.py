@@ -67,7 +67,9 @@ async def test_what_happens_is_written_before_it_is_visible(tmp_path: Path) -> N
         "Reply",
         "answered accept",
         "started 1",
+        "finished 1",
         "ToolResult 1",
+        "so far Done.",
         "Reply",
         "turn 1 stop",
     ]

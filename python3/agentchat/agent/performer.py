@@ -47,7 +47,7 @@ class Performer:
         self._staging = staging
         self._prompts = prompts
         self._inbox = inbox
-        self._teller = Teller(screen)
+        self._teller = Teller(screen, scribe)
         self._slots = asyncio.Semaphore(max_parallel)
         self._model = model
         self._kinds: dict[type, Callable[[Any], Awaitable[Any]]] = {
@@ -102,6 +102,7 @@ class Performer:
             self._start(ready.call)
             outcome = await self._runner.run(ready)
         if isinstance(outcome, ToolResult):
+            self._scribe.finished(outcome)
             self._teller.finished(outcome)
         return outcome
 

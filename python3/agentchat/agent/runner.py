@@ -8,9 +8,11 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
+from agentchat.agent.recorded import RecordedWorkspace
 from agentchat.agent.screen import Block, Screen
+from agentchat.agent.scribe import Scribe
 from agentchat.agent.staging import Staging
 from agentchat.agent.storage import Storage
 from agentchat.core.calls import Call
@@ -31,9 +33,15 @@ class Runner:
     """Runs tools in one workspace and turns whatever they do into one result."""
 
     def __init__(
-        self, workspace: Workspace, screen: Screen, staging: Staging, storage: Storage
+        self,
+        workspace: Workspace,
+        screen: Screen,
+        scribe: Scribe,
+        staging: Staging,
+        storage: Storage,
     ) -> None:
         self._workspace = workspace
+        self._scribe = scribe
         self._screen = screen
         self._staging = staging
         self._storage = storage
@@ -91,7 +99,9 @@ class Runner:
             self._screen.block(call.call.id, Block(append=text))
 
         return ToolContext(
-            workspace=self._workspace,
+            workspace=cast(
+                "Workspace", RecordedWorkspace(self._workspace, self._scribe, call.call.id)
+            ),
             cwd=self._workspace.root,
             call_id=call.call.id,
             progress=progress,

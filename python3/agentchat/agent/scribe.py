@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from agentchat.core.approval import Decision
+from agentchat.core.changes import ChangeSet
 from agentchat.core.effects import Answer, Question, Ready
-from agentchat.core.messages import Message
+from agentchat.core.messages import Message, ToolResult
 from agentchat.core.pending import Pending
 
 
@@ -25,11 +26,26 @@ class Scribe(Protocol):
     def answered(self, question: Question, answer: Answer) -> None:
         """The user answered a question."""
 
+    def so_far(self, text: str) -> None:
+        """An answer is arriving; this is its text until now."""
+
     def started(self, ready: Ready) -> None:
         """A call is about to run; durable when this returns."""
 
+    def changing(self, source: str, change: ChangeSet) -> None:
+        """Files are about to change; their bytes before and after are durable when this returns."""
+
+    def changed(self, source: str) -> None:
+        """The change was made."""
+
+    def finished(self, result: ToolResult) -> None:
+        """A call that ran has ended."""
+
     def staged(self, pending: Pending) -> None:
         """A preview is pending."""
+
+    def resolving(self, pending: Pending, action: str) -> None:
+        """A preview is about to be applied or discarded; durable when this returns."""
 
     def resolved(self, pending: Pending, action: str, reason: str) -> None:
         """A preview was applied or discarded."""

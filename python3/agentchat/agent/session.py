@@ -57,7 +57,7 @@ class Session:
             workspace=workspace,
             screen=screen,
             scribe=scribe,
-            runner=Runner(workspace, screen, self._staging, storage),
+            runner=Runner(workspace, screen, scribe, self._staging, storage),
             staging=self._staging,
             prompts=self._prompts,
             inbox=self._inbox,
@@ -145,6 +145,9 @@ class Session:
         self._screen.event("AgentTurnStarted", {"turn": self.chat.turn})
         try:
             ending = await player.play(turn(self.chat))
+        except UserError as error:
+            ending = Ending("error", str(error))
+            self._answer_rest(ending.message)
         except Exception as error:
             log.exception("the turn failed")
             ending = Ending("error", f"The turn failed: {error!r}. See the log.")

@@ -59,6 +59,7 @@ class Staging:
             raise
 
     async def _resolve(self, pending: Pending, action: str, reason: str, extra: Extra) -> Result:
+        self._scribe.resolving(pending, action)
         try:
             result = await _call_back(pending, action, reason, extra)
         except ToolError as error:

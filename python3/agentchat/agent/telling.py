@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic_core import from_json
 
 from agentchat.agent.screen import Block, Screen
+from agentchat.agent.scribe import Scribe
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.ports import (
     CallDelta,
@@ -20,6 +22,8 @@ from agentchat.core.ports import (
     Waiting,
 )
 from agentchat.core.tool import Tool
+
+KEEP_SECONDS = 0.5
 
 STATES = {
     Status.SUCCESS: "done",
@@ -33,8 +37,10 @@ STATES = {
 class Teller:
     """Draws one chat's replies and results; each call is finished once."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: Screen, scribe: Scribe) -> None:
         self._screen = screen
+        self._scribe = scribe
+        self._kept = 0.0
         self._open: set[str] = set()
         self._begun = False
         self._tools: dict[str, Tool] = {}
@@ -94,6 +100,11 @@ class Teller:
         self._begin()
         self._said += text
         self._screen.text(text)
+        now = time.monotonic()
+        if now - self._kept >= KEEP_SECONDS:
+            # What was shown for a second must survive a crash.
+            self._kept = now
+            self._scribe.so_far(self._said)
 
     def _reasoning(self, text: str) -> None:
         self._begin()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import agentchat
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Grants, Policy
@@ -24,6 +25,9 @@ from agentchat.editor.buffers import NvimBuffers
 from agentchat.editor.settings import Settings, read_settings
 from agentchat.editor.view import View
 from agentchat.journal.journal import Journal
+from agentchat.journal.reading import history
+from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.transcript import transcript
 from agentchat.models.choice import choose
 from agentchat.tools import BUILTINS
 from agentchat.workspace.buffers import BuffersWorkspace
@@ -129,11 +133,16 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     workspace = BuffersWorkspace(local, NvimBuffers(bridge))
     journal = Journal.open(state.folder, payload["chat"])
     models = Models(settings.model)
+    scribe = JournalScribe(journal)
+    chat = _chat(payload["chat"], root, settings)
+    # After the host died the same chat is opened again, and goes on where its journal ends.
+    chat.history = history(journal.records())
+    scribe.opened(chat.uuid, root, "", agentchat.__version__)
     session = Session(
-        _chat(payload["chat"], root, settings),
+        chat,
         workspace=workspace,
         screen=view,
-        scribe=JournalScribe(journal),
+        scribe=scribe,
         storage=Storage(state.folder / "results" / payload["chat"]),
         model=models.current,
         max_parallel=settings.max_parallel,
