@@ -1,0 +1,250 @@
+-- The life of a float: opened without taking the focus, measured, drawn, scrolled, closed.
+
+local layout = require('agentchat.layout')
+local paper = require('agentchat.paper')
+local screen = require('agentchat.screen')
+
+local M = {}
+
+---@class (exact) agentchat.FloatSpec
+---@field filetype string
+---@field chat? string uuid of the chat it belongs to
+---@field zindex integer
+---@field editable? boolean
+---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
+---@field share number the part of the screen's rows it may have
+---@field least integer columns it has at least
+---@field title fun(width: integer): agentchat.Chunk[]
+---@field footer fun(width: integer, part: agentchat.Part): agentchat.Chunk[]
+---@field closed fun() called once, however the window went
+
+---@class (exact) agentchat.Float
+---@field buf integer
+---@field win integer
+---@field spec agentchat.FloatSpec
+---@field origin? integer the window the user came from
+---@field rows integer screen rows of the whole text
+
+--- Whether the float's window is still there.
+---@param float? agentchat.Float
+---@return boolean
+function M.open_now(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
+
+--- Whether the user sees the float: it is open in this tab.
+---@param float? agentchat.Float
+---@return boolean
+function M.visible(float)
+  return M.open_now(float)
+    and vim.api.nvim_win_get_tabpage(float.win) == vim.api.nvim_get_current_tabpage()
+end
+
+--- Whether the user is in the float.
+---@param float? agentchat.Float
+---@return boolean
+function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
+
+---@param lines string[]
+---@param least integer
+---@param most integer
+---@return integer
+local function widest(lines, least, most)
+  local width = math.min(least, most)
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line) + 2)
+    if width >= most then return most end
+  end
+  return width
+end
+
+---@param win integer
+---@param first integer
+---@param last integer both from 0, included
+---@return integer
+local function height(win, first, last)
+  if last < first then return 0 end
+  return vim.api.nvim_win_text_height(win, { start_row = first, end_row = last }).all
+end
+
+---@param float agentchat.Float
+---@return agentchat.Part
+local function part(float)
+  local view = vim.api.nvim_win_call(float.win, vim.fn.winsaveview)
+  local shown = vim.api.nvim_win_get_height(float.win)
+  local above = height(float.win, 0, view.topline - 2)
+  if view.skipcol > 0 then
+    local row = view.topline - 1
+    local skipped = { start_row = row, end_row = row, end_vcol = view.skipcol }
+    above = above + vim.api.nvim_win_text_height(float.win, skipped).all
+  end
+  return { first = above + 1, last = math.min(float.rows, above + shown), rows = float.rows }
+end
+
+--- Tells again which keys there are and which rows are in sight.
+---@param float agentchat.Float
+function M.redraw_footer(float)
+  local width = vim.api.nvim_win_get_width(float.win)
+  local footer = float.spec.footer(width, part(float))
+  vim.api.nvim_win_set_config(float.win, { footer = footer, footer_pos = 'left' })
+end
+
+---@param float agentchat.Float
+---@return integer the window the user works in, or has come from
+local function user_win(float)
+  local win = vim.api.nvim_get_current_win()
+  return win == float.win and float.origin or win
+end
+
+--- Measures the float again and puts it in its place, after its text or the screen has changed.
+---@param float agentchat.Float
+function M.refit(float)
+  if not M.open_now(float) then return end
+  local spec, now = float.spec, screen.now(user_win(float))
+  local columns, rows = layout.limits(now, spec.share)
+  local lines = vim.api.nvim_buf_get_lines(float.buf, 0, -1, true)
+  local width = widest(lines, spec.least, columns)
+  vim.api.nvim_win_set_width(float.win, width)
+  float.rows = height(float.win, 0, #lines - 1)
+  local want = { width = width, height = math.min(float.rows, rows), share = spec.share }
+  local rect = spec.place(now, want)
+  local config = vim.tbl_extend('error', rect, {
+    relative = 'editor',
+    title = spec.title(rect.width),
+    title_pos = 'left',
+  })
+  vim.api.nvim_win_set_config(float.win, config)
+  M.redraw_footer(float)
+end
+
+--- Shows `doc` in place of what the float showed.
+---@param float agentchat.Float
+---@param doc agentchat.Doc
+function M.draw(float, doc)
+  paper.draw(float.buf, doc)
+  M.refit(float)
+end
+
+---@param float agentchat.Float
+local function watch(float)
+  local group = vim.api.nvim_create_augroup('agentchat.float.' .. float.win, {})
+  local function on(event, pattern, callback)
+    local opts = { group = group, pattern = pattern, callback = callback }
+    vim.api.nvim_create_autocmd(event, opts)
+  end
+  on('VimResized', '*', function() M.refit(float) end)
+  on('WinScrolled', tostring(float.win), function() M.redraw_footer(float) end)
+  on('WinClosed', tostring(float.win), function()
+    vim.api.nvim_del_augroup_by_id(group)
+    float.spec.closed()
+  end)
+end
+
+---@param buf integer
+---@param spec agentchat.FloatSpec
+---@return boolean ok, integer win there is none where Neovim allows no window, as in `q:`
+local function open_win(buf, spec)
+  return pcall(vim.api.nvim_open_win, buf, false, {
+    relative = 'editor',
+    row = 0,
+    col = 0,
+    width = 1,
+    height = 1,
+    border = (screen.border()),
+    style = 'minimal',
+    zindex = spec.zindex,
+    noautocmd = true,
+  })
+end
+
+--- Opens an empty float that has not the focus; `draw` gives it its text.
+---@param spec agentchat.FloatSpec
+---@return agentchat.Float? none where Neovim allows no window now
+function M.open(spec)
+  local buf = paper.create(spec.filetype, spec.chat)
+  local ok, win = open_win(buf, spec)
+  if not ok then return vim.api.nvim_buf_delete(buf, {}) end
+  paper.dress(win)
+  vim.bo[buf].modifiable = spec.editable or false
+  local float = { buf = buf, win = win, spec = spec, rows = 0 }
+  M.map(float, { 'j', '<Down>' }, 'gj', 'Down a row')
+  M.map(float, { 'k', '<Up>' }, 'gk', 'Up a row')
+  watch(float)
+  return float
+end
+
+--- Maps keys of the float in normal mode.
+---@param float agentchat.Float
+---@param keys string[]
+---@param action string|fun()
+---@param desc? string
+function M.map(float, keys, action, desc)
+  for _, key in ipairs(keys) do
+    vim.keymap.set('n', key, action, { buffer = float.buf, nowait = true, desc = desc })
+  end
+end
+
+--- Takes the user into the float.
+---@param float agentchat.Float
+function M.enter(float)
+  local current = vim.api.nvim_get_current_win()
+  if current == float.win then return end
+  float.origin = current
+  vim.cmd.stopinsert()
+  vim.api.nvim_set_current_win(float.win)
+end
+
+--- Takes the user back to where they came from; the float stays.
+---@param float agentchat.Float
+function M.leave(float)
+  if vim.api.nvim_get_current_win() ~= float.win then return end
+  local here = vim.api.nvim_tabpage_list_wins(0)
+  for _, win in ipairs({ float.origin or 0, vim.fn.win_getid(vim.fn.winnr('#')), here[1] }) do
+    if win ~= float.win and vim.list_contains(here, win) then
+      return vim.api.nvim_set_current_win(win)
+    end
+  end
+end
+
+--- Closes the float and takes the user back, if they were in it.
+---@param float? agentchat.Float
+function M.close(float)
+  if float and M.open_now(float) then
+    M.leave(float)
+    vim.api.nvim_win_close(float.win, true)
+  end
+end
+
+---@param title string
+---@return agentchat.FloatSpec
+local function page_spec(title)
+  local _, line = screen.border()
+  local edge = layout.on_edge
+  local hints = { edge(line), edge(' q', 'AgentChatKey'), edge(' close ') }
+  return {
+    filetype = 'agentchat-page',
+    zindex = 50,
+    share = 0.8,
+    least = 40,
+    place = layout.centre,
+    title = function(width)
+      local cut = layout.cut(title, width - 4)
+      return { edge(line), edge(' ' .. cut .. ' ', 'AgentChatTitle') }
+    end,
+    footer = function(width, part)
+      return layout.fitting_edge({ hints }, layout.parts(part, line), width, line)
+    end,
+    closed = function() end,
+  }
+end
+
+--- Shows lines to read, and takes the user there unless they are typing.
+---@param title string
+---@param lines string[]
+function M.page(title, lines)
+  local float = M.open(page_spec(title))
+  if not float then return end
+  M.map(float, { 'q', '<Esc>' }, function() M.close(float) end, 'Close')
+  M.draw(float, { lines = lines, marks = {}, rows = {} })
+  if vim.api.nvim_get_mode().mode == 'n' then M.enter(float) end
+end
+
+return M
