@@ -1,0 +1,77 @@
+-- A float to type in, over the question it belongs to: the reason of a *no*, changed arguments.
+
+local float = require('agentchat.float')
+local layout = require('agentchat.layout')
+local screen = require('agentchat.screen')
+
+local M = {}
+
+---@class (exact) agentchat.FieldSpec
+---@field chat string uuid
+---@field title string
+---@field hints [string, string][] key and what it does
+---@field text string what stands in it at first
+---@field filetype string
+---@field share number the part of the screen's rows it may have
+---@field closed fun(text: string) called once with what stands in it, however the window went
+
+local Z = 70 -- above the question
+
+---@param spec agentchat.FieldSpec
+---@param line string the character of the border
+---@return agentchat.Chunk[]
+local function footer(spec, line)
+  local chunks = { layout.on_edge(line) }
+  for _, hint in ipairs(spec.hints) do
+    table.insert(chunks, layout.on_edge(' ' .. hint[1], 'AgentChatKey'))
+    table.insert(chunks, layout.on_edge(' ' .. hint[2] .. ' '))
+  end
+  return chunks
+end
+
+---@param field agentchat.Float
+---@return string
+function M.text(field) return table.concat(vim.api.nvim_buf_get_lines(field.buf, 0, -1, true), '\n') end
+
+--- Opens a field and takes the user into it.
+---@param spec agentchat.FieldSpec
+---@return agentchat.Float
+function M.open(spec)
+  local _, line = screen.border()
+  local field
+  field = float.open({
+    filetype = spec.filetype,
+    chat = spec.chat,
+    zindex = Z,
+    editable = true,
+    place = layout.centre,
+    share = spec.share,
+    least = 64,
+    title = function(width)
+      local title = ' ' .. layout.cut(spec.title, width - 4) .. ' '
+      return { layout.on_edge(line), layout.on_edge(title, 'AgentChatTitle') }
+    end,
+    footer = function() return footer(spec, line) end,
+    closed = function() spec.closed(M.text(field)) end,
+  })
+  float.draw(field, { lines = vim.split(spec.text, '\n'), marks = {}, rows = {} })
+  vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
+    buffer = field.buf,
+    callback = function() float.refit(field) end,
+  })
+  float.enter(field)
+  return field
+end
+
+--- Maps keys of the field.
+---@param field agentchat.Float
+---@param modes string[]
+---@param keys string[]
+---@param action fun()
+function M.map(field, modes, keys, action)
+  for _, key in ipairs(keys) do
+    vim.keymap.set(modes, key, action, { buffer = field.buf, nowait = true })
+  end
+end
+
+return M

@@ -1,0 +1,31 @@
+-- Tells a key that a person pressed from one that a macro, `:normal`, a count or a plugin made.
+
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('agentchat.keypress')
+local typed = ''
+
+--- Begins to listen; needed before `deliberate` can tell anything.
+function M.listen()
+  typed = ''
+  vim.on_key(function(_, keys) typed = keys end, ns)
+end
+
+--- Stops listening.
+function M.deafen()
+  vim.on_key(nil, ns)
+  typed = ''
+end
+
+--- Whether the mapping that runs now was called by one key that a person pressed.
+---@return boolean
+function M.deliberate() return typed ~= '' and vim.v.count == 0 and vim.fn.reg_executing() == '' end
+
+--- Forgets what was typed ahead.
+function M.drain()
+  while vim.fn.getchar(1) ~= 0 do
+    vim.fn.getchar(0)
+  end
+end
+
+return M

@@ -1,0 +1,198 @@
+-- How a question is put: the text, the title and the key hints of an approval prompt.
+
+local layout = require('agentchat.layout')
+
+local M = {}
+
+local edge = layout.on_edge
+
+---@class (exact) agentchat.Prompt as Python sends it; what is not known is absent
+---@field id string
+---@field tool string
+---@field title string
+---@field facts [string, string][] label and value
+---@field doc agentchat.Doc
+---@field safety 0|1|2
+---@field warning? string
+---@field place integer
+---@field total integer
+---@field always boolean whether *always* is on offer
+---@field always_text? string
+---@field arguments string JSON
+---@field details? string[]
+---@field kind 'command'|'diff'|'arguments'
+
+local SAFETY = {
+  [0] = '0 · no dry run, no undo',
+  [1] = '1 · can be undone',
+  [2] = '2 · dry run: shown is what will change',
+}
+
+---Keys and the words behind them, where there is room for words.
+local HINTS = {
+  { 'A', 'lways' },
+  { 'a', 'ccept' },
+  { 'r', 'eject' },
+  { 'c', 'ancel' },
+  { 'e', 'dit' },
+  { '?', '' },
+  { 'q', ' hide' },
+}
+
+--- Python's None arrives as `vim.NIL`; here what is not known is absent.
+---@param prompt table
+---@return agentchat.Prompt
+function M.known(prompt)
+  local known = {}
+  for name, value in pairs(prompt) do
+    if value ~= vim.NIL then known[name] = value end
+  end
+  return known
+end
+
+---@param page agentchat.Doc
+---@param text string
+---@param group? string of the whole text
+local function add(page, text, group)
+  table.insert(page.lines, text)
+  if group then table.insert(page.marks, { #page.lines - 1, 0, #text, group }) end
+end
+
+---@param page agentchat.Doc
+---@param doc agentchat.Doc
+local function add_doc(page, doc)
+  local first = #page.lines
+  vim.list_extend(page.lines, doc.lines)
+  for _, mark in ipairs(doc.marks) do
+    table.insert(page.marks, { mark[1] + first, mark[2], mark[3], mark[4] })
+  end
+  for _, row in ipairs(doc.rows) do
+    table.insert(page.rows, { row[1] + first, row[2] })
+  end
+end
+
+---@param prompt agentchat.Prompt
+---@return [string, string, string?][] label, value, group
+local function facts(prompt)
+  local found = vim.list_extend({}, prompt.facts)
+  local risky = prompt.safety == 0
+  local safety = (risky and '▲ ' or '') .. (SAFETY[prompt.safety] or SAFETY[0])
+  table.insert(found, { 'safety', safety, risky and 'AgentChatWarning' or nil })
+  if prompt.warning then table.insert(found, { '', prompt.warning, 'AgentChatWarning' }) end
+  if prompt.always and prompt.always_text then
+    table.insert(found, { 'always', prompt.always_text })
+  end
+  return found
+end
+
+---@param page agentchat.Doc
+---@param fact [string, string, string?]
+---@param width integer of the labels
+local function add_fact(page, fact, width)
+  local label = fact[1] .. (' '):rep(width - vim.api.nvim_strwidth(fact[1]))
+  for _, value in ipairs(vim.split(fact[2], '\n')) do
+    add(page, label .. value)
+    local row = #page.lines - 1
+    table.insert(page.marks, { row, 0, #label, 'AgentChatFact' })
+    if fact[3] then table.insert(page.marks, { row, #label, #label + #value, fact[3] }) end
+    label = (' '):rep(width)
+  end
+end
+
+---@param page agentchat.Doc
+---@param found [string, string, string?][]
+local function add_facts(page, found)
+  local width = 0
+  for _, fact in ipairs(found) do
+    width = math.max(width, vim.api.nvim_strwidth(fact[1]) + 2)
+  end
+  for _, fact in ipairs(found) do
+    add_fact(page, fact, width)
+  end
+end
+
+--- The text of a prompt: its facts, the details if asked for, and what would run.
+---@param prompt agentchat.Prompt
+---@param detailed boolean
+---@return agentchat.Doc
+function M.page(prompt, detailed)
+  local page = { lines = {}, marks = {}, rows = {} }
+  add_facts(page, facts(prompt))
+  if detailed then
+    local details = prompt.details or {}
+    add(page, '')
+    for _, line in ipairs(#details > 0 and details or { 'There are no details.' }) do
+      add(page, line, 'AgentChatNote')
+    end
+  end
+  add(page, '')
+  add_doc(page, prompt.doc)
+  return page
+end
+
+--- What is asked, and the place of this question among those of the reply.
+---@param prompt agentchat.Prompt
+---@param width integer
+---@param line string the character of the border
+---@return agentchat.Chunk[]
+function M.title(prompt, width, line)
+  local place = (' %d of %d '):format(prompt.place, prompt.total)
+  local room = width - vim.api.nvim_strwidth(place) - 5
+  local title = ' ' .. layout.cut(prompt.title, room) .. ' '
+  local left = { edge(line), edge(title, 'AgentChatTitle') }
+  return layout.edge(left, { edge(place, 'AgentChatTitle'), edge(line) }, width, line)
+end
+
+---@param prompt agentchat.Prompt
+---@return [string, string][] key and the word behind it
+local function offered(prompt)
+  return vim.tbl_filter(function(it) return it[1] ~= 'A' or prompt.always end, HINTS)
+end
+
+---@param prompt agentchat.Prompt
+---@param line string the character of the border
+---@param way_in string
+---@param words boolean
+---@return agentchat.Chunk[]
+local function hints(prompt, line, way_in, words)
+  local chunks = { edge(line) }
+  if way_in ~= '' then table.insert(chunks, edge(' ' .. way_in .. ' ›', 'AgentChatKey')) end
+  for _, it in ipairs(offered(prompt)) do
+    table.insert(chunks, edge(' ['))
+    table.insert(chunks, edge(it[1], 'AgentChatKey'))
+    table.insert(chunks, edge(']' .. (words and it[2] or '')))
+  end
+  table.insert(chunks, edge(' '))
+  return chunks
+end
+
+---@param prompt agentchat.Prompt
+---@return agentchat.Chunk[]
+local function bare_hints(prompt)
+  local chunks = {}
+  for _, it in ipairs(offered(prompt)) do
+    table.insert(chunks, edge(' ' .. it[1], 'AgentChatKey'))
+  end
+  table.insert(chunks, edge(' '))
+  return chunks
+end
+
+--- The keys that answer, and which part of the text is in sight.
+---@param prompt agentchat.Prompt
+---@param width integer
+---@param part agentchat.Part
+---@param line string the character of the border
+---@param way_in string how to get into the float, while the user is not in it
+---@return agentchat.Chunk[]
+function M.footer(prompt, width, part, line, way_in)
+  local lefts = {
+    hints(prompt, line, way_in, true),
+    hints(prompt, line, way_in, false),
+    hints(prompt, line, '', true),
+    hints(prompt, line, '', false),
+    bare_hints(prompt),
+  }
+  return layout.fitting_edge(lefts, layout.parts(part, line), width, line)
+end
+
+return M
