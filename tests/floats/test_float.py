@@ -1,0 +1,101 @@
+"""Pages to read, and what all floats have in common."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import StartEditor
+from tests.floats.desk import QUIET_HOST, Desk
+from tests.support.chat import Chat
+from tests.support.editor import Editor
+
+
+def test_a_page_is_read_and_closed(desk: Desk) -> None:
+    desk.chat.focus()
+    desk.call("float", "page", "Tools", ["read", "write"])
+    (shown,) = desk.editor.floats()
+    assert shown.title.strip("─ ") == "Tools"
+    assert shown.lines == ["read", "write"]
+    assert shown.focused
+    desk.editor.keys("q")
+    assert desk.editor.floats() == []
+    assert desk.editor.eval("bufnr()") == desk.chat.buffer
+
+
+def test_a_page_leaves_the_user_who_types_alone(desk: Desk) -> None:
+    desk.chat.focus()
+    desk.editor.keys("i")
+    desk.call("float", "page", "Tools", ["read"])
+    assert not desk.editor.floats()[0].focused
+    desk.editor.type("on")
+    assert desk.chat.prompt() == "on"
+
+
+def test_a_long_page_says_which_part_is_seen(desk: Desk) -> None:
+    desk.call("float", "page", "Journal", [str(n) for n in range(1, 301)])
+    assert "lines 1-" in desk.editor.floats()[0].footer
+    desk.editor.keys("G")
+    desk.editor.wait(lambda: "-300 of 300" in desk.editor.floats()[0].footer)
+
+
+def test_a_wrapped_line_is_gone_through_row_by_row(desk: Desk) -> None:
+    desk.call("float", "page", "Journal", ["x" * 4000, "end"])
+    rows = desk.editor.eval("winheight(0)")
+    for _ in range(rows + 5):
+        desk.editor.keys("j")
+    first = int(desk.editor.floats()[0].footer.split("lines ")[1].split("-")[0])
+    assert first > 1
+    assert desk.editor.eval("line('.')") == 1
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["\ttab", "trailing ", "no\u00a0break", "漢字" * 60]])
+def test_any_text_is_shown(desk: Desk, lines: list[str]) -> None:
+    desk.call("float", "page", "Page", lines)
+    assert desk.editor.floats()[0].lines == (lines or [""])
+
+
+def test_blanks_that_deceive_are_seen(desk: Desk) -> None:
+    desk.call("float", "page", "Page", ["no\u00a0break", "trailing  "])
+    desk.editor.wait_screen("no␣break")
+    desk.editor.wait_screen("trailing··")
+
+
+def test_a_title_too_long_is_cut(start_editor: StartEditor) -> None:
+    editor = start_editor(init=QUIET_HOST, size=(40, 12))
+    desk = Desk(editor, Chat.open(editor))
+    desk.call("float", "page", "a very long title with 漢字 " * 5, ["text"])
+    top = next(line for line in editor.screen() if "╭" in line)
+    assert "…" in top
+    assert top.rstrip().endswith("╮")
+
+
+def test_no_option_of_the_user_hides_text(start_editor: StartEditor) -> None:
+    more = "\nvim.o.wrap = false; vim.o.conceallevel = 3; vim.o.scrolloff = 99"
+    editor = start_editor(init=QUIET_HOST + more)
+    desk = Desk(editor, Chat.open(editor))
+    desk.call("float", "page", "Page", ["x" * 150 + " end"])
+    editor.wait_screen(" end")
+
+
+def test_another_buffer_cannot_take_its_window(desk: Desk, editor: Editor) -> None:
+    desk.call("float", "page", "Page", ["text"])
+    editor.lua("pcall(vim.cmd.edit, 'notes.txt')")
+    assert editor.text() == "text"
+
+
+@pytest.mark.parametrize("winborder", ["", "double", "none"])
+@pytest.mark.parametrize("laststatus", [0, 2, 3])
+@pytest.mark.parametrize("cmdheight", [0, 2])
+def test_it_stays_between_tab_line_and_status_line(
+    start_editor: StartEditor, winborder: str, laststatus: int, cmdheight: int
+) -> None:
+    options = f"laststatus={laststatus} cmdheight={cmdheight} winborder={winborder} showtabline=2"
+    editor = start_editor(init=f"{QUIET_HOST}\nvim.cmd('set {options}')", size=(60, 14))
+    desk = Desk(editor, Chat.open(editor))
+    desk.ask(details=["x"] * 40)
+    editor.command("AgentApprove")
+    editor.keys("?")
+    (shown,) = editor.floats()
+    where = editor.lua("return vim.api.nvim_win_get_config(...)", shown.window)
+    assert where["row"] >= 1
+    assert where["row"] + where["height"] + 2 <= 14 - cmdheight - (laststatus > 0)
