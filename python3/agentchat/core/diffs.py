@@ -23,7 +23,7 @@ _LONG_ROUNDS = 24
 long rounds the texts have little in common, and short rounds are good enough."""
 
 _WORD = re.compile(r"(?:\w[\u0300-\u036f]*)+|\s+|(.)\1*", re.DOTALL)
-_LONGEST_LINE = 4_000
+_LONGEST_LINE = 600
 """Characters; in longer lines only the common start and end are found."""
 
 

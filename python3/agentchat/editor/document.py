@@ -1,0 +1,163 @@
+"""What a prompt or a review shows, as documents: diffs, commands, arguments, text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+from agentchat.core.changes import ChangeSet, FileChange, Hunk, HunkLine, counts, hunks
+from agentchat.core.diffs import Piece, changed_words
+from agentchat.core.textfile import split_lines
+from agentchat.editor.highlight import LONGEST_TEXT, Token, coloured, language_of
+from agentchat.editor.page import Document, Page
+
+__all__ = ["Document", "command_document", "diff_document", "json_document", "text_document"]
+
+_MOST_PAIRS = 400
+"""Changed lines of a hunk that are compared word by word."""
+
+_GROUPS = {"+": "AgentChatAdd", "-": "AgentChatDelete", " ": ""}
+_WORD_GROUPS = {"+": "AgentChatAddWord", "-": "AgentChatDeleteWord"}
+_CARRIAGE_RETURN = "\r"
+
+Colours = dict[tuple[str, int], list[Token]]
+"""Tokens by side (``old`` or ``new``) and 1-based line number."""
+
+
+def diff_document(change: ChangeSet, root: str) -> Document:
+    """Return a change file by file and hunk by hunk, all of it."""
+    page = Page()
+    for number, file in enumerate(change.files):
+        if number:
+            page.add("")
+        _add_file(page, file, root)
+    return page.document()
+
+
+def command_document(command: str) -> Document:
+    """Return a shell command in full."""
+    return _code(command, "bash")
+
+
+def json_document(arguments: Any) -> Document:
+    """Return a call's arguments in full, one a line."""
+    return _code(json.dumps(arguments, indent=2, ensure_ascii=False, default=str), "json")
+
+
+def text_document(text: str) -> Document:
+    """Return plain text."""
+    return _code(text, "")
+
+
+def _code(text: str, language: str) -> Document:
+    page = Page()
+    lines = text.split("\n")
+    for line, tokens in zip(lines, coloured(lines, language), strict=True):
+        page.add(line, tokens)
+    return page.document()
+
+
+def _add_file(page: Page, file: FileChange, root: str) -> None:
+    added, removed = counts(file)
+    name = file.shown or _relative(file.path, root)
+    mode = f"  mode {file.mode:04o}" if file.mode is not None else ""
+    page.add(f"{file.letter} {name}  +{added} -{removed}{mode}", group="AgentChatFile")
+    found = hunks(file)
+    if not any(hunk.lines for hunk in found):
+        page.add(_without_lines(file))
+        return
+    colours = _colours(file, found, name)
+    ends = _mixed_ends(file)
+    width = len(str(max(hunk.old_start + hunk.old_count for hunk in found)))
+    width = max(width, len(str(max(hunk.new_start + hunk.new_count for hunk in found))))
+    for hunk in found:
+        page.add(hunk.header, group="AgentChatHunk")
+        for line, tokens in _hunk_lines(hunk, colours):
+            _add_line(page, line, tokens, width, ends)
+
+
+def _relative(path: str, root: str) -> str:
+    inside = root.rstrip("/") + "/"
+    return path.removeprefix(inside) if path.startswith(inside) else path
+
+
+def _without_lines(file: FileChange) -> str:
+    if not file.is_binary:
+        return "(no change)" if file.changes_nothing else "(empty file)"
+    sides = [f"{len(side)} bytes" for side in (file.before, file.after) if side is not None]
+    return f"(binary file, {' → '.join(sides)})"
+
+
+def _add_line(page: Page, line: HunkLine, tokens: list[Token], width: int, ends: bool) -> None:
+    old, new = ("" if number is None else str(number) for number in (line.old, line.new))
+    gutter = f"{old:>{width}} {new:>{width}} {line.kind} "
+    text = line.text + _CARRIAGE_RETURN if ends and line.end == "\r\n" else line.text
+    page.add(text, tokens, gutter=gutter, group=_GROUPS[line.kind])
+    if not line.end:
+        page.add("\\ No newline at end of file", gutter=" " * len(gutter))
+
+
+def _mixed_ends(file: FileChange) -> bool:
+    """Whether line ends differ inside the file or by the change, and so must be seen."""
+    lines = sum(side.count(b"\n") for side in (file.before or b"", file.after or b""))
+    crlf = sum(side.count(b"\r\n") for side in (file.before or b"", file.after or b""))
+    return 0 < crlf < lines
+
+
+def _colours(file: FileChange, found: Sequence[Hunk], name: str) -> Colours:
+    """Return the colours of all lines shown, each side read as a whole where it is not too long."""
+    shown = [line for hunk in found for line in hunk.lines]
+    language = language_of(name, shown[0].text if shown[0].new == 1 or shown[0].old == 1 else "")
+    colours: Colours = {}
+    for side, data in (("old", file.before), ("new", file.after)):
+        if data and any(getattr(line, side) is not None for line in shown):
+            colours.update(_side(side, data, shown, language))
+    return colours
+
+
+def _side(
+    side: str, data: bytes, shown: Sequence[HunkLine], language: str
+) -> Iterator[tuple[tuple[str, int], list[Token]]]:
+    some = {number: line.text for line in shown if (number := getattr(line, side)) is not None}
+    whole = _up_to(max(some), data)
+    if sum(map(len, whole)) <= LONGEST_TEXT:
+        some = dict(enumerate(whole, start=1))
+    for number, tokens in zip(some, coloured(list(some.values()), language), strict=True):
+        yield (side, number), tokens
+
+
+def _up_to(last: int, data: bytes) -> list[str]:
+    """Return the lines up to number ``last``, which is all that its colours depend on."""
+    lines = split_lines(data.decode("utf-8", "surrogateescape"))
+    return [line.rstrip("\r\n") for line in lines[:last]]
+
+
+def _hunk_lines(hunk: Hunk, colours: Colours) -> Iterator[tuple[HunkLine, list[Token]]]:
+    """Yield the lines with their tokens: colours first, changed words over them."""
+    words = dict(_changed_words(hunk))
+    for at, line in enumerate(hunk.lines):
+        number = line.old if line.new is None else line.new
+        tokens = colours.get(("old" if line.new is None else "new", number or 0), [])
+        marks = [
+            Token(piece.start, piece.end, _WORD_GROUPS[line.kind]) for piece in words.get(at, ())
+        ]
+        yield line, [*tokens, *marks]
+
+
+def _changed_words(hunk: Hunk) -> Iterator[tuple[int, list[Piece]]]:
+    """Yield the changed parts of removed and added lines that stand for each other."""
+    runs = [
+        (kind, [at for at, _ in run])
+        for kind, run in groupby(enumerate(hunk.lines), key=lambda pair: pair[1].kind)
+    ]
+    budget = _MOST_PAIRS
+    for (kind, removed), (next_kind, added) in pairwise(runs):
+        if (kind, next_kind) != ("-", "+"):
+            continue
+        for old, new in list(zip(removed, added, strict=False))[:budget]:
+            before, after = changed_words(hunk.lines[old].text, hunk.lines[new].text)
+            yield old, before
+            yield new, after
+        budget = max(budget - min(len(removed), len(added)), 0)

@@ -1,0 +1,237 @@
+"""A change of files as a value: what is shown, decided and applied is the same."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentchat.core.changes import (
+    ChangeSet,
+    FileChange,
+    accept,
+    counts,
+    hunks,
+    line_edits,
+    rebase,
+    then,
+)
+
+SIXTY = [f"line {number}\n" for number in range(1, 61)]
+PIECES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"c\n", b"\n", b"\xff\n", b"d"]), max_size=30)
+
+
+def change(before: bytes | None, after: bytes | None) -> FileChange:
+    return FileChange("/w/f.txt", before, after)
+
+
+def joined(lines: list[str]) -> bytes:
+    return "".join(lines).encode()
+
+
+def edited(**lines: str) -> list[str]:
+    """Return the sixty lines, some of them replaced: ``_3="new\\n"``."""
+    new = list(SIXTY)
+    for name, text in lines.items():
+        new[int(name[1:]) - 1] = text
+    return new
+
+
+FAR_APART = change(joined(SIXTY), joined(edited(_5="FIVE\n", _30="THIRTY\nand\n", _55="")))
+
+
+def test_edits_far_apart_are_hunks_with_their_line_numbers() -> None:
+    first, second, third = hunks(FAR_APART)
+    assert [hunk.index for hunk in (first, second, third)] == [0, 1, 2]
+    assert first.header == "@@ -2,7 +2,7 @@"
+    assert second.header == "@@ -27,7 +27,8 @@"
+    assert third.header == "@@ -52,7 +53,6 @@"
+
+
+def test_a_hunk_shows_the_change_between_three_lines_of_context() -> None:
+    lines = hunks(FAR_APART)[1].lines
+    assert [(line.kind, line.text) for line in lines] == [
+        (" ", "line 27"),
+        (" ", "line 28"),
+        (" ", "line 29"),
+        ("-", "line 30"),
+        ("+", "THIRTY"),
+        ("+", "and"),
+        (" ", "line 31"),
+        (" ", "line 32"),
+        (" ", "line 33"),
+    ]
+    assert [(line.old, line.new) for line in lines[2:6]] == [
+        (29, 29),
+        (30, None),
+        (None, 30),
+        (None, 31),
+    ]
+
+
+def test_edits_close_to_each_other_are_one_hunk() -> None:
+    close = change(joined(SIXTY), joined(edited(_5="5\n", _12="12\n", _20="20\n")))
+    assert [len(hunk.lines) for hunk in hunks(close)] == [16, 8]
+
+
+def test_line_ends_and_a_missing_final_newline_are_seen() -> None:
+    lines = hunks(change(b"a\r\nb", b"a\nb\n"))[0].lines
+    assert [(line.kind, line.text, line.end) for line in lines] == [
+        ("-", "a", "\r\n"),
+        ("-", "b", ""),
+        ("+", "a", "\n"),
+        ("+", "b", "\n"),
+    ]
+
+
+def test_a_created_file_is_one_hunk_of_added_lines() -> None:
+    created = change(None, b"a\nb\n")
+    assert created.letter == "A"
+    assert [hunk.header for hunk in hunks(created)] == ["@@ -0,0 +1,2 @@"]
+    assert counts(created) == (2, 0)
+
+
+def test_a_deleted_file_is_one_hunk_of_removed_lines() -> None:
+    deleted = change(b"a\nb\n", None)
+    assert deleted.letter == "D"
+    assert [hunk.header for hunk in hunks(deleted)] == ["@@ -1,2 +0,0 @@"]
+    assert counts(deleted) == (0, 2)
+
+
+@pytest.mark.parametrize("file", [change(None, b""), change(b"", None), change(b"\0", b"\0\1")])
+def test_a_change_without_lines_is_one_hunk_that_can_be_decided(file: FileChange) -> None:
+    assert [hunk.lines for hunk in hunks(file)] == [()]
+    assert accept(file, {0}) == file
+    assert accept(file, set()).changes_nothing
+
+
+def test_no_change_has_no_hunks() -> None:
+    assert hunks(change(b"a\n", b"a\n")) == ()
+
+
+def test_accepting_all_hunks_is_the_change_itself() -> None:
+    assert accept(FAR_APART, [0, 1, 2]) == FAR_APART
+
+
+def test_accepting_none_changes_nothing() -> None:
+    assert accept(FAR_APART, []).after == FAR_APART.before
+    assert accept(change(None, b"a\n"), []).after is None
+
+
+def test_accepting_some_gives_exactly_these() -> None:
+    assert accept(FAR_APART, {1}).after == joined(edited(_30="THIRTY\nand\n"))
+    assert accept(FAR_APART, {0, 2}).after == joined(edited(_5="FIVE\n", _55=""))
+
+
+@given(before=PIECES, after=PIECES, data=st.data())
+def test_every_choice_of_hunks_keeps_the_other_lines_byte_for_byte(
+    before: list[bytes], after: list[bytes], data: st.DataObject
+) -> None:
+    file = change(b"".join(before), b"".join(after))
+    every = [hunk.index for hunk in hunks(file)]
+    kept = data.draw(st.sets(st.sampled_from(every))) if every else set()
+    partly = accept(file, kept)
+    rest = [index for index in every if index not in kept]
+    assert len(hunks(partly)) <= len(kept)
+    if not rest:
+        assert partly.after == file.after
+    if not kept:
+        assert partly.after == file.before
+
+
+def test_a_change_keeps_its_place_when_other_lines_change() -> None:
+    mine = change(joined(SIXTY), joined(edited(_30="mine\n")))
+    current = joined(["new first\n", *edited(_50="theirs\n")])
+    moved = rebase(mine, current)
+    assert moved is not None
+    assert moved.before == current
+    assert moved.after == joined(["new first\n", *edited(_30="mine\n", _50="theirs\n")])
+
+
+@pytest.mark.parametrize("line", ["_29", "_30", "_31"])
+def test_a_change_is_stale_when_its_place_or_the_line_beside_it_changed(line: str) -> None:
+    mine = change(joined(SIXTY), joined(edited(_30="mine\n")))
+    assert rebase(mine, joined(edited(**{line: "theirs\n"}))) is None
+
+
+def test_a_change_is_stale_when_its_place_is_gone() -> None:
+    mine = change(joined(SIXTY), joined(edited(_30="mine\n")))
+    assert rebase(mine, joined(SIXTY[:20] + SIXTY[40:])) is None
+    assert rebase(mine, None) is None
+
+
+def test_insertions_at_one_place_are_not_guessed_into_an_order() -> None:
+    mine = change(b"a\nb\n", b"a\nmine\nb\n")
+    assert rebase(mine, b"a\ntheirs\nb\n") is None
+
+
+def test_an_unchanged_file_needs_no_rebase() -> None:
+    assert rebase(FAR_APART, FAR_APART.before) is FAR_APART
+
+
+def test_a_change_that_is_there_already_changes_nothing() -> None:
+    done = rebase(FAR_APART, FAR_APART.after)
+    assert done is not None
+    assert done.changes_nothing
+
+
+@pytest.mark.parametrize(
+    ("file", "current"),
+    [
+        (change(None, b"a\n"), b"b\n"),
+        (change(b"a\n", None), b"b\n"),
+        (change(b"\0", b"\0\1"), b"\0\2"),
+        (change(b"a\nb\nc\n", b"a\nb\nC\n"), b"\0a\nb\nc\n"),
+    ],
+)
+def test_created_deleted_and_binary_files_are_never_merged(
+    file: FileChange, current: bytes
+) -> None:
+    assert rebase(file, current) is None
+
+
+def test_two_changes_of_a_file_are_one() -> None:
+    both = then(change(b"a\n", b"b\n"), change(b"b\n", b"c\n"))
+    assert (both.before, both.after) == (b"a\n", b"c\n")
+    with pytest.raises(ValueError, match="do not follow"):
+        then(change(b"a\n", b"b\n"), change(b"x\n", b"c\n"))
+
+
+def test_a_change_set_sums_up() -> None:
+    several = ChangeSet((FAR_APART, change(None, b"a\n")))
+    assert several.counts() == (4, 3)
+    assert several.summary() == "2 files, +4 -3"
+    assert ChangeSet((change(b"a\n", b"b\n"),)).summary() == "1 file, +1 -1"
+
+
+def test_a_reversed_change_takes_it_back_newest_file_first() -> None:
+    back = ChangeSet((FAR_APART, change(None, b"a\n"))).reversed()
+    assert [file.letter for file in back.files] == ["D", "M"]
+    assert back.files[1].after == FAR_APART.before
+
+
+def test_the_bytes_are_known_by_their_hash() -> None:
+    file = change(b"a\n", None)
+    assert file.before_hash == hashlib.sha256(b"a\n").hexdigest()
+    assert file.after_hash is None
+
+
+@given(before=PIECES, after=PIECES)
+def test_line_edits_made_from_the_end_give_the_new_lines(
+    before: list[bytes], after: list[bytes]
+) -> None:
+    old = [line.decode("utf-8", "replace") for line in before]
+    new = [line.decode("utf-8", "replace") for line in after]
+    lines = list(old)
+    for first, last, replacement in line_edits(old, new):
+        lines[first:last] = replacement
+    assert lines == new
+
+
+def test_line_edits_leave_out_what_stays() -> None:
+    assert line_edits(["a", "b", "c", "d"], ["a", "x", "c", "d", "e"]) == [
+        (4, 4, ["e"]),
+        (1, 2, ["x"]),
+    ]
