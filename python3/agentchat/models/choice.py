@@ -26,7 +26,8 @@ def choose(settings: Mapping[str, Any], environ: Mapping[str, str]) -> AnyModel:
         UserError: unknown provider, no key for a server that needs one, or a bad URL.
     """
     provider = settings.get("provider")
-    if provider == OFFLINE or not _wants_server(settings, environ):
+    offline = provider == OFFLINE or (not provider and settings.get("name") == OFFLINE)
+    if offline or not _wants_server(settings, environ):
         return OfflineModel()
     return _server(_known(provider or OPENAI), settings, environ)
 
@@ -35,7 +36,11 @@ def _wants_server(settings: Mapping[str, Any], environ: Mapping[str, str]) -> bo
     """Whether anything names a server: the settings, or the environment."""
     named = any(settings.get(key) for key in ("provider", "name", "base_url", "api_key_cmd"))
     own = settings.get("api_key_env") or KEY_VARIABLE
-    return named or bool(environ.get("OPENAI_BASE_URL") or environ.get(own))
+    return (
+        named
+        or own != KEY_VARIABLE
+        or bool(environ.get("OPENAI_BASE_URL") or environ.get(KEY_VARIABLE))
+    )
 
 
 def _known(provider: str) -> Provider:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Outcome = Reply | Refusal | Unreachable
 Report = Callable[[Piece], None]
 
+LIST_SECONDS = 3.0
+"""How long the list of models may take that an error message names."""
+
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -108,7 +111,7 @@ class OpenAIModel:
             tried += 1
             delay = self._delay(outcome, tried)
             if delay is None:
-                return self._failed(self._explain(outcome, body))
+                return self._failed(await self._explain(client, key, outcome, body))
             on_piece(Waiting(delay, self._why(outcome, tried)))
             await asyncio.sleep(delay)
 
@@ -160,16 +163,36 @@ class OpenAIModel:
         return self._backoff.delay(tried, retry_after(outcome.headers, time.time()))
 
     def _why(self, outcome: Refusal | Unreachable, tried: int) -> str:
-        what = f"status {outcome.status}" if isinstance(outcome, Refusal) else outcome.short
-        return f"{what}; try {tried + 1} of {self._backoff.tries} follows"
+        if isinstance(outcome, Refusal):
+            what = f"The server answered {outcome.status}"
+        else:
+            what = outcome.short
+        return f"{what} (try {tried} of {self._backoff.tries})."
 
-    def _explain(self, outcome: Refusal | Unreachable, body: dict[str, Any]) -> str:
+    async def _explain(
+        self, client: AsyncOpenAI, key: str, outcome: Refusal | Unreachable, body: dict[str, Any]
+    ) -> str:
         if isinstance(outcome, Unreachable):
             return outcome.line
         if outcome.status in (401, 403):
             self._key.forget()
         biggest = failures.biggest_part(body) if outcome.overflow else ""
-        return failures.explain(outcome, self._url, self._name, self._key.where, biggest)
+        line = failures.explain(outcome, self._url, self._name, self._key.where, biggest)
+        return line + await self._others(client, key) if outcome.status == 404 else line
+
+    async def _others(self, client: AsyncOpenAI, key: str) -> str:
+        """Say which models the server has, if it tells."""
+        try:
+            page = await client.models.list(
+                extra_headers={"Authorization": f"Bearer {key}"}, timeout=LIST_SECONDS
+            )
+            names = [str(model.id) for model in page.data if model.id]
+        except Exception:  # it was only a courtesy
+            return ""
+        if not names or self._name in names:
+            return ""
+        shown = failures.one_line(", ".join(names))
+        return f" It has: {shown}."
 
     def _failed(self, line: str) -> Reply:
         return Reply(error=line, finish="unknown", model=self._name)

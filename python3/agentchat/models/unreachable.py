@@ -27,26 +27,26 @@ def unreachable(error: BaseException, url: str, limits: Limits) -> Unreachable:
     if any(isinstance(cause, socket.gaierror) for cause in chain) or "not known" in str(chain):
         host = urlsplit(url).hostname
         return Unreachable(
-            f"the host {host} is not found",
+            f"The host {host} is not found",
             f"The host {host} is not found. Check base_url ({url}) and the network.",
         )
     if any(isinstance(cause, ssl.SSLError) for cause in chain) or "CERTIFICATE" in str(chain):
         return Unreachable(
-            "no secure connection",
+            "No secure connection",
             f"No secure connection to {url}: {chain[-1]}. Check whether it is http or https.",
             passing=False,
         )
     if "ConnectTimeout" in names:
         return Unreachable(
-            "no connection in time",
+            "No connection in time",
             f"No connection to {url} within {limits.connect:g} s. Check base_url and the network.",
         )
     if "Timeout" in names:
-        return Unreachable("no answer", silent("nothing", limits.byte_idle), passing=False)
+        return Unreachable("No answer", silent("nothing", limits.byte_idle), passing=False)
     if "ConnectError" in names:
-        return Unreachable("no connection", f"Cannot connect to {url}. Is the server running?")
+        return Unreachable("No connection", f"Cannot connect to {url}. Is the server running?")
     return Unreachable(
-        "the connection broke",
+        "The connection broke",
         f"The connection to {url} broke before an answer came. Look at the server's log.",
     )
 

@@ -11,11 +11,15 @@ from agentchat.core.messages import ToolResult
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A call the planner wants to make."""
+    """A call the planner wants to make.
+
+    Without its tool, one that is not ``needed`` is answered by an error and the plan goes on.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
     why: str
+    needed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def _replace_in_file(wish: w.Replace) -> Steps:
 def _nearest(wish: w.Replace) -> Steps:
     """The old text is not there: read the file and say what comes nearest."""
     why = f"{wish.old!r} is not there; read `{wish.path}` to see what is"
-    result = yield Act("read", {"path": wish.path}, why)
+    result = yield Act("read", {"path": wish.path}, why, needed=False)
     nothing = f"{wish.path} does not contain {wish.old!r}, so I changed nothing."
     if result.is_error:
         return Outcome(f"{nothing} Reading it failed as well: {first_line(result.text)}", False)
@@ -125,7 +125,7 @@ def _no_code(wish: w.Rename, said: str) -> Steps:
     """No identifier matched: see whether the name stands anywhere else."""
     narrow = scope(wish.where)
     why = f"no code matched; look for {wish.old} as text"
-    result = yield Act("grep", {"pattern": wish.old, "literal": True, **narrow}, why)
+    result = yield Act("grep", {"pattern": wish.old, "literal": True, **narrow}, why, needed=False)
     places = [] if result.is_error else matches(result.text)
     if not places:
         return Outcome(f"{said.rstrip('.')}: {wish.old} does not occur there.", False)
@@ -136,7 +136,8 @@ def _no_code(wish: w.Rename, said: str) -> Steps:
 def _left_over(wish: w.Rename) -> Generator[Act, ToolResult, str]:
     """Look for what a rename of identifiers leaves: strings, comments, other languages."""
     arguments = {"pattern": rf"\b{re.escape(wish.old)}\b", **scope(wish.where)}
-    result = yield Act("grep", arguments, f"look for {wish.old} in strings and comments")
+    why = f"look for {wish.old} in strings and comments"
+    result = yield Act("grep", arguments, why, needed=False)
     places = [] if result.is_error else matches(result.text)
     if not places:
         return "" if result.is_error else f" {wish.old} stands nowhere else there."

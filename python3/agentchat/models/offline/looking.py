@@ -49,8 +49,11 @@ def _similar(
     name = posixpath.basename(path) or path
     stem, dot, ending = name.rpartition(".")
     wide = f"*.{ending}" if dot and stem else f"*{name}*"
-    result = yield Act("find", {"pattern": wide}, f"`{path}` is not there; look for a similar name")
-    names = [] if result.is_error else listed(result.text)
+    why = f"`{path}` is not there; look for a similar name"
+    result = yield Act("find", {"pattern": wide}, why, needed=False)
+    if result.is_error:
+        return None, Outcome(f"{path} does not exist.", False)
+    names = listed(result.text)
     near = difflib.get_close_matches(name, [posixpath.basename(n) for n in names], n=1, cutoff=0.5)
     if not near:
         return None, Outcome(f"{path} does not exist, and no file has a similar name.", False)

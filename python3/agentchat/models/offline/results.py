@@ -7,6 +7,9 @@ import re
 from agentchat.core.messages import Status, ToolResult
 from agentchat.models.offline.acts import Outcome
 
+_CAPPED = re.compile(r"^\[\d+ \w+ limit reached", re.M)
+_NONE = ("No files found matching", "(empty directory)")
+
 SHOWN = 10
 """How many names or lines a summary repeats."""
 
@@ -14,7 +17,7 @@ SHOWN = 10
 def refused(result: ToolResult, what: str) -> Outcome | None:
     """Return the end of a wish whose call the user, a rule or the mode did not let run."""
     if result.status is Status.REJECTED:
-        reason = result.text.partition("Reason:")[2].strip()
+        reason = result.text.partition("Reason:")[2].partition("\nDiscarded:")[0].strip()
         said = f": {reason.rstrip('.')}" if reason else " without a reason"
         return Outcome(
             f"You rejected {what}{said}. I stopped there and do not try it again.", False
@@ -36,8 +39,8 @@ def is_staged(text: str) -> bool:
 
 def listed(text: str) -> list[str]:
     """Return the names of a listing, without what stands for none and without notices."""
-    none = ("No files found", "(empty directory)", "[")
-    return [line for line in text.splitlines() if line.strip() and not line.startswith(none)]
+    lines = [line for line in text.splitlines() if line.strip() and not _CAPPED.match(line)]
+    return [] if lines and lines[0].startswith(_NONE) else lines
 
 
 def matches(text: str) -> list[tuple[str, int]]:
@@ -48,7 +51,7 @@ def matches(text: str) -> list[tuple[str, int]]:
 
 def at_least(text: str) -> str:
     """Return ``at least `` if a result was capped."""
-    return "At least " if re.search(r"^\[\d+ \w+ limit reached", text, re.M) else ""
+    return "At least " if _CAPPED.search(text) else ""
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"```.*?```", re.S)
-_QUOTED = re.compile(r"(?<![^\s(=:,])(['\"`])(?:(?!\1).)+\1(?![\w])", re.S)
+_QUOTED = re.compile(r"(?<![^\s(=:,])(['\"`])(?:(?!\1(?!\w)).)+\1(?!\w)", re.S)
 _BREAK = re.compile(r"(?P<new>\n|;)|\s(?:and )?then\s", re.I)
 _SHELL = re.compile(r"^\s*(?:.*\s)?run:", re.I)
 _NEVER_SHELL = re.compile(
@@ -30,7 +30,7 @@ def split(text: str) -> tuple[tuple[str, ...], ...]:
         before, after = text[at : found.start()], text[found.end() :]
         if not _parts(chains[-1][-1] + before, found, after):
             continue
-        chains[-1][-1] += before
+        chains[-1][-1] += before if found["new"] else before.rstrip().removesuffix(",")
         at = found.end()
         if found["new"]:
             chains.append([""])

@@ -127,6 +127,8 @@ _FORMS = {
     "delete": re.compile(rf"(?:delete|remove)\s+(?:{_WORDS})?(?P<what>\S.*)", re.I),
     "resolve": re.compile(r"(?P<what>apply|discard)(?:[:\s]+(?P<reason>.+))?", re.I | re.S),
 }
+_VERBATIM = ("run", "write", "search")
+"""Where a full stop at the end may be meant."""
 
 
 def parse(text: str) -> tuple[Chain, ...]:
@@ -137,8 +139,10 @@ def parse(text: str) -> tuple[Chain, ...]:
 def read_wish(text: str) -> Wish:
     """Return the one wish that ``text`` says."""
     said = _POLITE.sub("", text.strip()).strip()
+    said = re.sub(r",?\s+please[.!]?$", "", said, flags=re.I)
+    plain = re.sub(r"(?<=[\w'\"`])[.!]$", "", said)
     for kind, form in _FORMS.items():
-        match = form.fullmatch(said) or form.fullmatch(said.rstrip(".!? "))
+        match = form.fullmatch(said if kind in _VERBATIM else plain)
         if match:
             return _wish(kind, match.groupdict())
     return Unknown(text.strip())

@@ -1,0 +1,107 @@
+"""Which model a chat gets: settings first, then the environment, then the planner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from agentchat.core.errors import UserError
+from agentchat.models.choice import choose
+from agentchat.models.offline import OfflineModel
+from agentchat.models.openai import OpenAIModel
+from tests.models.requests import request
+from tests.support.model_server import ModelServer
+from tests.support.replies import text
+
+KEY = {"OPENAI_API_KEY": "sk-1"}
+LOCAL = "http://127.0.0.1:8080/v1"
+DEFAULTS = {
+    "provider": None,
+    "name": None,
+    "base_url": None,
+    "api_key_env": "OPENAI_API_KEY",
+    "api_key_cmd": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "url", "name"),
+    [
+        ({}, KEY, "https://api.openai.com/v1", "gpt-5"),
+        ({}, {**KEY, "AGENTCHAT_MODEL": "m"}, "https://api.openai.com/v1", "m"),
+        ({}, {"OPENAI_BASE_URL": LOCAL}, LOCAL, "gpt-5"),
+        ({}, {"OPENAI_BASE_URL": LOCAL + "/", "AGENTCHAT_MODEL": "m"}, LOCAL, "m"),
+        (DEFAULTS, {"OPENAI_BASE_URL": LOCAL, **KEY}, LOCAL, "gpt-5"),
+        ({"name": "mine"}, {**KEY, "AGENTCHAT_MODEL": "m"}, "https://api.openai.com/v1", "mine"),
+        ({"name": "mine"}, {"OPENAI_BASE_URL": LOCAL}, LOCAL, "mine"),
+        ({"base_url": LOCAL, "name": "mine"}, {"OPENAI_BASE_URL": "http://x"}, LOCAL, "mine"),
+        ({"provider": "ollama", "name": "qwen"}, {}, "http://127.0.0.1:11434/v1", "qwen"),
+        ({"provider": "openai", "api_key_cmd": "x"}, {}, "https://api.openai.com/v1", "gpt-5"),
+        ({"api_key_env": "MY"}, {"MY": "k"}, "https://api.openai.com/v1", "gpt-5"),
+    ],
+)
+def test_a_server_is_chosen(
+    settings: Mapping[str, Any], environ: Mapping[str, str], url: str, name: str
+) -> None:
+    model = choose(settings, environ)
+    assert isinstance(model, OpenAIModel)
+    assert (model.base_url, model.name) == (url, name)
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ"),
+    [
+        ({}, {}),
+        (DEFAULTS, {}),
+        (DEFAULTS, {"AGENTCHAT_MODEL": "m", "OPENAI_API_KEY": ""}),
+        ({"provider": "offline"}, KEY),
+        ({"name": "offline"}, KEY),
+    ],
+)
+def test_the_planner_is_chosen(settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    assert isinstance(choose(settings, environ), OfflineModel)
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "says"),
+    [
+        ({"provider": "opnai"}, KEY, "Unknown provider 'opnai' in g:agentchat.model. Did you mean"),
+        ({"provider": "openai"}, {}, "No key: set $OPENAI_API_KEY, or api_key_cmd"),
+        ({"name": "gpt-5"}, {}, "No key: set $OPENAI_API_KEY"),
+        ({"api_key_env": "MY"}, KEY, "No key: set $MY"),
+        ({"provider": "mistral", "name": "x"}, KEY, "No key: set $MISTRAL_API_KEY"),
+        ({"provider": "ollama"}, {}, "No model is named for http://127.0.0.1:11434/v1"),
+        ({"base_url": "127.0.0.1:8080"}, {}, "must begin with http:// or https://"),
+        ({}, {"OPENAI_BASE_URL": "localhost"}, "must begin with http:// or https://"),
+    ],
+)
+def test_a_choice_that_cannot_be_made_says_what_to_do(
+    settings: Mapping[str, Any], environ: Mapping[str, str], says: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        choose(settings, environ)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "sent"),
+    [
+        ({}, KEY, "sk-1"),
+        ({}, {}, "no-key"),
+        ({"api_key_env": "MY"}, {**KEY, "MY": " mine\n"}, "mine"),
+        ({"api_key_cmd": ["echo", "printed"]}, KEY, "printed"),
+        ({"provider": "openrouter", "name": "m"}, {**KEY, "OPENROUTER_API_KEY": "or"}, "or"),
+        ({"provider": "openrouter", "name": "m"}, KEY, "no-key"),
+    ],
+)
+async def test_the_key_goes_to_the_server_it_belongs_to(
+    server: ModelServer, settings: Mapping[str, Any], environ: Mapping[str, str], sent: str
+) -> None:
+    server.script(text("ok"))
+    model = choose({**settings, "base_url": server.url}, environ)
+    reply = await model.ask(request(), lambda piece: None)
+    await model.aclose()
+    assert reply.text == "ok"
+    assert server.requests[0].headers["authorization"] == f"Bearer {sent}"
