@@ -167,7 +167,11 @@ local function insert(buf, row, list)
   for i, line in ipairs(list) do
     stored[i] = line:gsub('%z', '\n')
   end
+  -- In insert mode a single line goes to the fold above, for the sake of who types there.
+  local single = #stored == 1 and vim.fn.mode():find('^[iR]')
+  if single then table.insert(stored, '') end
   vim.fn.appendbufline(buf, row, stored)
+  if single then vim.fn.deletebufline(buf, row + 2) end
 end
 
 --- Rewrites the lines from the first that differs. New lines go before the last old one, where they
@@ -188,10 +192,16 @@ local function rewrite(buf, row, old, new)
   set(buf, row + #new, new[#new])
 end
 
---- Whether the block still has the lines that were written.
-local function untouched(row, details, block) return details.end_row - row == #block.drawn + 1 end
+--- The output that stands in the buffer: what was drawn, unless the user added or deleted lines.
+local function standing(buf, block, row, details)
+  if details.end_row - row == #block.drawn + 1 then return block.drawn end
+  return api.nvim_buf_get_lines(buf, row + 1, math.max(row + 1, details.end_row), false)
+end
 
-local function take(block, fields)
+--- Takes what changed of a block, without drawing it.
+---@param block agentchat.Block
+---@param fields table
+function M.take(block, fields)
   block.title = fields.title and lines.one(fields.title) or block.title
   if block.title == '' then block.title = fields.tool or 'tool' end
   block.state = fields.state or block.state
@@ -200,22 +210,18 @@ local function take(block, fields)
   if fields.append then vim.list_extend(block.output, lines.of(fields.append)) end
 end
 
---- Takes what changed of a block that is not drawn yet.
----@param block agentchat.Block
----@param fields table
-function M.take(block, fields) take(block, fields) end
-
 --- Draws what changed of a block. One the user deleted stays deleted.
 ---@param buf integer
 ---@param block agentchat.Block
 ---@param fields table
 function M.update(buf, block, fields)
   local row, _, details = regions.find(buf, block.mark)
-  take(block, fields)
-  if not row or not untouched(row, details, block) then return end
+  M.take(block, fields)
+  if not row or details.end_row <= row then return end
   local header, drawn, before = header_of(block), drawn_of(block.output), folds_of(block, row)
-  if header ~= block.header then set(buf, row, header) end
-  rewrite(buf, row, block.drawn, drawn)
+  local old = standing(buf, block, row, details)
+  if header ~= block.header or old ~= block.drawn then set(buf, row, header) end
+  rewrite(buf, row, old, drawn)
   block.header, block.drawn = header, drawn
   mark(buf, block, row)
   local now, new = folds_of(block, row), {}

@@ -25,6 +25,7 @@ local api = vim.api
 ---@field header integer extmark of the prompt's header
 ---@field transcript agentchat.Transcript
 ---@field undo agentchat.PromptUndo
+---@field waiting fun()[] writes that wait for the completion menu
 ---@field kept? { lines: string[], header?: integer } of an unloaded buffer
 
 ---@type table<string, agentchat.Chat>
@@ -90,6 +91,7 @@ function M.new()
     cwd = vim.fn.getcwd(-1, 0),
     status = status.new(config.get(buf).mode),
     outbox = {},
+    waiting = {},
     names = require('agentchat.mentions').BUILTIN,
     transcript = transcript.new(),
   }
@@ -154,7 +156,8 @@ function M.send_prompt(chat) M.send(chat, prompt.take(chat)) end
 local function give_back(chat)
   local texts = chat.outbox
   chat.outbox = {}
-  if api.nvim_buf_is_loaded(chat.buf) then prompt.give_back(chat, texts) end
+  if not api.nvim_buf_is_loaded(chat.buf) then return end
+  drawing.soon(chat, function() prompt.give_back(chat, texts) end)
 end
 
 --- Stops request, tools and queue. What was not delivered yet goes back to the prompt.

@@ -41,7 +41,10 @@ local TELLS = {
     events.fire(name, vim.tbl_extend('force', given(data or {}), about))
   end,
   notify = function(_, level, text) (notice[level] or notice.info)(text) end,
-  tools = function(chat, names) chat.names = names end,
+  tools = function(chat, names)
+    chat.names = names
+    prompt.refresh(chat)
+  end,
 }
 
 --- Runs one operation. One that fails is told, and the next ones run.
@@ -56,15 +59,38 @@ end
 ---@param chat agentchat.Chat
 ---@param act fun()
 local function write(chat, act)
-  local views, header = window.at_end(chat.buf), regions.header(chat)
+  local views, header, queued = window.at_end(chat.buf), regions.header(chat), #chat.outbox
   undo.without(chat, act)
   window.follow(chat.buf, views, header)
+  if #chat.outbox ~= queued then prompt.refresh(chat) end
+end
+
+--- Whether the completion menu is open in the chat. Neovim remembers the line it began on, and would
+--- put the word there, whatever stands there by then.
+local function is_completing(chat)
+  return api.nvim_get_current_buf() == chat.buf and vim.fn.state('a') ~= ''
+end
+
+--- Runs what writes to the chat, as soon as the user is done with the completion menu.
+---@param chat agentchat.Chat
+---@param act fun()
+function M.soon(chat, act)
+  if #chat.waiting > 0 or is_completing(chat) then return table.insert(chat.waiting, act) end
+  act()
+end
+
+--- Runs what has waited for the completion menu.
+---@param chat agentchat.Chat
+function M.catch_up(chat)
+  while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not is_completing(chat) do
+    table.remove(chat.waiting, 1)()
+  end
 end
 
 --- Runs operations in order: writes together, and each thing that is told after what was drawn before.
 ---@param chat agentchat.Chat
 ---@param ops any[]
-function M.apply(chat, ops)
+local function apply(chat, ops)
   local at = 1
   while at <= #ops do
     local first = at
@@ -77,7 +103,6 @@ function M.apply(chat, ops)
           run(chat, ops[i])
         end
       end)
-      M.refresh(chat)
     end
     while at <= #ops and TELLS[ops[at][1]] do
       run(chat, ops[at])
@@ -86,11 +111,17 @@ function M.apply(chat, ops)
   end
 end
 
+--- Draws a batch of operations.
+---@param chat agentchat.Chat
+---@param ops any[]
+function M.apply(chat, ops)
+  M.soon(chat, function() apply(chat, ops) end)
+end
+
 --- Draws what lies on the prompt anew.
 ---@param chat agentchat.Chat
 function M.refresh(chat)
-  if not api.nvim_buf_is_loaded(chat.buf) then return end
-  prompt.refresh(chat)
+  if api.nvim_buf_is_loaded(chat.buf) then prompt.refresh(chat) end
 end
 
 --- Ends what is being drawn; a turn that was cut off says so.
@@ -98,11 +129,11 @@ end
 ---@param line? string
 function M.abandon(chat, line)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
-  write(chat, function()
+  local function close()
     transcript.abandon(chat)
     if line then transcript.message(chat, 'error', line) end
-  end)
-  M.refresh(chat)
+  end
+  M.soon(chat, function() write(chat, close) end)
 end
 
 return M

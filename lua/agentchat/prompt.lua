@@ -115,7 +115,7 @@ end
 function M.refresh(chat)
   local row = regions.header(chat)
   local text = region(chat)
-  api.nvim_buf_clear_namespace(chat.buf, ns, 0, -1)
+  api.nvim_buf_clear_namespace(chat.buf, ns, row, -1)
   draw_placeholder(chat, row, text)
   draw_outbox(chat, row)
   draw_mentions(chat, row, text)

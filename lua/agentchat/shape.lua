@@ -94,24 +94,32 @@ local function misfit(leaf, value)
   end
 end
 
---- Steps between two words: insertions, deletions, replacements.
+--- Steps between two words: insertions, deletions, replacements, neighbours swapped.
 ---@param a string
 ---@param b string
 ---@return integer
 local function distance(a, b)
-  local row = {}
+  local rows = { [0] = {} }
   for j = 0, #b do
-    row[j] = j
+    rows[0][j] = j
   end
   for i = 1, #a do
-    local above = row[0]
-    row[0] = i
+    rows[i] = { [0] = i }
     for j = 1, #b do
       local cost = a:byte(i) == b:byte(j) and 0 or 1
-      above, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, above + cost)
+      local steps = math.min(rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + cost)
+      local swapped = i > 1 and j > 1 and a:sub(i - 1, i) == b:sub(j - 1, j):reverse()
+      rows[i][j] = swapped and math.min(steps, rows[i - 2][j - 2] + 1) or steps
     end
   end
-  return row[#b]
+  return rows[#a][#b]
+end
+
+--- How unlike two keys are; of two that are as near, the one of the same length is meant.
+local function unlikeness(key, known)
+  local steps = distance(key, known)
+  local begins = #key >= 3 and (vim.startswith(known, key) or vim.startswith(key, known))
+  return (begins and math.min(steps, 2) or steps) + math.abs(#key - #known) / 100
 end
 
 --- The known key that is nearest to `key`, if one is near at all.
@@ -119,13 +127,11 @@ end
 ---@param keys string[]
 ---@return string?
 function M.nearest(key, keys)
-  local best, best_steps = nil, math.max(2, math.floor(#key / 2)) + 1
+  local best, least = nil, math.max(2, math.floor(#key / 2)) + 1
   for _, known in ipairs(keys) do
-    local steps = distance(key, known)
-    local part = #key >= 3 and (vim.startswith(known, key) or vim.startswith(key, known))
-    if part then steps = math.min(steps, 2) end
-    if steps < best_steps then
-      best, best_steps = known, steps
+    local unlike = unlikeness(key, known)
+    if unlike < least then
+      best, least = known, unlike
     end
   end
   return best

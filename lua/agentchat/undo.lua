@@ -39,10 +39,10 @@ end
 function M.beyond(buf, write)
   local levels, modifiable = vim.bo[buf].undolevels, vim.bo[buf].modifiable
   vim.bo[buf].undolevels = -1
-  vim.bo[buf].modifiable = true
+  if not modifiable then vim.bo[buf].modifiable = true end
   local ok, err = pcall(write)
   vim.bo[buf].undolevels = levels
-  vim.bo[buf].modifiable = modifiable
+  if not modifiable then vim.bo[buf].modifiable = false end
   if not ok then error(err, 0) end
 end
 

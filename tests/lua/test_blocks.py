@@ -1,0 +1,170 @@
+"""Tool blocks: state, output, folds."""
+
+from __future__ import annotations
+
+from .conftest import Drawn
+
+
+def body(count: int, word: str = "out") -> list[str]:
+    return [f"{word} {n}" for n in range(1, count + 1)]
+
+
+def begin(drawn: Drawn, **fields: object) -> None:
+    drawn.draw(("message", "agent", ""), ("block", "x", {"title": "bash make", **fields}))
+
+
+def test_the_state_is_a_word_in_the_header(drawn: Drawn) -> None:
+    begin(drawn, state="waiting")
+    groups = {}
+    for state in ("waiting", "running", "done", "failed", "rejected", "cancelled", "denied"):
+        drawn.draw(("block", "x", {"state": state}))
+        assert f"▸ bash make · {state}" in drawn.lines()
+        groups[state] = drawn.groups(state)
+    assert "AgentChatDone" in groups["done"]
+    assert "AgentChatFailed" in groups["failed"]
+    assert "AgentChatWaiting" in groups["waiting"]
+
+
+def test_a_title_of_several_lines_is_one_line(drawn: Drawn) -> None:
+    begin(drawn, title="bash for i in 1 2\ndo echo\ndone", state="done", badge="exit\n0")
+    assert "▸ bash for i in 1 2 ⏎ do echo ⏎ done · done · exit ⏎ 0" in drawn.lines()
+
+
+def test_a_block_without_a_title_has_the_tools_name(drawn: Drawn) -> None:
+    drawn.draw(("block", "x", {"tool": "edit", "state": "streaming"}))
+    assert "▸ edit · streaming" in drawn.lines()
+
+
+def test_output_after_ten_lines_is_folded(drawn: Drawn) -> None:
+    begin(drawn, body=body(30))
+    assert drawn.closed("out 10") == -1
+    assert drawn.closed("out 11") == drawn.row("out 11")
+    assert drawn.closed("out 30") == drawn.row("out 11")
+    drawn.editor.wait_screen("… 20 more lines")
+
+
+def test_output_of_eleven_lines_is_shown_whole(drawn: Drawn) -> None:
+    begin(drawn, body=body(11))
+    assert drawn.closed("out 11") == -1
+
+
+def test_the_whole_block_folds_by_za_on_its_header(drawn: Drawn) -> None:
+    begin(drawn, body=body(5))
+    drawn.editor.command(str(drawn.row("▸ bash")))
+    drawn.editor.keys("za")
+    assert drawn.closed("out 5") == drawn.row("▸ bash")
+    drawn.editor.wait_screen("▸ bash make (5 lines)")
+    drawn.editor.keys("za")
+    assert drawn.closed("out 5") == -1
+
+
+def test_live_output_grows_inside_its_fold(drawn: Drawn) -> None:
+    begin(drawn, state="running")
+    for line in body(40):
+        drawn.draw(("block", "x", {"append": [line]}))
+    assert drawn.lines()[3:43] == ["    " + line for line in body(40)]
+    assert drawn.closed("out 10") == -1
+    assert drawn.closed("out 40") == drawn.row("out 11")
+
+
+def test_live_output_is_folded_in_insert_mode_too(drawn: Drawn) -> None:
+    drawn.editor.keys("ityping")
+    begin(drawn, state="running")
+    for line in body(20):
+        drawn.draw(("block", "x", {"append": [line]}))
+    drawn.editor.wait_screen("… 10 more lines")
+    assert drawn.editor.mode() == "i"
+
+
+def test_a_fold_the_user_opened_or_closed_stays_so(drawn: Drawn) -> None:
+    begin(drawn, body=body(30))
+    drawn.editor.command(str(drawn.row("out 20")))
+    drawn.editor.keys("zo")
+    drawn.draw(("block", "x", {"append": ["out 31"], "state": "done"}))
+    assert drawn.closed("out 31") == -1
+    drawn.editor.command(str(drawn.row("▸ bash")))
+    drawn.editor.keys("zc")
+    drawn.draw(("block", "x", {"append": ["out 32"], "state": "failed"}))
+    assert drawn.closed("out 32") == drawn.row("▸ bash")
+
+
+def test_two_blocks_grow_side_by_side(drawn: Drawn) -> None:
+    drawn.draw(
+        ("message", "agent", ""),
+        ("block", "a", {"title": "bash a", "state": "running"}),
+        ("block", "b", {"title": "bash b", "state": "running"}),
+    )
+    for n in range(1, 21):
+        drawn.draw(
+            ("block", "a", {"append": [f"left {n}"]}),
+            ("block", "b", {"append": [f"right {n}"]}),
+        )
+    assert drawn.lines()[2:44] == [
+        "▸ bash a · running", *("    " + line for line in body(20, "left")),
+        "▸ bash b · running", *("    " + line for line in body(20, "right")),
+    ]  # fmt: skip
+    assert drawn.closed("left 20") == drawn.row("left 11")
+    assert drawn.closed("right 20") == drawn.row("right 11")
+    assert drawn.closed("▸ bash b") == -1
+
+
+def test_a_new_body_takes_the_place_of_the_old(drawn: Drawn) -> None:
+    begin(drawn, body=body(30), state="running")
+    drawn.draw(("text", "after"))
+    for new in (body(3), body(25, "new"), [], body(12), ["", "one", ""]):
+        drawn.draw(("block", "x", {"body": new}))
+        drawn_lines = ["    " + line if line else "" for line in new]
+        assert drawn.lines()[2:] == [
+            "▸ bash make · running", *drawn_lines, "", "after", "", "## You", "", "",
+        ]  # fmt: skip
+
+
+def test_long_output_is_bounded(drawn: Drawn) -> None:
+    begin(drawn, body=body(5000), state="done")
+    assert "    [3000 more lines: see :AgentLog]" in drawn.lines()
+    drawn.draw(("block", "x", {"append": body(10, "late")}))
+    assert "    [3010 more lines: see :AgentLog]" in drawn.lines()
+    assert len(drawn.lines()) < 2020
+
+
+def test_a_block_the_user_deleted_stays_deleted(drawn: Drawn) -> None:
+    begin(drawn, body=body(3), state="running")
+    row = drawn.row("▸ bash")
+    drawn.editor.command(f"{row},{row + 3}delete")
+    drawn.draw(("block", "x", {"state": "done", "append": ["late"]}), ("text", "goes on"))
+    assert "bash" not in "\n".join(drawn.lines())
+    assert "goes on" in drawn.lines()
+
+
+def test_a_block_the_user_edited_keeps_its_state_current(drawn: Drawn) -> None:
+    begin(drawn, body=body(30), state="running")
+    drawn.editor.command(f"{drawn.row('out 4')}delete")
+    drawn.draw(("block", "x", {"state": "done", "append": ["late"]}))
+    assert "▸ bash make · done" in drawn.lines()
+    assert "    late" in drawn.lines()
+    assert drawn.closed("late") > 0
+
+
+def test_reasoning_is_folded_and_dimmed(drawn: Drawn) -> None:
+    drawn.draw(("message", "agent", ""), ("reasoning", "First I\nthi"))
+    drawn.draw(("reasoning", "nk.\nThen"), ("reasoning", " I do.\n"), ("text", "Done."))
+    assert drawn.lines()[2:] == [
+        "▸ reasoning", "    First I", "    think.", "    Then I do.", "", "", "Done.", "",
+        "## You", "", "",
+    ]  # fmt: skip
+    assert drawn.closed("think.") == drawn.row("First I")
+    assert "AgentChatReasoning" in drawn.groups("First I")
+    drawn.draw(("reasoning", "again"))
+    assert drawn.lines().count("▸ reasoning") == 2
+
+
+def test_folds_come_back_with_the_window(drawn: Drawn) -> None:
+    drawn.editor.command("close")
+    begin(drawn, body=body(30), state="done")
+    drawn.editor.command("AgentChat")
+    assert drawn.closed("out 30") == drawn.row("out 11")
+    drawn.editor.command("close")
+    drawn.draw(("message", "user", "more"), ("block", "y", {"title": "t", "body": body(30, "y")}))
+    drawn.editor.command("AgentChat")
+    assert drawn.closed("out 30") == drawn.row("out 11")
+    assert drawn.closed("y 30") == drawn.row("y 11")

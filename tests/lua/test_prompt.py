@@ -1,0 +1,216 @@
+"""The prompt region: sending, the outbox, mentions, keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import StartEditor
+from tests.support.editor import Editor
+
+from .conftest import Drawn
+
+
+def marks(drawn: Drawn) -> list[dict[str, Any]]:
+    """What is drawn on the prompt: row and details of each extmark."""
+    found = drawn.editor.lua(
+        "local ns = vim.api.nvim_get_namespaces()['agentchat.prompt']\n"
+        "return vim.tbl_map(function(mark)\n"
+        "  return { row = mark[2], col = mark[3], more = mark[4] }\n"
+        "end, vim.api.nvim_buf_get_extmarks(..., ns, 0, -1, { details = true }))",
+        drawn.buffer,
+    )
+    return list(found)
+
+
+def mentioned(drawn: Drawn) -> list[str]:
+    """The words that are highlighted as mentions."""
+    lines = [line.encode() for line in drawn.lines()]
+    spans = [m for m in marks(drawn) if m["more"].get("hl_group") == "AgentChatMention"]
+    return [lines[m["row"]][m["col"] : m["more"]["end_col"]].decode() for m in spans]
+
+
+# --- sending ---------------------------------------------------------------------------------
+
+
+def test_an_empty_prompt_shows_what_to_do_until_something_is_typed(drawn: Drawn) -> None:
+    drawn.editor.wait_screen("Ask, or describe a change")
+    drawn.editor.keys("ix")
+    assert not drawn.editor.grid.find("Ask, or describe a change")
+    drawn.editor.keys("<BS>")
+    drawn.editor.wait_screen("Ask, or describe a change")
+
+
+def test_a_sent_text_is_queued_in_sight_until_it_is_taken(drawn: Drawn) -> None:
+    drawn.editor.keys("ione<Esc><CR>itwo<CR>lines<C-s>")
+    assert drawn.sent() == ["one", "two\nlines"]
+    drawn.editor.wait_screen("› one")
+    drawn.editor.wait_screen("queued")
+    drawn.draw(("message", "user", "one"))
+    assert drawn.sent() == ["two\nlines"]
+    drawn.draw(("message", "user", "two\nlines"))
+    assert "queued" not in "".join(drawn.editor.screen())
+    assert drawn.prompt() == ""
+
+
+def test_the_chat_is_running_from_the_moment_something_is_sent(drawn: Drawn) -> None:
+    drawn.editor.keys("igo<C-s>")
+    assert drawn.editor.status()["state"] == "running"
+    drawn.draw(("status", {"state": "idle", "mode": "ask", "turn": 0}))
+    assert drawn.editor.status()["state"] == "running"
+    drawn.draw(("message", "user", "go"), ("status", {"state": "idle", "turn": 1}))
+    assert drawn.editor.status()["state"] == "idle"
+
+
+def test_the_status_is_whole_from_the_start(drawn: Drawn) -> None:
+    assert drawn.editor.status() == {
+        "state": "idle", "prompts": 0, "pending": 0, "mode": "ask", "model": "", "turn": 0,
+        "tokens": 0,
+    }  # fmt: skip
+    drawn.draw(("status", {"state": "waiting", "prompts": 2, "cost": None}))
+    assert "cost" not in drawn.editor.status()
+    assert drawn.editor.lua("return require('agentchat').statusline()") == (
+        "agent: waiting · ask · 2 to approve"
+    )
+
+
+def test_stop_before_the_host_is_ready_gives_the_text_back(drawn: Drawn) -> None:
+    drawn.editor.keys("ifirst<C-s>second<C-s>third<C-c>")
+    assert drawn.sent() == []
+    assert drawn.prompt() == "first\n\nsecond\n\nthird"
+    assert drawn.editor.status()["state"] == "idle"
+
+
+def test_control_c_with_nothing_to_stop_leaves_insert_mode(drawn: Drawn) -> None:
+    drawn.editor.keys("ihalf<C-c>")
+    assert drawn.editor.mode() == "n"
+    assert drawn.prompt() == "half"
+
+
+def test_sending_from_the_transcript_sends_the_prompt(drawn: Drawn) -> None:
+    drawn.say("text")
+    drawn.editor.keys("Gimine<Esc>gg<CR>")
+    assert drawn.sent() == ["mine"]
+    assert drawn.editor.eval("line('.')") == 1
+
+
+def test_a_chat_is_found_from_another_window_if_it_is_the_only_one(drawn: Drawn) -> None:
+    drawn.editor.keys("imine<Esc>")
+    drawn.editor.command("wincmd p")
+    drawn.editor.command("AgentSend")
+    assert drawn.sent() == ["mine"]
+    drawn.editor.command("AgentChat!")
+    drawn.editor.command("wincmd t")
+    drawn.editor.command("AgentSend")
+    drawn.editor.wait_notice("go to the window of a chat first")
+
+
+def test_functions_refuse_what_is_no_chat(drawn: Drawn) -> None:
+    drawn.editor.command("enew")
+    assert drawn.editor.lua("return require('agentchat').status()") is None
+    told = drawn.editor.lua("return select(2, pcall(require('agentchat').send, 0, 'x'))")
+    assert "is no chat" in told
+    told = drawn.editor.lua("return select(2, pcall(require('agentchat').approve, 'maybe'))")
+    assert "always, accept, reject or cancel" in told
+
+
+# --- events ----------------------------------------------------------------------------------
+
+
+def test_events_carry_chat_and_buffer(drawn: Drawn) -> None:
+    drawn.draw(("event", "AgentToolFinished", {"tool": "read", "details": None}))
+    data = drawn.editor.wait_event("AgentToolFinished")
+    assert data == {"tool": "read", "chat": drawn.id, "buf": drawn.buffer}
+
+
+def test_notices_are_one_line(drawn: Drawn) -> None:
+    drawn.draw(("notify", "warn", "first\nsecond " + "x" * 300))
+    drawn.draw(("notify", "error", "another"))
+    shown = drawn.editor.wait_notice("first second")
+    assert shown.startswith("agentchat: ")
+    assert len(shown) <= 100
+    drawn.editor.wait_notice("another")
+    assert "x" * 300 in drawn.editor.messages()
+
+
+# --- mentions --------------------------------------------------------------------------------
+
+
+def test_only_known_names_are_highlighted_and_only_in_the_prompt(drawn: Drawn) -> None:
+    drawn.say("@read in the transcript")
+    drawn.editor.keys("G")
+    drawn.editor.keys("i@read, me@read @{files}! é@bash @nope (@grep) @read.")
+    assert mentioned(drawn) == ["@read", "@{files}", "@grep", "@read"]
+    drawn.draw(("tools", [{"name": "nope", "kind": "tool", "about": ""}]))
+    assert mentioned(drawn) == ["@nope"]
+
+
+def test_names_complete_by_omni(drawn: Drawn) -> None:
+    drawn.editor.keys("iuse @gr<C-x><C-o>")
+    assert drawn.prompt() == "use @grep"
+    drawn.editor.keys(" and @{ba<C-x><C-o>")
+    assert drawn.prompt() == "use @grep and @{bash}"
+
+
+def test_names_complete_nowhere_else(drawn: Drawn) -> None:
+    drawn.say("text")
+    drawn.editor.keys("ggo@gr<C-x><C-o>")
+    assert "@gr" in drawn.lines()
+
+
+def test_names_complete_by_a_language_server_in_this_process(drawn: Drawn) -> None:
+    drawn.editor.keys("iuse @{re")
+    drawn.editor.wait("#vim.lsp.get_clients({ name = 'agentchat' }) == 1")
+    found = drawn.editor.lua(
+        "local params = vim.lsp.util.make_position_params(0, 'utf-8')\n"
+        "local found = vim.lsp.buf_request_sync(0, 'textDocument/completion', params, 1000)\n"
+        "return vim.tbl_values(found)[1].result",
+    )
+    assert [item["label"] for item in found] == ["@{read}", "@{readonly}"]
+    edit = found[0]["textEdit"]
+    assert edit["newText"] == "@{read}"
+    assert edit["range"]["start"] == {"line": 2, "character": 4}
+    assert drawn.editor.eval("&omnifunc") == "v:lua.require'agentchat.completion'.omni"
+
+
+def test_completing_while_the_agent_writes_completes_the_prompt(drawn: Drawn) -> None:
+    drawn.draw(("message", "agent", ""))
+    drawn.editor.keys("i@r<C-x><C-o>")
+    drawn.draw(("text", "one\ntwo\nthree\n"))
+    drawn.editor.keys("<C-n>")
+    drawn.draw(("text", "four\nfive\n"))
+    drawn.editor.keys("<C-y> x")
+    drawn.editor.wait_text("five")
+    assert drawn.lines()[2:7] == ["one", "two", "three", "four", "five"]
+    assert drawn.prompt() == "@readonly x"
+
+
+# --- keys ------------------------------------------------------------------------------------
+
+
+def test_a_key_of_the_users_own_takes_the_place_of_the_default(start_editor: StartEditor) -> None:
+    editor = start_editor(
+        init="vim.keymap.set('n', '<leader>s', '<Plug>(AgentChatSend)')\n"
+        "vim.api.nvim_create_autocmd('FileType', { pattern = 'agentchat', callback = function()\n"
+        "  vim.keymap.set('n', 'ga', '<Cmd>echo 1<CR>', { buffer = true })\n"
+        "end })"
+    )
+    editor.command("AgentChat")
+    assert editor.eval("maparg('<CR>', 'n')") == ""
+    assert "AgentChatSend" in editor.eval("maparg('<C-s>', 'i')")
+    assert "echo 1" in editor.eval("maparg('ga', 'n')")
+
+
+def test_the_keys_are_listed(drawn: Drawn) -> None:
+    drawn.editor.keys("g?")
+    assert "<C-s>" in drawn.editor.float_text()
+
+
+@pytest.mark.parametrize("command", ["AgentChat @r", "AgentMode ", "AgentResolve d"])
+def test_commands_complete(drawn: Drawn, command: str) -> None:
+    assert drawn.editor.eval(f"getcompletion('{command}', 'cmdline')") != []
+
+
+def test_reasons_do_not_complete(alone: Editor) -> None:
+    assert alone.eval("getcompletion('AgentApprove reject a', 'cmdline')") == []
