@@ -1,0 +1,174 @@
+"""A workspace as the user sees it: loaded buffers stand for their files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from agentchat.core.changes import ChangeSet
+from agentchat.core.errors import Stale, ToolError
+from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Workspace
+from agentchat.workspace.bufferchange import BufferChange
+from agentchat.workspace.editor import Editor
+from agentchat.workspace.ranged import Ranged
+from agentchat.workspace.snapshot import Snapshot, decoded
+
+if TYPE_CHECKING:
+    from agentchat.core.changes import FileChange
+
+
+class BuffersWorkspace:
+    """Another workspace, seen through an editor.
+
+    A buffer stands for its file if it has unsaved changes, or the file is there: an empty buffer
+    for a file that does not exist yet does not make it exist.
+    """
+
+    def __init__(self, inner: Workspace, editor: Editor) -> None:
+        self._inner = inner
+        self._editor = editor
+        self._reading: tuple[str, bytes] | None = None
+
+    @property
+    def root(self) -> str:
+        """The directory the user opened: absolute, resolved."""
+        return self._inner.root
+
+    async def locate(self, path: str) -> Target:
+        """Return the identity of a path; a read-only buffer makes it read-only."""
+        target = await self._inner.locate(path)
+        seen = await self._editor.snapshot(target.path)
+        if seen is None:
+            return target
+        exists = target.exists or seen.modified
+        return replace(target, exists=exists, read_only=target.read_only or seen.readonly)
+
+    async def kind(self, path: str) -> str | None:
+        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+        kind = await self._inner.kind(path)
+        return kind or ("file" if await self._standing(path) else None)
+
+    async def size(self, path: str) -> int:
+        """Return the size of the text in bytes, as the user sees it."""
+        seen = await self._standing(path)
+        return await self._inner.size(path) if seen is None else len(seen.encoded())
+
+    async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
+        """Return the text of the buffer, or the bytes of the file; raises OSError."""
+        if start and self._reading is not None and self._reading[0] == path:
+            data = self._reading[1]
+        else:
+            seen = await self._standing(path)
+            if seen is None:
+                return await cast("Ranged", self._inner).read(path, limit, start)
+            data = seen.encoded()
+            self._reading = (path, data)
+        return data[start : len(data) if limit is None else start + limit]
+
+    async def list(self, path: str) -> Sequence[Entry]:
+        """Return the entries of a directory, unsorted; raises OSError."""
+        return await self._inner.list(path)
+
+    async def unsaved(self) -> Mapping[str, bytes]:
+        """Return the text of every buffer that differs from its file, by path."""
+        texts = dict(await self._inner.unsaved())
+        texts.update({path: s.encoded() for path, s in (await self._editor.unsaved()).items()})
+        return texts
+
+    async def run(
+        self, command: Command, on_output: Callable[[bytes], None] | None = None
+    ) -> Finished:
+        """Run a program in its own process group; the group is dead when this returns."""
+        return await self._inner.run(command, on_output)
+
+    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+        """Make the change in buffers and on disk, all files or none; raises Stale or ToolError.
+
+        Once begun it is finished, whether cancelled or not.
+        """
+        applying = asyncio.ensure_future(self._apply(change))
+        try:
+            return await asyncio.shield(applying)
+        except asyncio.CancelledError:
+            await asyncio.gather(applying, return_exceptions=True)
+            raise
+
+    async def _apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+        loaded: dict[str, BufferChange] = {}
+        on_disk: list[FileChange] = []
+        for file in change.files:
+            seen = await self._editor.snapshot(file.path)
+            if seen is None:
+                on_disk.append(file)
+            elif file.after is None:
+                on_disk.append(await self._removal(file, seen))
+            else:
+                loaded[file.path] = BufferChange(self._editor, file, seen)
+                await self._check(loaded[file.path], file, seen)
+        disk = ChangeSet(tuple(on_disk))
+        done = {one.path: one for one in await self._inner.apply(disk)} if on_disk else {}
+        try:
+            for buffer in loaded.values():
+                await buffer.make()
+            for buffer in loaded.values():
+                await buffer.save()
+        except Exception as error:
+            await self._take_back(disk, loaded, error)
+            raise
+        done.update({path: await buffer.applied() for path, buffer in loaded.items()})
+        return tuple(done[file.path] for file in change.files)
+
+    async def _check(self, buffer: BufferChange, file: FileChange, seen: Snapshot) -> None:
+        """Raise Stale or ToolError if the buffer moved, or saving would undo foreign work."""
+        buffer.check()
+        if seen.modified or seen.encoding != "utf-8":
+            return
+        data = await self._on_disk(file.path)
+        if data is None and not seen.lines:
+            return
+        if data is None or decoded(data, seen.form)[0] != seen.lines:
+            raise Stale(file.name)
+
+    async def _removal(self, file: FileChange, seen: Snapshot) -> FileChange:
+        """Return the deletion of a loaded file, as the disk has it."""
+        if seen.modified:
+            raise ToolError(
+                f"{file.name} is open with the user's unsaved changes. Nothing was changed."
+            )
+        if seen.encoded() != file.before:
+            raise Stale(file.name)
+        return replace(file, before=await self._on_disk(file.path))
+
+    async def _on_disk(self, path: str) -> bytes | None:
+        try:
+            return await self._inner.read(path)
+        except FileNotFoundError:
+            return None
+
+    async def _take_back(
+        self, disk: ChangeSet, loaded: Mapping[str, BufferChange], error: Exception
+    ) -> None:
+        """Undo what was done; raise if something could not be taken back."""
+        stuck: list[str] = []
+        for buffer in reversed(list(loaded.values())):
+            try:
+                await buffer.take_back()
+            except ToolError as problem:
+                stuck.append(str(problem))
+        try:
+            if disk.files:
+                await self._inner.apply(disk.reversed())
+        except ToolError as problem:
+            stuck.append(f"{problem} It could not be taken back.")
+        if stuck:
+            said = str(error).replace(" Nothing was changed.", "")
+            raise ToolError(" ".join([said, *stuck])) from error
+
+    async def _standing(self, path: str) -> Snapshot | None:
+        """Return the buffer that stands for a file."""
+        seen = await self._editor.snapshot(path)
+        if seen is None or seen.modified:
+            return seen
+        return seen if await self._inner.kind(path) == "file" else None

@@ -1,0 +1,46 @@
+"""What a workspace needs of an editor; the editor's room implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentchat.workspace.snapshot import Form, Snapshot
+
+LineEdits = Sequence[tuple[int, int, Sequence[str]]]
+"""``(first, last, new lines)``: 0-based, ``last`` excluded, the last place first."""
+
+
+class Moved(Exception):
+    """The buffer is no longer as it was at that tick; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaveOutcome:
+    """Whether a buffer was written; if not, ``problem`` is the editor's own words."""
+
+    saved: bool
+    problem: str = ""
+
+
+class Editor(Protocol):
+    """The loaded buffers of an editor, by the resolved path of their file."""
+
+    async def snapshot(self, path: str) -> Snapshot | None:
+        """Return the loaded buffer of a file; ``None`` if there is none."""
+
+    async def unsaved(self) -> Mapping[str, Snapshot]:
+        """Return the buffers with unsaved changes, by path."""
+
+    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> int:
+        """Make the edits as one undo step and set the form; return the new tick.
+
+        An empty buffer has one line to replace. Raises Moved if its tick is another.
+        """
+
+    async def save(self, path: str) -> SaveOutcome:
+        """Write the buffer as the user would, a read-only one too; the file's mode is kept.
+
+        Folders that its file needs are made.
+        """

@@ -1,0 +1,75 @@
+"""The text of a loaded buffer, as bytes of its file and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+BOM = b"\xef\xbb\xbf"
+_ENDS = {"unix": b"\n", "dos": b"\r\n", "mac": b"\r"}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a buffer's lines are written: Neovim's ``eol``, ``bomb`` and ``fileformat``."""
+
+    eol: bool = True
+    bomb: bool = False
+    fileformat: str = "unix"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A loaded buffer of a file at one moment.
+
+    ``lines`` are without line ends, and empty for a buffer without text (``line2byte('$' + 1)``
+    is -1). A NUL in the text is a newline in a line, a byte that is no UTF-8 a lone surrogate.
+    ``tick`` is ``changedtick``; ``encoding`` is ``fileencoding``, or ``utf-8`` if that is empty.
+    """
+
+    tick: int
+    modified: bool
+    lines: tuple[str, ...]
+    form: Form = Form()
+    modifiable: bool = True
+    readonly: bool = False
+    encoding: str = "utf-8"
+
+    def encoded(self) -> bytes:
+        """Return the text as the bytes of a file, in UTF-8 whatever ``fileencoding`` is."""
+        return encoded(self.lines, self.form)
+
+
+def encoded(lines: Sequence[str], form: Form) -> bytes:
+    """Return lines as the bytes of a file."""
+    mark = BOM if form.bomb else b""
+    if not lines:
+        return mark
+    end = _ENDS[form.fileformat]
+    raw = (line.encode("utf-8", "surrogateescape").replace(b"\n", b"\0") for line in lines)
+    return mark + end.join(raw) + (end if form.eol else b"")
+
+
+def decoded(data: bytes, form: Form) -> tuple[tuple[str, ...], Form]:
+    """Return bytes as lines, and the form in which they are these bytes again.
+
+    The form is the given one as far as that is possible; ``unix`` fits everything.
+    """
+    lines, found = _decoded(data, form.fileformat)
+    if encoded(lines, found) != data:
+        lines, found = _decoded(data, "unix")
+    return lines, found
+
+
+def _decoded(data: bytes, fileformat: str) -> tuple[tuple[str, ...], Form]:
+    end = _ENDS[fileformat]
+    text = data.removeprefix(BOM)
+    form = Form(not text or text.endswith(end), data.startswith(BOM), fileformat)
+    raw = text.removesuffix(end).split(end) if text else []
+    return tuple(_line(line) for line in raw), form
+
+
+def _line(raw: bytes) -> str:
+    """Return a line as Neovim holds it: a NUL byte is a newline."""
+    nul_as_newline = bytes.maketrans(b"\0", b"\n")
+    return raw.translate(nul_as_newline).decode("utf-8", "surrogateescape")
