@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agentchat.core.changes import FileChange
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
+"""What file systems without hard links say."""
 
 
 class Create(Job):
@@ -48,40 +49,45 @@ class Create(Job):
             missing.append(name)
         at = open_directory(folder)
         for name in reversed(missing):
+            self._made.append((at, name))
             try:
                 self.disk.mkdir(name, at)
-            except OSError:
-                os.close(at)
+            except FileExistsError:  # someone else's, and not ours to remove
+                self._made[-1] = (at, "")
                 raise
-            self._made.append((at, name))
             at = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
         return at
 
     def commit(self) -> None:
         """Give the file its name, unless something took it meanwhile."""
         assert self.temp is not None
-        try:
-            self.disk.link(self.temp, self.name, self.at)
-        except FileExistsError as error:
-            raise Stale(self.path) from error
-        except OSError as error:  # file systems without hard links
-            if error.errno not in _NO_LINKS:
-                raise
-            if self.look() is not None:
-                raise Stale(self.path) from error
-            self.disk.rename(self.temp, self.name, self.at)
         self.done = True
+        try:
+            self._name(self.temp)
+        except FileExistsError as error:
+            self.done = False
+            raise Stale(self.path) from error
         self.drop(self.temp)
         self.sync_folder()
         for at, _ in self._made:
             with contextlib.suppress(OSError):
                 self.disk.fsync(at)
 
+    def _name(self, temp: str) -> None:
+        try:
+            self.disk.link(temp, self.name, self.at)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if self.look() is not None:
+                raise FileExistsError(errno.EEXIST, "File exists", self.path) from error
+            self.disk.rename(temp, self.name, self.at)
+
     def roll_back(self) -> None:
         """Remove the file and the folders made for it, if they are still as made."""
         if self._at is not None and self.temp is not None:
             self.drop(self.temp)
-            if self.done:
+            if self.done and self.look() is not None:
                 self.check(self.after or b"")
                 self.drop(self.name)
         for at, name in reversed(self._made):

@@ -15,6 +15,7 @@ from typing import IO
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Command, Finished
 from agentchat.workspace.capture import Capture
+from agentchat.workspace.keeper import Keeper
 
 CHUNK = 64 * 1024
 LEFT_IN_PIPE = 1024 * 1024
@@ -23,7 +24,7 @@ LEFT_IN_PIPE = 1024 * 1024
 GRACE = 0.5
 """Seconds between asking a group to end and killing it."""
 
-_GROUPS: set[int] = set()
+_KEEPER = Keeper()
 
 OnOutput = Callable[[bytes], None]
 
@@ -36,7 +37,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
     """
     loop = asyncio.get_running_loop()
     process = start(command)
-    _GROUPS.add(process.pid)
+    _KEEPER.add(process.pid)
     out = Capture(command.capture, command.overflow)
     err = Capture(CHUNK)
     gone = _watch(process, loop)
@@ -51,7 +52,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
             for pipe in pipes:
                 pipe.finish()
             out.close()
-            _GROUPS.discard(process.pid)
+            _KEEPER.remove(process.pid)
     code = process.returncode if ended else None
     return Finished(code, out.head, out.tail, out.dropped, err.head + err.tail)
 
@@ -144,12 +145,6 @@ def kill_group(group: int, number: int = signal.SIGKILL) -> None:
     """Signal every process of a group; nothing happens if none is left."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-
-
-def kill_all() -> None:
-    """Kill every group that is running; for the end of the host."""
-    for group in list(_GROUPS):
-        kill_group(group)
 
 
 class _Pipe:

@@ -26,18 +26,19 @@ class Remove(Job):
     def commit(self) -> None:
         """Set the file aside, and make sure it was the one meant."""
         self.check(self.before or b"")
-        aside = self.temp_name()
-        self.disk.rename(self.name, aside, self.at)
-        self.aside = aside
-        self.check(self.before or b"", aside)
+        self.aside = self.temp_name()
+        self.disk.rename(self.name, self.aside, self.at)
+        self.check(self.before or b"", self.aside)
         self.sync_folder()
 
     def roll_back(self) -> None:
-        """Give the file its name back, unless something took it."""
-        if self.aside is not None:
-            self.disk.link(self.aside, self.name, self.at)
-            self.drop(self.aside)
-            self.aside = None
+        """Give the file its name back; if something took it, the bytes stay where they are."""
+        aside, self.aside = self.aside, None
+        if aside is None:
+            return
+        with contextlib.suppress(FileNotFoundError):  # it was never set aside
+            self.disk.link(aside, self.name, self.at)
+            self.drop(aside)
 
     def close(self) -> None:
         """Remove what was set aside: the change holds."""

@@ -94,6 +94,7 @@ class Replace(Job):
         if self.temp is None:
             self._write_in_place()
             return
+        self.done = True
         try:
             self.disk.rename(self.temp, self.name, self.at)
         except OSError as error:
@@ -102,7 +103,7 @@ class Replace(Job):
             self._drop_temp()
             self._write_in_place()
             return
-        self.temp, self.done = None, True
+        self.temp = None
         self.sync_folder()
 
     def _write_in_place(self) -> None:
@@ -129,7 +130,7 @@ class Replace(Job):
     def roll_back(self) -> None:
         """Write the old bytes back the same way."""
         self._drop_temp()
-        if self.done:
+        if self.done and not self._is_old():
             back = Replace(self.disk, self.file.reversed())
             try:
                 back.prepare()
@@ -137,6 +138,13 @@ class Replace(Job):
             finally:
                 back._drop_temp()
                 back.close()
+
+    def _is_old(self) -> bool:
+        try:
+            self.check(self.old)
+        except Stale:
+            return False
+        return True
 
     def _drop_temp(self) -> None:
         if self.temp is not None:
