@@ -1,0 +1,58 @@
+"""An editor for tests: loaded buffers that save to the real disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from agentchat.workspace.editor import LineEdits, Moved, SaveOutcome
+from agentchat.workspace.snapshot import Form, Snapshot, decoded
+
+
+@dataclass
+class Buffers:
+    """An editor with loaded buffers that saves to the real disk."""
+
+    loaded: dict[str, Snapshot] = field(default_factory=dict)
+    edits: list[LineEdits] = field(default_factory=list)
+    saved: list[str] = field(default_factory=list)
+    formatter: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda lines: lines
+    broken: set[str] = field(default_factory=set)
+
+    def load(self, path: Path, text: str | None = None, **given: object) -> None:
+        """Load a file, or with ``text`` a buffer that the user changed."""
+        data = path.read_bytes() if path.exists() else b""
+        lines, form = decoded(data, Form(fileformat="dos" if b"\r\n" in data else "unix"))
+        seen = Snapshot(1, text is not None, lines, form)
+        if text is not None:
+            seen = replace(seen, lines=tuple(text.splitlines()))
+        self.loaded[str(path)] = replace(seen, **given)  # type: ignore[arg-type]
+
+    async def snapshot(self, path: str) -> Snapshot | None:
+        return self.loaded.get(path)
+
+    async def unsaved(self) -> Mapping[str, Snapshot]:
+        return {path: one for path, one in self.loaded.items() if one.modified}
+
+    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> int:
+        seen = self.loaded[path]
+        if seen.tick != tick:
+            raise Moved
+        lines = list(seen.lines or ("",))
+        for first, last, new in edits:
+            lines[first:last] = new
+        self.edits.append(edits)
+        self.loaded[path] = Snapshot(tick + 1, True, tuple(lines), form)
+        return tick + 1
+
+    async def save(self, path: str) -> SaveOutcome:
+        if path in self.broken:
+            return SaveOutcome(False, "E212: Can't open file for writing")
+        seen = self.loaded[path]
+        lines = self.formatter(seen.lines)
+        self.loaded[path] = replace(seen, tick=seen.tick + 1, modified=False, lines=lines)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(self.loaded[path].encoded())
+        self.saved.append(path)
+        return SaveOutcome(True)

@@ -1,0 +1,204 @@
+"""Loaded buffers stand for their files; the user's own unsaved work is never lost or saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.errors import Stale, ToolError
+from agentchat.workspace.buffers import BuffersWorkspace
+from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.snapshot import Form, Snapshot, decoded, encoded
+from tests.workspace.editor import Buffers
+
+
+@dataclass
+class World:
+    """A directory, an editor over it, and the workspace that sees both."""
+
+    root: Path
+    editor: Buffers
+    workspace: BuffersWorkspace
+
+    def write(self, name: str, content: str) -> Path:
+        path = self.root / name
+        path.write_bytes(content.encode())
+        return path
+
+    def lines(self, name: str) -> tuple[str, ...]:
+        return self.editor.loaded[str(self.root / name)].lines
+
+    def disk(self, name: str) -> str | None:
+        path = self.root / name
+        return path.read_bytes().decode() if path.exists() else None
+
+    def change(self, name: str, before: str | None, after: str | None) -> FileChange:
+        sides = [None if side is None else side.encode() for side in (before, after)]
+        return FileChange(str(self.root / name), sides[0], sides[1], name)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    root = tmp_path / "ws"
+    root.mkdir()
+    editor = Buffers()
+    return World(root, editor, BuffersWorkspace(LocalWorkspace(str(root)), editor))
+
+
+async def test_an_unsaved_buffer_is_read_instead_of_its_file(world: World) -> None:
+    path = world.write("a", "disk\n")
+    world.editor.load(path, "mine\nand more\n")
+    assert await world.workspace.read(str(path)) == b"mine\nand more\n"
+    assert await world.workspace.read(str(path), 4) == b"mine"
+    assert await world.workspace.read(str(path), 3, 5) == b"and"
+    assert await world.workspace.size(str(path)) == 14
+    assert await world.workspace.unsaved() == {str(path): b"mine\nand more\n"}
+
+
+async def test_a_new_unsaved_buffer_is_a_file_and_an_empty_one_is_none(world: World) -> None:
+    world.editor.load(world.root / "new", "text\n")
+    world.editor.load(world.root / "empty")
+    assert await world.workspace.kind(str(world.root / "new")) == "file"
+    assert (await world.workspace.locate("new")).exists
+    assert await world.workspace.kind(str(world.root / "empty")) is None
+    assert not (await world.workspace.locate("empty")).exists
+
+
+async def test_a_read_only_buffer_makes_its_file_read_only(world: World) -> None:
+    world.editor.load(world.write("a", ""), readonly=True)
+    assert (await world.workspace.locate("a")).read_only
+
+
+async def test_a_clean_buffer_changes_by_few_lines_and_is_saved(world: World) -> None:
+    path = world.write("a", "1\n2\n3\n4\n")
+    world.editor.load(path)
+    (applied,) = await world.workspace.apply(
+        ChangeSet((world.change("a", "1\n2\n3\n4\n", "1\ntwo\n3\n4\nfive\n"),))
+    )
+    assert applied.saved
+    assert world.disk("a") == "1\ntwo\n3\n4\nfive\n"
+    assert world.editor.edits == [[(4, 4, ["five"]), (1, 2, ["two"])]]
+    assert world.editor.saved == [str(path)]
+
+
+async def test_a_buffer_with_unsaved_changes_is_changed_and_not_saved(world: World) -> None:
+    path = world.write("a", "disk\n")
+    world.editor.load(path, "mine\n2\n")
+    (applied,) = await world.workspace.apply(
+        ChangeSet((world.change("a", "mine\n2\n", "mine\ntwo\n"),))
+    )
+    assert not applied.saved
+    assert world.lines("a") == ("mine", "two")
+    assert world.disk("a") == "disk\n"
+
+
+async def test_lines_that_a_formatter_changed_are_told(world: World) -> None:
+    world.editor.load(world.write("a", "1\n2\n3\n"))
+    world.editor.formatter = lambda lines: tuple(line.upper() for line in lines)
+    (applied,) = await world.workspace.apply(
+        ChangeSet((world.change("a", "1\n2\n3\n", "1\nb\n3\nd\n"),))
+    )
+    assert applied.reformatted == ((2, 2), (4, 4))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("1\r\n2\r\n", "1\r\ntwo\r\n"),
+        ("1\r\n2\r\n", "1\n2\n"),
+        ("1\n2", "1\ntwo"),
+        ("1\n2", "1\n2\n"),
+        ("1\n2\n", "1\n2"),
+        ("\ufeff1\n", "\ufefftwo\n"),
+        ("\ufeff1\n", "1\n"),
+        ("1\n", ""),
+        ("", "1\n"),
+        ("\n", ""),
+        ("", "\n"),
+        ("1\n", "a\0b\n"),
+        ("1\r\n2\n", "1\r\n2\n3\r\n"),
+    ],
+)
+async def test_what_is_saved_is_what_was_shown_byte_for_byte(
+    world: World, before: str, after: str
+) -> None:
+    world.editor.load(world.write("a", before))
+    await world.workspace.apply(ChangeSet((world.change("a", before, after),)))
+    assert world.disk("a") == after
+    assert await world.workspace.read(str(world.root / "a")) == after.encode()
+
+
+async def test_a_new_file_with_an_empty_buffer_is_made_through_the_buffer(world: World) -> None:
+    world.editor.load(world.root / "new" / "a")
+    await world.workspace.apply(ChangeSet((world.change("new/a", None, "text\n"),)))
+    assert world.disk("new/a") == "text\n"
+    assert world.lines("new/a") == ("text",)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda world: world.editor.load(world.root / "b", "typed meanwhile\n"),
+        lambda world: world.write("b", "written meanwhile\n"),
+        lambda world: (world.root / "b").unlink(),
+        lambda world: world.write("disk", "written meanwhile\n"),
+        lambda world: world.editor.load(world.root / "b", modifiable=False),
+        lambda world: world.editor.broken.add(str(world.root / "b")),
+    ],
+    ids=["typed", "written", "removed", "disk", "nomodifiable", "unwritable"],
+)
+async def test_a_change_that_cannot_be_made_whole_is_not_made(
+    world: World, spoil: Callable[[World], object]
+) -> None:
+    for name in ("a", "b", "disk"):
+        world.write(name, f"old {name}\n")
+    for name in ("a", "b"):
+        world.editor.load(world.root / name)
+    spoil(world)
+    disk = {name: world.disk(name) for name in ("a", "b", "disk")}
+    typed = world.lines("b")
+    files = [world.change(name, f"old {name}\n", f"new {name}\n") for name in ("a", "b", "disk")]
+    with pytest.raises(ToolError, match="Nothing was changed"):
+        await world.workspace.apply(ChangeSet(tuple(files)))
+    assert {name: world.disk(name) for name in ("a", "b", "disk")} == disk
+    assert (world.lines("a"), world.lines("b")) == (("old a",), typed)
+
+
+async def test_a_loaded_file_is_deleted_unless_it_has_unsaved_changes(world: World) -> None:
+    world.editor.load(world.write("a", "\n"))
+    await world.workspace.apply(ChangeSet((world.change("a", "\n", None),)))
+    assert world.disk("a") is None
+    world.editor.load(world.write("b", "old\n"), "mine\n")
+    with pytest.raises(ToolError, match="unsaved changes"):
+        await world.workspace.apply(ChangeSet((world.change("b", "mine\n", None),)))
+    assert world.disk("b") == "old\n"
+
+
+async def test_a_buffer_in_another_encoding_is_changed_too(world: World) -> None:
+    path = world.root / "a"
+    path.write_bytes("é\n".encode("latin-1"))
+    world.editor.loaded[str(path)] = Snapshot(1, False, ("é",), encoding="latin1")
+    await world.workspace.apply(ChangeSet((world.change("a", "é\n", "è\n"),)))
+    assert world.lines("a") == ("è",)
+
+
+async def test_files_that_are_not_loaded_go_to_the_disk(world: World) -> None:
+    world.write("a", "old\n")
+    await world.workspace.apply(ChangeSet((world.change("a", "old\n", "new\n"),)))
+    assert world.disk("a") == "new\n"
+    assert world.editor.loaded == {}
+    with pytest.raises(Stale):
+        await world.workspace.apply(ChangeSet((world.change("a", "old\n", "new\n"),)))
+
+
+@pytest.mark.parametrize("data", [
+    b"", b"\n", b"a", b"a\n", b"\n\n", b"a\r\n", b"a\r\nb\n", b"\xef\xbb\xbf", b"\xef\xbb\xbfa\n",
+    b"a\0b\n", b"\xff\n", b"a\r", b"a\rb\r", b"\r\n",
+])  # fmt: skip
+@pytest.mark.parametrize("fileformat", ["unix", "dos", "mac"])
+def test_any_bytes_are_lines_and_back(data: bytes, fileformat: str) -> None:
+    assert encoded(*decoded(data, Form(fileformat=fileformat))) == data
