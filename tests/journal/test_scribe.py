@@ -59,13 +59,14 @@ def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def test_a_change_is_written_with_its_bytes_before_the_call_starts(journal: Journal) -> None:
-    ready = Ready(CALL, Place("/w"), ALLOWED, Preview(CHANGE))
-    JournalScribe(journal).started(ready)
-    assert kinds(journal) == ["decided", "content", "content", "changed", "call_started"]
-    changed = next(record for record in journal.records() if isinstance(record, r.Changed))
-    assert changed.source == "1"
-    assert changed.files == (
+def test_a_change_is_written_with_its_bytes_before_it_is_made(journal: Journal) -> None:
+    scribe = JournalScribe(journal)
+    scribe.changing("1", CHANGE)
+    scribe.changed("1")
+    assert kinds(journal) == ["content", "content", "changing", "changed"]
+    changing = next(record for record in journal.records() if isinstance(record, r.Changing))
+    assert changing.source == "1"
+    assert changing.files == (
         r.FileBytes("/w/a", sha(b"old"), sha(b"new")),
         r.FileBytes("/w/b", None, sha(b"new"), 0o755),
     )
@@ -112,7 +113,7 @@ def test_a_preview_is_written_with_its_bytes_and_how_it_was_resolved(journal: Jo
     scribe.staged(pending)
     scribe.resolving(pending, "apply")
     scribe.resolved(pending, "apply", "fine")
-    assert kinds(journal) == ["content", "content", "staged", "changed", "resolving", "resolved"]
+    assert kinds(journal) == ["content", "content", "staged", "resolving", "resolved"]
 
 
 def test_a_turn_has_a_beginning_and_an_end(journal: Journal) -> None:

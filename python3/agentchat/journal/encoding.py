@@ -33,6 +33,7 @@ KINDS: dict[str, type[Any]] = {
         r.Decided,
         r.CallStarted,
         r.CallFinished,
+        r.Changing,
         r.Changed,
         r.Staged,
         r.Resolving,
@@ -94,7 +95,7 @@ def to_fields(record: r.Record) -> Fields:
     said = {"v": r.FORMAT, "kind": record.kind, **_plain(record)}
     if isinstance(record, r.Said):
         said["message"] = _message(record.message)
-    elif isinstance(record, (r.Changed, r.Staged)):
+    elif isinstance(record, (r.Changing, r.Staged)):
         said["files"] = [_plain(file) for file in record.files]
     return said
 
@@ -154,7 +155,7 @@ def _record(kind: type[Any], said: Mapping[str, Any]) -> r.Record:
     given = _known(kind, said)
     if kind is r.Said:
         given["message"] = _spoken(said["message"])
-    elif kind in (r.Changed, r.Staged):
+    elif kind in (r.Changing, r.Staged):
         given["files"] = tuple(r.FileBytes(**_known(r.FileBytes, f)) for f in said["files"])
     record: r.Record = kind(**given)
     return record

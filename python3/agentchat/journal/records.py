@@ -113,12 +113,21 @@ class FileBytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Changing:
+    """Files are about to change; ``source`` is the id of the call that changes or staged it."""
+
+    kind: ClassVar[str] = "changing"
+    source: str
+    files: tuple[FileBytes, ...]
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Changed:
-    """Files are about to change; ``source`` is the call's id or the preview's id."""
+    """The last change of this source was made; without this its outcome is unknown."""
 
     kind: ClassVar[str] = "changed"
     source: str
-    files: tuple[FileBytes, ...]
     at: float = 0.0
 
 
@@ -188,6 +197,7 @@ Record = (
     | Decided
     | CallStarted
     | CallFinished
+    | Changing
     | Changed
     | Staged
     | Resolving

@@ -60,10 +60,15 @@ class JournalScribe:
         call = ready.call
         durable = not call.tool.metadata.read_only
         self._decided(call.call.id, call.tool.name, ready.decision, ready.decision.verdict.value)
-        change = ready.preview.change if ready.preview else None
-        if change is not None:
-            self._journal.append(r.Changed(call.call.id, self._files(change)))
         self._journal.append(r.CallStarted(call.call.id, call.tool.name, call.given), durable)
+
+    def changing(self, source: str, change: ChangeSet) -> None:
+        """Files are about to change; their bytes before and after are durable on return."""
+        self._journal.append(r.Changing(source, self._files(change)), durable=True)
+
+    def changed(self, source: str) -> None:
+        """The change was made."""
+        self._journal.append(r.Changed(source))
 
     def finished(self, result: ToolResult) -> None:
         """A call ended."""
@@ -78,9 +83,6 @@ class JournalScribe:
 
     def resolving(self, pending: Pending, action: str) -> None:
         """A preview is about to be applied or discarded; durable when this returns."""
-        change = pending.preview.change
-        if change is not None and action == "apply":
-            self._journal.append(r.Changed(pending.id, self._files(change)))
         self._journal.append(r.Resolving(pending.id, action), durable=True)
 
     def resolved(self, pending: Pending, action: str, reason: str) -> None:

@@ -1,0 +1,61 @@
+"""The loaded buffers of Neovim, for a workspace that shows what the user sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentchat.core.errors import ToolError
+from agentchat.editor.bridge import Bridge
+from agentchat.workspace.editor import LineEdits, Moved, SaveOutcome
+from agentchat.workspace.snapshot import Form, Snapshot
+
+BUFFERS = "agentchat.buffers"
+
+
+class NvimBuffers:
+    """Asks Lua's ``agentchat.buffers``; see there for what each answer holds."""
+
+    def __init__(self, bridge: Bridge, plain_save: bool = False) -> None:
+        self._bridge = bridge
+        self._plain_save = plain_save
+
+    async def snapshot(self, path: str) -> Snapshot | None:
+        """Return the loaded buffer of a file; ``None`` if there is none."""
+        found = await self._bridge.request(BUFFERS, "snapshot", path)
+        return _snapshot(found) if found else None
+
+    async def unsaved(self) -> Mapping[str, Snapshot]:
+        """Return the buffers with unsaved changes, by path."""
+        found: Sequence[Mapping[str, Any]] = await self._bridge.request(BUFFERS, "snapshots")
+        return {item["path"]: _snapshot(item) for item in found}
+
+    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> int:
+        """Make the edits as one undo step and set the form; return the new tick."""
+        lines = [[first, last, list(new)] for first, last, new in edits]
+        shape = {"eol": form.eol, "bomb": form.bomb, "fileformat": form.fileformat}
+        done = await self._bridge.request(BUFFERS, "replace", path, tick, lines, shape)
+        if done["ok"]:
+            new_tick: int = done["changedtick"]
+            return new_tick
+        if done.get("reason") == "moved":
+            raise Moved(path)
+        raise ToolError(f"{done['message']} Nothing was changed.")
+
+    async def save(self, path: str) -> SaveOutcome:
+        """Write the buffer as the user would."""
+        done = await self._bridge.request(BUFFERS, "save", path, self._plain_save)
+        return SaveOutcome(saved=bool(done["ok"]), problem=done.get("message", ""))
+
+
+def _snapshot(found: Mapping[str, Any]) -> Snapshot:
+    form = Form(bool(found["eol"]), bool(found["bomb"]), found["fileformat"])
+    return Snapshot(
+        tick=found["changedtick"],
+        modified=bool(found["modified"]),
+        lines=tuple(found["lines"]),
+        form=form,
+        modifiable=bool(found["modifiable"]),
+        readonly=bool(found["readonly"]),
+        encoding=found["encoding"] or "utf-8",
+    )
