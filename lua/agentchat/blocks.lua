@@ -26,6 +26,7 @@ local STATES = {
 ---@class agentchat.Block
 ---@field id string
 ---@field title string
+---@field tool? string
 ---@field state? string
 ---@field badge? string
 ---@field shown integer lines that are not folded
@@ -203,7 +204,8 @@ end
 ---@param fields table
 function M.take(block, fields)
   block.title = fields.title and lines.one(fields.title) or block.title
-  if block.title == '' then block.title = fields.tool or 'tool' end
+  block.tool = fields.tool or block.tool
+  if block.title == '' then block.title = block.tool or 'tool' end
   block.state = fields.state or block.state
   block.badge = fields.badge and lines.one(fields.badge) or block.badge
   if fields.body then block.output = lines.of(fields.body) end

@@ -2,8 +2,8 @@
 local bridge = require('agentchat.bridge')
 local config = require('agentchat.config')
 local drawing = require('agentchat.drawing')
-local events = require('agentchat.events')
 local host = require('agentchat.host')
+local life = require('agentchat.life')
 local notice = require('agentchat.notice')
 local prompt = require('agentchat.prompt')
 local status = require('agentchat.status')
@@ -25,6 +25,7 @@ local api = vim.api
 ---@field header integer extmark of the prompt's header
 ---@field transcript agentchat.Transcript
 ---@field undo agentchat.PromptUndo
+---@field asked table<string, string> tools of the prompts that are not answered, by prompt
 ---@field waiting fun()[] writes that wait for the completion menu
 ---@field kept? { lines: string[], header?: integer } of an unloaded buffer
 
@@ -91,6 +92,7 @@ function M.new()
     cwd = vim.fn.getcwd(-1, 0),
     status = status.new(config.get(buf).mode),
     outbox = {},
+    asked = {},
     waiting = {},
     names = require('agentchat.mentions').BUILTIN,
     transcript = transcript.new(),
@@ -128,7 +130,7 @@ function M.open(opts)
   end
   vim.t.agentchat_chat = chat.id
   if not old then
-    events.fire('AgentChatOpened', { chat = chat.id, buf = chat.buf })
+    life.tell(chat, 'AgentChatOpened', {})
     announce(chat)
   end
   if not win then api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 }) end
@@ -196,10 +198,7 @@ function M.host_lost(line)
     local running = chat.status.state ~= 'idle'
     status.lost(chat)
     drawing.abandon(chat, running and line or nil)
-    if running then
-      local data = { chat = chat.id, buf = chat.buf, reason = 'error' }
-      events.fire('AgentTurnFinished', data)
-    end
+    life.lost(chat, running)
   end
 end
 

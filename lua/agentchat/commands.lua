@@ -123,7 +123,9 @@ local function models()
   local model = require('agentchat.config').get().model or {}
   local seen = { offline = true }
   if chat and chat.status.model ~= '' then seen[chat.status.model] = true end
-  if model.name then seen[model.name] = true end
+  for _, name in pairs({ model.name or '', vim.env.AGENTCHAT_MODEL or '' }) do
+    if name ~= '' then seen[name] = true end
+  end
   local names = vim.tbl_keys(seen)
   table.sort(names)
   return names

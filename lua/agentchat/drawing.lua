@@ -1,5 +1,5 @@
 --- Draws what Python says about a chat, a batch at a time.
-local events = require('agentchat.events')
+local life = require('agentchat.life')
 local notice = require('agentchat.notice')
 local prompt = require('agentchat.prompt')
 local regions = require('agentchat.regions')
@@ -36,10 +36,7 @@ local WRITES = {
 ---@type table<string, fun(chat: agentchat.Chat, ...)>
 local TELLS = {
   status = function(chat, said) status.take(chat, said) end,
-  event = function(chat, name, data)
-    local about = { chat = chat.id, buf = chat.buf }
-    events.fire(name, vim.tbl_extend('force', given(data or {}), about))
-  end,
+  event = function(chat, name, data) life.tell(chat, name, given(data or {})) end,
   notify = function(_, level, text) (notice[level] or notice.info)(text) end,
   tools = function(chat, names)
     chat.names = names
@@ -130,7 +127,7 @@ end
 function M.abandon(chat, line)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
   local function close()
-    transcript.abandon(chat)
+    vim.iter(transcript.abandon(chat)):each(function(block) life.lost_call(chat, block) end)
     if line then transcript.message(chat, 'error', line) end
   end
   M.soon(chat, function() write(chat, close) end)

@@ -192,14 +192,22 @@ end
 ---@param chat agentchat.Chat
 function M.finish(chat) close(chat) end
 
+-- How a call ends whose process is gone, by the state it was in.
+local ENDS = { streaming = 'cancelled', waiting = 'cancelled', running = 'failed' }
+
 --- Ends what can no longer go on, because the process that did it is gone.
 ---@param chat agentchat.Chat
+---@return agentchat.Block[] ended the blocks of calls that had not ended
 function M.abandon(chat)
   close(chat)
-  local left = { waiting = 'cancelled', streaming = 'cancelled', running = 'failed' }
+  local ended = {}
   for _, block in pairs(chat.transcript.blocks) do
-    if left[block.state] then blocks.update(chat.buf, block, { state = left[block.state] }) end
+    if ENDS[block.state] then
+      blocks.update(chat.buf, block, { state = ENDS[block.state] })
+      table.insert(ended, block)
+    end
   end
+  return ended
 end
 
 --- Rows of all message headers and of the prompt's, in order.
