@@ -78,6 +78,14 @@ async def test_a_background_process_does_not_outlive_its_command(bench: Bench) -
     assert await dead([int(result.text)], within=1)
 
 
+@pytest.mark.parametrize(
+    "command", ["setsid sleep 30 & echo $!; sleep 0.1", "(setsid sleep 30 & echo $!)"]
+)
+async def test_not_even_what_left_its_group_outlives_a_command(bench: Bench, command: str) -> None:
+    result = await bench.call(TOOL, command=command)
+    assert await dead([int(result.text)], within=1)
+
+
 async def test_cancelling_kills_the_group_and_what_was_shown_stays(bench: Bench) -> None:
     running = asyncio.ensure_future(bench.call(TOOL, command="echo $$; sleep 30 & sleep 30"))
     await asyncio.wait_for(bench.progressed.wait(), 5)

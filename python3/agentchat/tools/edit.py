@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -104,7 +105,7 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> Preview:
         raise ToolError(f"{target.shown} is larger than {size} MiB. Nothing was changed.")
     before = await content(target, context)
     edits = [Edit(one.old_text, one.new_text, one.replace_all) for one in arguments.edits]
-    outcome = _edited(before, edits, target)
+    outcome = await asyncio.to_thread(_edited, before, edits, target)
     change = FileChange(target.path, before, encode(outcome.text), target.shown)
     return Preview(
         ChangeSet((change,)), notes=outcome.notes, impact={"replacements": outcome.count}

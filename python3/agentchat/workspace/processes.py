@@ -9,11 +9,13 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from typing import IO
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
+from typing import IO, Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Command, Finished
+from agentchat.workspace import strays
 from agentchat.workspace.capture import Capture
 from agentchat.workspace.keeper import Keeper
 
@@ -36,6 +38,10 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
         on_output: gets each piece of standard output as it arrives, on the loop's thread.
     """
     loop = asyncio.get_running_loop()
+    mark = b""
+    if command.env:
+        environment, mark = strays.marked(command.env)
+        command = replace(command, env=environment)
     process = start(command)
     _KEEPER.add(process.pid)
     out = Capture(command.capture, command.overflow)
@@ -47,7 +53,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
     finally:
         kill_group(process.pid)
         try:
-            await _reaped(process, gone)
+            await _finished(_cleared(process, gone, mark))
         finally:
             for pipe in pipes:
                 pipe.finish()
@@ -129,16 +135,24 @@ async def _ended(
     return False
 
 
-async def _reaped(process: subprocess.Popen[bytes], gone: asyncio.Future[None]) -> None:
-    """Collect the leader, which was killed; not longer than a second, even when cancelled."""
-    waiting = asyncio.ensure_future(asyncio.wait({gone}, timeout=1.0))
+async def _cleared(
+    process: subprocess.Popen[bytes], gone: asyncio.Future[None], mark: bytes
+) -> None:
+    """Collect the leader, which was killed, in a second at most; kill what left the group."""
+    await asyncio.wait({gone}, timeout=1.0)
+    process.poll()
+    if mark:
+        await asyncio.to_thread(strays.kill, mark)
+
+
+async def _finished(work: Coroutine[Any, Any, None]) -> None:
+    """Do the work to its end, even when cancelled."""
+    task = asyncio.ensure_future(work)
     try:
-        await asyncio.shield(waiting)
+        await asyncio.shield(task)
     except asyncio.CancelledError:
-        await waiting
+        await task
         raise
-    finally:
-        process.poll()
 
 
 def kill_group(group: int, number: int = signal.SIGKILL) -> None:
