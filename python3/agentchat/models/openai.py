@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from agentchat.core.ports import ModelRequest, Piece, Waiting
 from agentchat.models import failures, wire
 from agentchat.models.answer import Answer
 from agentchat.models.assembly import Assembly
+from agentchat.models.estimate import Estimate
 from agentchat.models.failures import Refusal
 from agentchat.models.keys import NO_KEY, Key
 from agentchat.models.receiving import Limits, receive
@@ -23,6 +25,8 @@ from agentchat.models.unreachable import Unreachable, unreachable
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+log = logging.getLogger(__name__)
 
 Outcome = Reply | Refusal | Unreachable
 Report = Callable[[Piece], None]
@@ -61,6 +65,8 @@ class OpenAIModel:
         self._opening: asyncio.Future[AsyncOpenAI] | None = None
         self._forcing = True
         self._usage = True
+        self._estimate = Estimate()
+        self._warned = False
 
     @property
     def name(self) -> str:
@@ -105,6 +111,7 @@ class OpenAIModel:
             body = wire.body(request, self._name, forcing=self._forcing, usage=self._usage)
             outcome = await self._send(client, key, body, request, on_piece)
             if isinstance(outcome, Reply):
+                self._check(body, outcome)
                 return outcome
             if isinstance(outcome, Refusal) and self._adapt(outcome, body):
                 continue
@@ -141,6 +148,14 @@ class OpenAIModel:
         except openai.APIConnectionError as error:
             return unreachable(error, self._url, self._limits)
         return answer.reply(broken)
+
+    def _check(self, body: dict[str, Any], reply: Reply) -> None:
+        """Warn, once, of a server that silently cuts the prompt."""
+        counted = reply.usage.prompt_tokens if reply.usage else 0
+        warning = self._estimate.check(body, counted)
+        if warning is not None and not self._warned:
+            self._warned = True
+            log.warning(warning)
 
     def _adapt(self, refused: Refusal, body: dict[str, Any]) -> bool:
         """Give up what this server does not take; return whether asking again makes sense."""
