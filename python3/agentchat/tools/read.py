@@ -18,7 +18,12 @@ from agentchat.tools.notices import given_text, with_notices
 from agentchat.tools.targets import cannot_read, file_at
 from agentchat.tools.window import Window
 
-CHUNK = 256 * KIB
+CHUNK = 1024 * KIB
+"""Bytes read at a time; no more of a file than this is held."""
+
+WIDE_BYTES = 4 * CHUNK
+"""The largest file in UTF-16 that is shown as text."""
+
 _WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _BOM = b"\xef\xbb\xbf"
 
@@ -134,9 +139,9 @@ async def _image(target: Target, kind: str, source: Source) -> Result:
 
 async def _wide(target: Target, offset: int, limit: int | None, source: Source) -> Result:
     """Read UTF-16 as text, if it is not large and valid."""
-    data = await source.read(target.path, 16 * CHUNK + 1)
+    data = await source.read(target.path, WIDE_BYTES + 1)
     try:
-        text = data.decode("utf-16") if len(data) <= 16 * CHUNK else "\0"
+        text = data.decode("utf-16") if len(data) <= WIDE_BYTES else "\0"
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
