@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentchat.core.tool import Tool
-from agentchat.tools import bash, delete, edit, find, grep, ls, read, resolve, write
+from agentchat.tools import ast_edit, bash, delete, edit, find, grep, ls, read, resolve, write
 
 BUILTINS: tuple[Tool, ...] = (
     read.TOOL,
@@ -14,6 +14,7 @@ BUILTINS: tuple[Tool, ...] = (
     write.TOOL,
     delete.TOOL,
     bash.TOOL,
+    ast_edit.TOOL,
     resolve.TOOL,
 )
 """In the order in which they are listed."""

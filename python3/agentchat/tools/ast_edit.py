@@ -1,0 +1,281 @@
+"""Structural rewrites over many files, staged as one preview."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from agentchat.core.changes import ChangeSet
+from agentchat.core.errors import ToolError
+from agentchat.core.pending import Extra, Pending
+from agentchat.core.textfile import why_not_text
+from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
+from agentchat.tools.applying import apply as apply_change
+from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.ast_grep import AstGrep, Found, Match, Op, Sources
+from agentchat.tools.languages import language
+from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
+from agentchat.tools.source_files import Where, fixed_part, sources
+from agentchat.tools.structural import Rewrite, check_ops, counted, effective, fits
+
+REPLACEMENTS = 1_000
+"""The most replacements of a call that sets no limit."""
+
+_ISSUES_SHOWN = 20
+_ALL_CHECKED = 40
+"""So few files are all checked for missing parts; of more, those that would change."""
+
+SYNTAX = "syntax error; the file is skipped"
+
+
+class Rewriting(ToolArguments):
+    """One rewrite."""
+
+    pat: str = Field(description="Code pattern; $A is one node, $$$ARGS any number of nodes")
+    out: str = Field(description="Code in its place; it may use the pattern's metavariables")
+
+
+class AstEditArguments(ToolArguments):
+    """What ``ast_edit`` takes."""
+
+    ops: list[Rewriting] = Field(
+        description="Rewrites; all match the original text and must not overlap"
+    )
+    path: str | None = Field(
+        None, description="File, directory or pattern like pkgs/*/src; the workspace by default"
+    )
+    glob: str | None = Field(None, description="Only files that fit, like **/*.ts")
+    lang: str | None = Field(
+        None, description="Language, like python; by default each file's own by its extension"
+    )
+    limit: WholeNumber | None = Field(
+        None, ge=1, description=f"The most replacements; {REPLACEMENTS} by default"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What would change, and which files were left out and why."""
+
+    rewrites: tuple[Rewrite, ...]
+    issues: tuple[tuple[str, str], ...]
+    limited: bool = False
+
+    @property
+    def count(self) -> int:
+        """The number of replacements."""
+        return sum(len(rewrite.matches) for rewrite in self.rewrites)
+
+    @property
+    def extent(self) -> str:
+        """How much it is, like ``2 replacements in 1 file``."""
+        files = counted(len(self.rewrites), "file")
+        return f"{counted(self.count, 'replacement')} in {files}"
+
+
+async def run(arguments: AstEditArguments, context: ToolContext) -> Result:
+    """Stage what the rewrites would change, or say that it is nothing."""
+    ops = [Op(one.pat, one.out) for one in arguments.ops]
+    check_ops(ops)
+    if arguments.lang:
+        language(arguments.lang)
+    where = Where(arguments.path or ".", arguments.glob, arguments.lang)
+    outcome = await Search(ops, context).run(await sources(where, context))
+    limit = arguments.limit or REPLACEMENTS
+    outcome = limited(outcome, limit)
+    if outcome.rewrites:
+        context.stage(staged(outcome, context))
+    return Result(described(outcome, limit), details=_details(outcome))
+
+
+class Search:
+    """Finds what a call would change."""
+
+    def __init__(self, ops: Sequence[Op], context: ToolContext) -> None:
+        self._ops = ops
+        self._context = context
+        self._program = AstGrep(context.workspace)
+        self._issues: dict[str, str] = {}
+
+    async def run(self, groups: Sequence[Sources]) -> Outcome:
+        """Return the change; raises ToolError."""
+        matches = await self._matches(groups)
+        languages = {
+            path: group.language
+            for group in groups
+            for path in (*group.paths, *(path for path, _ in group.texts))
+        }
+        checked = languages if len(languages) <= _ALL_CHECKED else matches
+        texts = await self._texts(checked)
+        await self._skip_broken(groups, texts, languages)
+        found = [self._rewrite(path, matches[path], texts) for path in sorted(matches)]
+        issues = sorted((self._shown(path), issue) for path, issue in self._issues.items())
+        return Outcome(tuple(one for one in found if one and one.matches), tuple(issues))
+
+    async def _matches(self, groups: Sequence[Sources]) -> dict[str, list[Match]]:
+        pairs = [(number, op, group) for number, op in enumerate(self._ops) for group in groups]
+        found = await asyncio.gather(*[self._program.find(*pair) for pair in pairs])
+        self._refuse_bad_patterns([pair[0] for pair in pairs], found)
+        by_path: dict[str, list[Match]] = {}
+        for match in (match for one in found for match in one.matches):
+            by_path.setdefault(match.path, []).append(match)
+        return by_path
+
+    def _refuse_bad_patterns(self, numbers: list[int], found: Sequence[Found]) -> None:
+        """Raise ToolError for a pattern that parses in no language and so matches nothing."""
+        for number in sorted(set(numbers)):
+            mine = [one for at, one in zip(numbers, found, strict=True) if at == number]
+            if all(one.bad_pattern and not one.matches for one in mine):
+                problem = f"ops[{number}].pat does not parse: {self._ops[number].pat}"
+                raise ToolError(f"{problem}. Give one whole piece of code, and lang.")
+
+    async def _texts(self, paths: Mapping[str, Any]) -> dict[str, bytes]:
+        texts: dict[str, bytes] = {}
+        for path in paths:
+            try:
+                texts[path] = await self._context.workspace.read(path)
+            except OSError as error:
+                self._issues[path] = f"cannot be read: {error.strerror or error}"
+                continue
+            reason = _why_not_utf8(texts[path])
+            if reason:
+                self._issues[path] = f"{reason}; the file is skipped"
+        return texts
+
+    async def _skip_broken(
+        self,
+        groups: Sequence[Sources],
+        texts: Mapping[str, bytes],
+        languages: Mapping[str, str],
+    ) -> None:
+        for broken in await asyncio.gather(*map(self._program.broken, groups)):
+            self._issues.update({path: SYNTAX for path in broken if path in languages})
+        for each in sorted(set(languages.values())):
+            rest = {
+                path: text
+                for path, text in texts.items()
+                if languages[path] == each and path not in self._issues
+            }
+            missing = await self._program.incomplete(each, rest)
+            self._issues.update(dict.fromkeys(missing, SYNTAX))
+
+    def _rewrite(
+        self, path: str, matches: Sequence[Match], texts: Mapping[str, bytes]
+    ) -> Rewrite | None:
+        if path in self._issues:
+            return None
+        before = texts[path]
+        if not all(fits(match, before) for match in matches):
+            self._issues[path] = "it changed while it was searched; try again"
+            return None
+        shown = self._shown(path)
+        return Rewrite(path, shown, before, effective(matches, shown, before))
+
+    def _shown(self, path: str) -> str:
+        return path.removeprefix(self._context.workspace.root.rstrip("/") + "/")
+
+
+def _why_not_utf8(text: bytes) -> str:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return "is not UTF-8"
+    return why_not_text(text)
+
+
+def limited(outcome: Outcome, limit: int) -> Outcome:
+    """Return the outcome with the first ``limit`` replacements only."""
+    if outcome.count <= limit:
+        return outcome
+    kept: list[Rewrite] = []
+    for rewrite in outcome.rewrites:
+        some = rewrite.matches[:limit]
+        limit -= len(some)
+        if some:
+            kept.append(Rewrite(rewrite.path, rewrite.shown, rewrite.before, some))
+    return Outcome(tuple(kept), outcome.issues, limited=True)
+
+
+def staged(outcome: Outcome, context: ToolContext) -> Pending:
+    """Return the preview; applying it makes the change in all files, or in none."""
+    change = ChangeSet(tuple(rewrite.change() for rewrite in outcome.rewrites))
+
+    async def apply(reason: str, extra: Extra) -> Result:
+        notes = await apply_change(change, context)
+        return Result("\n".join([f"Applied {outcome.extent}.", *notes]), details=_details(outcome))
+
+    notes = tuple(f"Skipped {path}: {issue}" for path, issue in outcome.issues[:_ISSUES_SHOWN])
+    return Pending(
+        label=f"AST Edit: {outcome.extent}",
+        source="ast_edit",
+        apply=apply,
+        preview=Preview(change, notes=notes),
+    )
+
+
+def described(outcome: Outcome, limit: int) -> str:
+    """Return what the model reads: each replacement with its place, then what was left out."""
+    lines = [line for rewrite in outcome.rewrites for line in rewrite.lines()]
+    notices = [limit_reached(limit, "replacements")] if outcome.limited else []
+    if outcome.issues:
+        notices.append("\n".join(["Parse issues:", *_listed(outcome.issues)]))
+    return with_notices("\n".join(lines) or "No replacements made", notices)
+
+
+def _listed(issues: Sequence[tuple[str, str]]) -> list[str]:
+    lines = [f"- {one_line(path)}: {issue}" for path, issue in issues[:_ISSUES_SHOWN]]
+    more = len(issues) - _ISSUES_SHOWN
+    return [*lines, f"- and {counted(more, 'file')} more"] if more > 0 else lines
+
+
+def _details(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "replacements": outcome.count,
+        "files": [rewrite.path for rewrite in outcome.rewrites],
+        "parseIssues": [path for path, _ in outcome.issues],
+    }
+
+
+def touches(arguments: AstEditArguments) -> Touch:
+    """Return what a call reads; what it would write is asked about when it is applied."""
+    return Touch(reads=(fixed_part(arguments.path or "."),))
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``ast_edit old($A) → new($A) in src``."""
+    ops = given.get("ops")
+    first = ops[0] if isinstance(ops, list) and ops and isinstance(ops[0], Mapping) else {}
+    more = f" and {len(ops) - 1} more" if isinstance(ops, list) and len(ops) > 1 else ""
+    where = f" in {given_text(given['path'])}" if given.get("path") else ""
+    which = f" ({given_text(given['glob'])})" if given.get("glob") else ""
+    pat, out = given_text(first.get("pat")), given_text(first.get("out"), "")
+    return f"ast_edit {pat} → {out}{more}{where}{which}"
+
+
+TOOL = Tool(
+    name="ast_edit",
+    description=(
+        "Rewrite code by its structure, over many files. pat is code with metavariables: $A is "
+        "any one node, $$$ARGS any number of nodes; the same name twice must be the same code. "
+        "Only previews: call resolve to apply or discard it. Files that do not parse are skipped. "
+        "Files of data or markup (JSON, YAML, HTML, CSS) are searched only if lang or glob names "
+        "them."
+    ),
+    arguments=PydanticArguments(AstEditArguments),
+    steps=(run,),
+    metadata=Metadata(
+        search_hint="rename or rewrite code structurally over many files",
+        permission_class="write",
+        audit_operation="stage",
+    ),
+    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    touches=touches,
+    render_call=render_call,
+    snippet="Rewrite code structurally over many files, as a preview",
+    guidelines=("Prefer ast_edit for renames and rewrites of the same shape in many places.",),
+    asks=False,
+)

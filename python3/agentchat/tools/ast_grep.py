@@ -1,0 +1,211 @@
+"""ast-grep, installed beside this Python or on the PATH: where a pattern matches.
+
+It only ever finds; nothing it does writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentchat.core.errors import ToolError
+from agentchat.core.ports import Command, Finished, Workspace
+
+SECONDS = 60
+"""A search that takes longer is given up."""
+
+_AT_ONCE = 4
+_ARGUMENT_BYTES = 200_000
+_LONGEST_PATTERN = 100_000
+"""Bytes; a longer text does not fit into one argument of a program."""
+
+# From here upwards no project configuration is found, which could name native libraries.
+_NEUTRAL = "/"
+_SAFE = ("--custom-languages=ignore",)
+# Found, not found, and a pattern that does not parse.
+_GOOD_CODES = (0, 1, 8)
+_BAD_PATTERN = (b"Pattern contains an ERROR node", b"Cannot parse query")
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One rewrite: ``pat`` with metavariables, ``out`` that may use them."""
+
+    pat: str
+    out: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Files of one language: ``paths`` on disk, ``texts`` by path that are not (yet) there."""
+
+    language: str
+    paths: tuple[str, ...]
+    texts: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One match: ``start`` up to ``end`` in bytes, ``text`` there, and what shall be there."""
+
+    path: str
+    op: int
+    start: int
+    end: int
+    text: str
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The matches of one op in one language; ``bad_pattern`` if it does not parse there."""
+
+    matches: tuple[Match, ...]
+    bad_pattern: bool
+
+
+class AstGrep:
+    """Runs the program in one workspace, a few at a time."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._program: str | None = None
+
+    async def find(self, number: int, op: Op, sources: Sources) -> Found:
+        """Return where an op matches; raises ToolError if the program fails."""
+        asked = (f"--pattern={op.pat}", f"--rewrite={op.out}", "--json=stream")
+        outcomes = await self._everywhere(asked, sources)
+        matches = [match for path, outcome in outcomes for match in _matches(outcome, number, path)]
+        return Found(tuple(matches), any(_bad_pattern(outcome) for _, outcome in outcomes))
+
+    async def broken(self, sources: Sources) -> set[str]:
+        """Return the files that do not parse.
+
+        A file that only lacks something, like a closing bracket, may not be among them: see
+        :meth:`incomplete`.
+        """
+        found: set[str] = set()
+        asked = ("--kind=ERROR", "--files-with-matches")
+        for path, outcome in await self._everywhere(asked, sources):
+            lines = os.fsdecode(outcome.head).splitlines()
+            found.update([path] if path and lines else lines)
+        return found
+
+    async def _everywhere(
+        self, asked: tuple[str, ...], sources: Sources
+    ) -> list[tuple[str | None, Finished]]:
+        """Run on all files: one outcome for many of them, or for one text with its path."""
+        command = ("run", *_SAFE, f"--lang={sources.language}", *asked)
+        on_disk = [self._run((*command, "--", *paths)) for paths in _chunks(sources.paths)]
+        on_texts = [self._run((*command, "--stdin"), text) for _, text in sources.texts]
+        outcomes = await asyncio.gather(*on_disk, *on_texts)
+        paths = [None] * len(on_disk) + [path for path, _ in sources.texts]
+        return list(zip(paths, outcomes, strict=True))
+
+    async def incomplete(self, language: str, texts: Mapping[str, bytes]) -> set[str]:
+        """Return the paths whose text has a place where the parser misses something.
+
+        What is missing is no node that could be looked for, but the tree that is printed for a
+        pattern names it: so whole texts are given as one, and those of a bad lot one by one.
+        """
+        lots = list(_lots(texts))
+        bad = await asyncio.gather(*[self._misses(language, lot.values()) for lot in lots])
+        doubtful = [lot for lot, is_bad in zip(lots, bad, strict=True) if is_bad]
+        each = [pair for lot in doubtful for pair in lot.items()]
+        found = await asyncio.gather(*[self._misses(language, [text]) for _, text in each])
+        return {path for (path, _), is_bad in zip(each, found, strict=True) if is_bad}
+
+    async def _misses(self, language: str, texts: Iterable[bytes]) -> bool:
+        whole = b"\n".join(text.removeprefix(codecs.BOM_UTF8) for text in texts)
+        asked = ("run", *_SAFE, f"--lang={language}", os.fsdecode(b"--pattern=" + whole))
+        outcome = await self._run((*asked, "--debug-query=sexp", "--", os.devnull), merge=True)
+        tree = outcome.head + outcome.tail
+        return b"(MISSING" in tree or b"(ERROR" in tree
+
+    async def _run(
+        self, arguments: tuple[str, ...], stdin: bytes | None = None, *, merge: bool = False
+    ) -> Finished:
+        async with self._slots:
+            for program in [self._program] if self._program else _programs():
+                command = Command((program, *arguments), _NEUTRAL, stdin, SECONDS)
+                finished = await self._started(command, merge)
+                if finished is not None:
+                    self._program = program
+                    return _checked(finished)
+        raise ToolError("ast-grep was not found. :AgentInstall installs it.")
+
+    async def _started(self, command: Command, merge: bool) -> Finished | None:
+        """Run a program; return ``None`` if it cannot start, or is too old to know an option."""
+        try:
+            finished = await self._workspace.run(replace(command, merge_stderr=merge))
+        except ToolError:
+            return None
+        return None if b"unexpected argument" in finished.stderr else finished
+
+
+def _programs() -> list[str]:
+    return [os.path.join(os.path.dirname(sys.executable), "ast-grep"), "ast-grep"]
+
+
+def _checked(finished: Finished) -> Finished:
+    if finished.code is None:
+        raise ToolError(f"Matching took more than {SECONDS} s. Narrow path or glob.")
+    if finished.dropped:
+        raise ToolError("There are more matches than fit. Narrow path, glob or pattern.")
+    if finished.code not in _GOOD_CODES:
+        said = finished.stderr.decode("utf-8", "replace").partition("\n")[0]
+        raise ToolError(f"ast-grep failed: {said or f'exit code {finished.code}'}")
+    return finished
+
+
+def _bad_pattern(finished: Finished) -> bool:
+    return any(said in finished.stderr for said in _BAD_PATTERN)
+
+
+def _lots(texts: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """Yield the texts in lots that fit into one argument; what fits in none is left out."""
+    lot: dict[str, bytes] = {}
+    size = 0
+    for path, text in texts.items():
+        if b"\0" in text or len(text) > _LONGEST_PATTERN:
+            continue
+        if size + len(text) > _LONGEST_PATTERN:
+            yield lot
+            lot, size = {}, 0
+        lot[path] = text
+        size += len(text) + 1
+    if lot:
+        yield lot
+
+
+def _chunks(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths in parts that fit into the arguments of a program."""
+    part: list[str] = []
+    size = 0
+    for path in paths:
+        if part and size + len(path) > _ARGUMENT_BYTES:
+            yield tuple(part)
+            part, size = [], 0
+        part.append(path)
+        size += len(path) + 1
+    if part:
+        yield tuple(part)
+
+
+def _matches(finished: Finished, number: int, name: str | None) -> Iterator[Match]:
+    for line in finished.head.splitlines():
+        found = json.loads(line)
+        yield _match(found, number, name or found["file"])
+
+
+def _match(found: dict[str, Any], number: int, path: str) -> Match:
+    whole, place = found["range"]["byteOffset"], found["replacementOffsets"]
+    text = found["text"].encode()[place["start"] - whole["start"] : place["end"] - whole["start"]]
+    return Match(path, number, place["start"], place["end"], text.decode(), found["replacement"])

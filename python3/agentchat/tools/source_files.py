@@ -1,0 +1,156 @@
+"""Which files a structural search looks at: a path that may be a pattern, a glob, a language."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from agentchat.core.errors import ToolError
+from agentchat.core.ports import Target, Workspace
+from agentchat.core.sensitive import is_secret
+from agentchat.core.tool import ToolContext
+from agentchat.tools.ast_grep import Sources
+from agentchat.tools.globs import matcher
+from agentchat.tools.languages import DATA, language, language_of
+from agentchat.tools.targets import existing
+from agentchat.tools.walk import files, in_order
+
+_WILD = re.compile(r"[*?\[{]")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What the call says about files; ``path`` may have wildcards where no such file is."""
+
+    path: str
+    glob: str | None
+    lang: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A directory, and which paths below it are wanted."""
+
+    path: str
+    wanted: Callable[[str], bool]
+
+
+def fixed_part(path: str) -> str:
+    """Return the leading folders of a path that hold no wildcard; ``.`` if there are none."""
+    found = _WILD.search(path)
+    if found is None:
+        return path
+    return path[: found.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
+
+
+async def sources(where: Where, context: ToolContext) -> list[Sources]:
+    """Return the files to look at, by language; raises ToolError.
+
+    The text of an unsaved buffer counts instead of its file. Secrets files are left out unless
+    they are named.
+    """
+    wanted = language(where.lang) if where.lang else None
+    if await _is_there(where.path, context.workspace):
+        target, kind = await existing(where.path, context)
+        if kind == "other":
+            raise ToolError(f"Path is a device, socket or pipe: {target.shown}")
+        if kind == "file":
+            return await _single(target, wanted, context.workspace)
+        folder = _Folder(target.path, matcher(where.glob or "*", _below(target.shown)))
+    else:
+        base = fixed_part(where.path)
+        target, _ = await existing(base, context)
+        rest = where.path.removeprefix(base).lstrip("/") if base != "." else where.path
+        folder = _Folder(target.path, _wild(rest.removeprefix("./"), where.glob or "*"))
+    return await _grouped(folder, wanted, where.glob or where.path, context.workspace)
+
+
+def _below(shown: str) -> str:
+    return "" if shown == "." else shown
+
+
+async def _is_there(path: str, workspace: Workspace) -> bool:
+    """Whether the path is meant literally: it has no wildcard, or it exists as it is."""
+    if not _WILD.search(path):
+        return True
+    return await workspace.kind((await workspace.locate(path)).path) is not None
+
+
+def _wild(pattern: str, glob: str) -> Callable[[str], bool]:
+    """Return whether a path fits a pattern, or lies in a folder that does and fits the glob."""
+    fits, fits_glob = matcher(f"./{pattern.rstrip('/')}"), matcher(glob)
+
+    def wanted(name: str) -> bool:
+        if fits(name):
+            return fits_glob(name)
+        cuts = (at for at, char in enumerate(name) if char == "/")
+        return any(fits(name[:at]) and fits_glob(name[at + 1 :]) for at in cuts)
+
+    return wanted
+
+
+async def _single(target: Target, wanted: str | None, workspace: Workspace) -> list[Sources]:
+    """Return one file that was named; with a language it need not have its extension."""
+    path = target.path
+    known = language_of(path)
+    chosen = wanted or known
+    if chosen is None:
+        raise ToolError(f"The language of {target.shown} is not known. Give lang.")
+    text = (await workspace.unsaved()).get(path)
+    if text is None and chosen != known:
+        text = await workspace.read(path)
+    if text is not None:
+        return [Sources(chosen, (), ((path, text),))]
+    return [Sources(chosen, (path,))]
+
+
+async def _grouped(
+    folder: _Folder, wanted: str | None, asked: str, workspace: Workspace
+) -> list[Sources]:
+    prefix = folder.path.rstrip("/") + "/"
+    unsaved = {
+        path.removeprefix(prefix): text
+        for path, text in (await workspace.unsaved()).items()
+        if path.startswith(prefix)
+    }
+    names = {*await files(folder.path, workspace), *unsaved}
+    paths: dict[str, list[str]] = {}
+    texts: dict[str, list[tuple[str, bytes]]] = {}
+    for name in _allowed(folder, names, workspace.root):
+        found = language_of(name)
+        if found is None or found != (wanted or _by_default(found, name, asked)):
+            continue
+        if name in unsaved:
+            texts.setdefault(found, []).append((prefix + name, unsaved[name]))
+        else:
+            paths.setdefault(found, []).append(prefix + name)
+    return [
+        Sources(each, tuple(paths.get(each, ())), tuple(texts.get(each, ())))
+        for each in sorted({*paths, *texts})
+    ]
+
+
+def _by_default(found: str, name: str, asked: str) -> str | None:
+    """Return the language of a file if it is searched without being named."""
+    extension = name.rpartition(".")[2]
+    return None if found in DATA and f".{extension}" not in asked else found
+
+
+def _allowed(folder: _Folder, names: set[str], root: str) -> Iterator[str]:
+    inside = root.rstrip("/") + "/"
+    for name in sorted(names, key=in_order):
+        parts = os.path.join(folder.path, name).removeprefix(inside).split("/")
+        odd = "\n" in name or not _is_plain(name)
+        if not odd and folder.wanted(name) and not is_secret(parts) and ".git" not in parts:
+            yield name
+
+
+def _is_plain(name: str) -> bool:
+    """Whether the name is text: what is no UTF-8 cannot be told to a program and back."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
