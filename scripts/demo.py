@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ def main() -> int:
     if neovim is None:
         print("agentchat: no Neovim 0.11 or newer; run make setup", file=sys.stderr)
         return 1
+    for number in (signal.SIGHUP, signal.SIGTERM):  # the folder goes even if the terminal does
+        signal.signal(number, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="agentchat-demo-") as name:
         home = Path(name).resolve()
         project = copy_sample(home)
