@@ -1,0 +1,1 @@
+"""The help says what there is."""
