@@ -51,6 +51,8 @@ def test_each_schema_is_plain_and_tells_what_each_field_is(tool: Tool) -> None:
     assert schema["type"] == "object"
     assert schema["additionalProperties"] is False
     assert not any(noise in text for noise in ('"title"', "$ref", "$defs", '"null"', "anyOf"))
+    assert '"ge"' not in text
+    assert "description" not in schema
     assert all(field["description"] for field in schema["properties"].values())
 
 

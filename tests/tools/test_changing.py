@@ -205,6 +205,14 @@ async def test_what_cannot_be_written_is_named(
     assert fingerprint(bench.root) == before
 
 
+@pytest.mark.parametrize(("tool", "given"), CALLS)
+async def test_a_huge_file_is_refused(bench: Bench, tool: Tool, given: dict[str, Any]) -> None:
+    path = bench.write(given["path"], "")
+    os.truncate(path, 200_000_000)
+    with pytest.raises(ToolError, match="larger than 64 MiB"):
+        await bench.dry_run(tool, **given)
+
+
 async def test_writing_through_a_link_writes_the_file_it_names(bench: Bench) -> None:
     bench.write("f", "a\nb\n")
     os.symlink("f", bench.root / "link")

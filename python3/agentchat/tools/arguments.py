@@ -60,6 +60,8 @@ def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return a model's JSON Schema without titles, references and ``null`` alternatives."""
     schema = model.model_json_schema()
     definitions = schema.pop("$defs", {})
+    for described in (schema, *definitions.values()):
+        described.pop("description", None)  # the docstring is for readers of the code
     plain: dict[str, Any] = _plain(schema, definitions)
     return plain
 
@@ -88,6 +90,8 @@ def _without_noise(node: dict[str, Any]) -> dict[str, Any]:
         del node["title"]
     if "default" in node and node["default"] is None:
         del node["default"]
+    if isinstance(node.get("ge"), int):  # what becomes of a bound on a converted number
+        node["minimum"] = node.pop("ge")
     return node
 
 

@@ -13,7 +13,7 @@ from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.matching import Edit, EditError, EditOutcome, apply_edits
 from agentchat.core.ports import Target, Zone
-from agentchat.core.textfile import LARGEST_EDIT, decode, encode
+from agentchat.core.textfile import decode, encode
 from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
 from agentchat.tools.applying import apply
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
@@ -100,9 +100,6 @@ def _parsed(edits: Any) -> Any:
 async def dry_run(arguments: EditArguments, context: ToolContext) -> Preview:
     """Return the change; raises ToolError if an edit fits no place, or several."""
     target = await file_at(arguments.path, context)
-    if await context.workspace.size(target.path) > LARGEST_EDIT:
-        size = LARGEST_EDIT // (1024 * 1024)
-        raise ToolError(f"{target.shown} is larger than {size} MiB. Nothing was changed.")
     before = await content(target, context)
     edits = [Edit(one.old_text, one.new_text, one.replace_all) for one in arguments.edits]
     outcome = await asyncio.to_thread(_edited, before, edits, target)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
 
 from agentchat.core.limits import LS_ENTRIES
+from agentchat.core.ports import Entry
 from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.ignores import ignores_of
+from agentchat.tools.ignores import Ignores, ignores_of
 from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
 from agentchat.tools.targets import cannot_read, directory_at
 
@@ -33,17 +35,22 @@ async def run(arguments: LsArguments, context: ToolContext) -> Result:
     except OSError as error:
         raise cannot_read(target, error) from error
     rules = await ignores_of(context.workspace, target.path)
-    names = [
-        entry.name + "/" * (entry.kind == "directory")
-        for entry in entries
-        if not rules.hides(entry.name, entry.kind == "directory")
-    ]
-    names.sort(key=lambda name: (name.casefold(), name))
+    names = await asyncio.to_thread(_names, entries, rules)
     notices = [limit_reached(limit, "entries")] if len(names) > limit else []
     if not names and entries:
         notices.append(f"[{len(entries)} ignored entries are not shown]")
     text = "\n".join(one_line(name) for name in names[:limit]) or "(empty directory)"
     return Result(with_notices(text, notices), details={"entries": len(names)})
+
+
+def _names(entries: Sequence[Entry], rules: Ignores) -> list[str]:
+    """Return what is shown of the entries, in order."""
+    names = [
+        entry.name + "/" * (entry.kind == "directory")
+        for entry in entries
+        if not rules.hides(entry.name, entry.kind == "directory")
+    ]
+    return sorted(names, key=lambda name: (name.casefold(), name))
 
 
 def touches(arguments: LsArguments) -> Touch:

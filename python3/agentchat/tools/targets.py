@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Target
+from agentchat.core.textfile import LARGEST_EDIT
 from agentchat.core.tool import ToolContext
 
 
@@ -42,8 +43,14 @@ async def directory_at(path: str, context: ToolContext) -> Target:
 
 
 async def content(target: Target, context: ToolContext) -> bytes:
-    """Return all bytes of a file; raises ToolError."""
+    """Return all bytes of a file that is to be changed; raises ToolError, also if it is huge."""
     try:
+        if await context.workspace.size(target.path) > LARGEST_EDIT:
+            size = LARGEST_EDIT // (1024 * 1024)
+            raise ToolError(
+                f"{target.shown} is larger than {size} MiB, too large to change here; use bash. "
+                "Nothing was changed."
+            )
         return await context.workspace.read(target.path)
     except FileNotFoundError as error:
         raise ToolError(f"Path not found: {target.shown}") from error
