@@ -151,6 +151,13 @@ def test_repository_data_under_another_name_is_protected(ws: Path) -> None:
     assert Paths(str(ws)).locate("d/f").zone is Zone.ORDINARY
 
 
+def test_the_folder_that_git_takes_hooks_from_is_protected(ws: Path) -> None:
+    (ws / ".git").mkdir()
+    (ws / ".git" / "config").write_text("[core]\n\thooksPath = tools/hooks\n")
+    assert Paths(str(ws)).locate("tools/hooks/pre-commit").zone is Zone.PROTECTED
+    assert Paths(str(ws)).locate("tools/x").zone is Zone.ORDINARY
+
+
 def test_another_device_below_the_root_is_protected() -> None:
     if os.stat("/proc").st_dev == os.stat("/").st_dev:
         pytest.skip("/proc is not mounted by itself")

@@ -16,6 +16,7 @@ _SPECIAL = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:zip|zipfile|tar|tarfile|jar|fugitive|term|man|file|data|oil):",
     re.IGNORECASE,
 )
+_HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*(\S.*?)\s*$", re.IGNORECASE | re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -76,7 +77,7 @@ class Paths:
     def _protected(self, real: str, parts: Sequence[str]) -> bool:
         return (
             is_protected(parts)
-            or any(inside(real, folder) for folder in self._guarded)
+            or any(inside(real, folder) for folder in (*self._guarded, *_hooks(self.root)))
             or self._in_repository_data(real)
             or self._on_another_device(real)
         )
@@ -135,6 +136,16 @@ def _read_only(real: str, found: os.stat_result) -> bool:
     if not stat.S_ISREG(found.st_mode):
         return False
     return not found.st_mode & 0o222 or not os.access(real, os.W_OK)
+
+
+def _hooks(root: str) -> list[str]:
+    """Return the folders that the repository's settings name for hooks."""
+    try:
+        with open(os.path.join(root, ".git", "config"), encoding="utf-8", errors="replace") as file:
+            named = _HOOKS_PATH.findall(file.read())
+    except OSError:
+        return []
+    return [os.path.realpath(os.path.join(root, name.strip("\"' "))) for name in named]
 
 
 def _is_git_directory(folder: str) -> bool:
