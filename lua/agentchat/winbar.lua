@@ -27,7 +27,6 @@ local function counts(status)
   local function add(text, group, weight)
     table.insert(out, { text = text, group = group, weight = weight })
   end
-  if status.prompts > 0 then add(status.prompts .. ' to approve', 'AgentChatWaiting', 8) end
   if status.pending > 0 then
     local what = status.pending == 1 and ' preview' or ' previews'
     add(status.pending .. what, 'AgentChatWaiting', 7)
@@ -37,14 +36,21 @@ local function counts(status)
   return out
 end
 
+--- What the chat does now: that it waits for the user says more than that it waits.
+---@param status agentchat.Status
+---@return string
+local function doing(status)
+  return status.prompts > 0 and status.prompts .. ' to approve' or status.state
+end
+
 ---@param chat agentchat.Chat
 ---@return agentchat.WinbarPart[]
 local function parts_of(chat)
   local status = chat.status
-  local state = STATES[status.state] or 'AgentChatFact'
+  local state = status.prompts > 0 and 'waiting' or status.state
   local out = {
     { text = ('Chat %d'):format(chat.number), group = 'AgentChatTitle', weight = 4 },
-    { text = status.state, group = state, weight = 10 },
+    { text = doing(status), group = STATES[state] or 'AgentChatFact', weight = 10 },
     { text = status.mode, group = 'AgentChatFact', weight = 9 },
   }
   if status.model ~= '' then
@@ -104,7 +110,7 @@ end
 ---@return string
 function M.plain(chat)
   local status = chat.status
-  local out = { status.state, status.mode }
+  local out = { doing(status), status.mode }
   for _, part in ipairs(counts(status)) do
     table.insert(out, part.text)
   end
