@@ -334,21 +334,20 @@ async def _cancelled_at_first_piece(model: OpenAIModel, seen: list[Piece]) -> No
 async def test_the_loop_stays_free_while_a_flood_arrives(make: Making) -> None:
     flood = [(C("token ") * 1000).encode()] * 100
     async with serving(sends(HEAD, *flood, (F("stop") + Z).encode())) as wire:
-        worst, done = 0.0, asyncio.Event()
+        beats, done = 0, asyncio.Event()
 
-        async def watch() -> None:
-            nonlocal worst
+        async def beat() -> None:
+            nonlocal beats
             while not done.is_set():
-                before = time.monotonic()
-                await asyncio.sleep(0.001)
-                worst = max(worst, time.monotonic() - before)
+                await asyncio.sleep(0)
+                beats += 1
 
-        watching = asyncio.ensure_future(watch())
+        beating = asyncio.ensure_future(beat())
         asked = await ask(make(wire.url))
         done.set()
-        await watching
+        await beating
     assert asked.reply.text == "token " * 100_000
-    assert worst < 0.5
+    assert beats > 100
 
 
 @pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://x/v1", "http://", "http://[x/v1"])
