@@ -117,10 +117,11 @@ class Workspace(Protocol):
     async def size(self, path: str) -> int:
         """Return the size of a file in bytes, as the user sees it."""
 
-    async def read(self, path: str, limit: int | None = None) -> bytes:
+    async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
         """Return the bytes of a file as the user sees it: the text of an unsaved buffer first.
 
-        Raises FileNotFoundError, IsADirectoryError, PermissionError or another OSError.
+        At most ``limit`` bytes from the offset ``start``. Raises FileNotFoundError,
+        IsADirectoryError, PermissionError or another OSError.
         """
 
     async def list(self, path: str) -> Sequence[Entry]:

@@ -47,15 +47,16 @@ def fits(file: Folded, quote: Quote, limit: int) -> list[Fit]:
     """Return the places that fit, in order, ``limit`` at most."""
     if not quote.old.strip():
         return []
-    by_end = {fit.end: fit for fit in islice(_same_lines(file, quote), limit)}
-    lines = list(by_end.values())
+    found = list(islice(_same_lines(file, quote), limit))
+    lines = len(found)
+    ends = {fit.end for fit in found}
     for fit in islice(_look_alikes(file, quote), limit):
-        same = next((line for line in lines if _overlap(line, fit)), None)
-        # A quote that brings indentation means the whole line, else the part it quotes.
-        if same is None or not leading_blanks(quote.old):
-            by_end.pop(same.end if same else -1, None)
-            by_end.setdefault(fit.end, fit)
-    return sorted(by_end.values(), key=lambda fit: fit.start)[:limit]
+        # The same place found both ways is one: the whole lines, whose depth is known. So are
+        # places that end together, for they differ only in how much blank is before them.
+        if fit.end not in ends and not any(_overlap(fit, other) for other in found[:lines]):
+            ends.add(fit.end)
+            found.append(fit)
+    return sorted(found, key=lambda fit: fit.start)[:limit]
 
 
 def _overlap(fit: Fit, other: Fit) -> bool:

@@ -9,7 +9,6 @@ from agentchat.core.groups import Group
 from agentchat.core.registry import Registry
 from agentchat.core.tool import Tool
 
-
 TOOL_SEARCH = "tool_search"
 
 

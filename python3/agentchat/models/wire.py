@@ -18,13 +18,13 @@ from agentchat.core.messages import (
     UserText,
 )
 from agentchat.core.ports import ModelRequest
+from agentchat.core.reserved import offered_description, offered_schema
 from agentchat.core.tool import Tool
 
 NO_RESULT = "There is no result: the call was not answered."
 NOT_JSON = "_not_json"
 """The key under which arguments that are no JSON object go back, for servers that parse them."""
 
-CONFIDENCE = "_confidence"
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 Message = dict[str, Any]
@@ -55,12 +55,11 @@ def preview_first(tools: Iterable[Tool]) -> list[Tool]:
 
 def schema(tool: Tool) -> dict[str, Any]:
     """Return what the model is told of a tool."""
-    description, parameters = tool.description, tool.arguments.schema()
-    least = tool.capability.min_confidence
-    if least > 0:
-        description += f" requires {CONFIDENCE} (0-100) in input, min={least}"
-        parameters = _with_confidence(parameters)
-    function = {"name": tool.name, "description": description, "parameters": parameters}
+    function = {
+        "name": tool.name,
+        "description": offered_description(tool),
+        "parameters": offered_schema(tool),
+    }
     return {"type": "function", "function": function}
 
 
@@ -142,11 +141,3 @@ def _content(text: str, images: tuple[Image, ...]) -> str | list[dict[str, Any]]
 
 def _url(image: Image) -> str:
     return f"data:{image.mime};base64,{base64.b64encode(image.data).decode()}"
-
-
-def _with_confidence(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema with the confidence among its required properties."""
-    properties = dict(parameters.get("properties") or {})
-    properties.setdefault(CONFIDENCE, {"type": "number", "minimum": 0, "maximum": 100})
-    required = [*dict.fromkeys([*(parameters.get("required") or ()), CONFIDENCE])]
-    return {**parameters, "properties": properties, "required": required}

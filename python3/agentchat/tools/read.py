@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Protocol, cast
+from typing import Any
 
 from pydantic import Field
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import KIB, READ_BYTES, READ_LINES
-from agentchat.core.ports import Target
+from agentchat.core.ports import Target, Workspace
 from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools import images
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
@@ -28,13 +28,6 @@ _WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _BOM = b"\xef\xbb\xbf"
 
 
-class Source(Protocol):
-    """A workspace that reads from the middle of a file."""
-
-    async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
-        """Return at most ``limit`` bytes from ``start``."""
-
-
 class ReadArguments(ToolArguments):
     """What ``read`` takes."""
 
@@ -50,14 +43,14 @@ async def run(arguments: ReadArguments, context: ToolContext) -> Result:
         raise ToolError(f"offset must not be negative, but is {offset}. The first line is 1.")
     target = await file_at(arguments.path, context)
     try:
-        return await _read(target, offset, arguments.limit, cast("Source", context.workspace))
+        return await _read(target, offset, arguments.limit, context.workspace)
     except FileNotFoundError as error:
         raise ToolError(f"Path not found: {target.shown}") from error
     except OSError as error:
         raise cannot_read(target, error) from error
 
 
-async def _read(target: Target, offset: int, limit: int | None, source: Source) -> Result:
+async def _read(target: Target, offset: int, limit: int | None, source: Workspace) -> Result:
     start = await source.read(target.path, CHUNK)
     kind = images.kind_of(start)
     if kind is not None:
@@ -76,7 +69,7 @@ async def _read(target: Target, offset: int, limit: int | None, source: Source) 
     return _result(target, window, text, limit, note)
 
 
-async def _chunks(target: Target, start: bytes, source: Source) -> AsyncIterator[bytes]:
+async def _chunks(target: Target, start: bytes, source: Workspace) -> AsyncIterator[bytes]:
     """Yield the file's bytes piece by piece, without the byte order mark."""
     at, chunk = len(start), start.removeprefix(_BOM)
     while chunk:
@@ -124,7 +117,7 @@ def _more(window: Window, limit: int | None) -> str:
     return f"{shown} Use offset={window.last + 1} to continue.]"
 
 
-async def _image(target: Target, kind: str, source: Source) -> Result:
+async def _image(target: Target, kind: str, source: Workspace) -> Result:
     data = await source.read(target.path, images.LARGEST + 1)
     if len(data) > images.LARGEST:
         size = images.LARGEST // (KIB * KIB)
@@ -137,7 +130,7 @@ async def _image(target: Target, kind: str, source: Source) -> Result:
     return Result(f"{text}\n{note}" if note else text, images=(image,))
 
 
-async def _wide(target: Target, offset: int, limit: int | None, source: Source) -> Result:
+async def _wide(target: Target, offset: int, limit: int | None, source: Workspace) -> Result:
     """Read UTF-16 as text, if it is not large and valid."""
     data = await source.read(target.path, WIDE_BYTES + 1)
     try:
@@ -153,8 +146,8 @@ async def _wide(target: Target, offset: int, limit: int | None, source: Source) 
     return _result(target, window, window.data.decode("utf-8"), limit, note)
 
 
-async def _binary(target: Target, source: Source) -> Result:
-    size = await cast("Any", source).size(target.path)
+async def _binary(target: Target, source: Workspace) -> Result:
+    size = await source.size(target.path)
     return Result(f"{target.shown} is a binary file of {size} bytes; its content is not shown.")
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from agentchat.core.changes import ChangeSet
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Workspace
 from agentchat.workspace.bufferchange import BufferChange
 from agentchat.workspace.editor import Editor
-from agentchat.workspace.ranged import Ranged
 from agentchat.workspace.snapshot import Snapshot, decoded
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class BuffersWorkspace:
         else:
             seen = await self._standing(path)
             if seen is None:
-                return await cast("Ranged", self._inner).read(path, limit, start)
+                return await self._inner.read(path, limit, start)
             data = seen.encoded()
             self._reading = (path, data)
         return data[start : len(data) if limit is None else start + limit]
