@@ -74,26 +74,26 @@ def failed(chat: Chat, *words: str) -> str:
     return lines[0]
 
 
-@pytest.mark.parametrize(
-    ("reply", "words"),
-    [
-        (status(401, "Incorrect API key provided"), ["401|key", "api_key|OPENAI_API_KEY"]),
-        (status(403, "no access"), ["403|no access"]),
-        (status(404, "model not found"), ["404|not found"]),
-        (status(400, "maximum context length is 10 tokens"), ["context"]),
-        (raw(b"<html>login</html>", Content_Type="text/html"), ["html|not .*model|answer"]),
-        (stream(Raw(b'data: {"object":"error","message":"boom"}\n\n'), done=False), ["boom"]),
-        (stream("part", Raw(b'data: {"error":{"message":"boom"}}\n\n'), done=False), ["boom"]),
-        (stream("part", finish="content_filter"), ["filter"]),
-    ],
-    ids=["401", "403", "404", "400", "html", "error object", "error event", "filter"],
-)
+FAILURES: list[tuple[Reply, list[str]]] = [
+    (status(401, "Incorrect API key provided"), ["401|key", "OPENAI_API_KEY|api_key"]),
+    (status(403, "no access"), ["403|no access"]),
+    (status(404, "model not found"), ["404|not found"]),
+    (status(400, "maximum context length is 10 tokens"), ["context"]),
+    (raw(b"<html>login</html>", Content_Type="text/html"), ["html|not .*model|answer"]),
+    (stream(Raw(b'data: {"object":"error","message":"boom"}\n\n'), done=False), ["boom"]),
+    (stream("part", Raw(b'data: {"error":{"message":"crash"}}\n\n'), done=False), ["crash"]),
+    (stream("part", finish="content_filter"), ["filter"]),
+]
+
+
 def test_an_error_of_the_server_is_one_clear_line_and_is_not_tried_again(
-    chat: Chat, model_server: ModelServer, reply: Reply, words: list[str]
+    chat: Chat, model_server: ModelServer
 ) -> None:
-    model_server.script(reply)
-    failed(chat, *words)
-    assert len(model_server.requests) == 1
+    for reply, words in FAILURES:
+        before = len(model_server.requests)
+        model_server.script(reply)
+        failed(chat, *words)
+        assert len(model_server.requests) == before + 1, words
     model_server.script(text("well again"))
     chat.play("again")
     assert "well again" in chat.transcript()
@@ -148,13 +148,12 @@ def test_a_stream_that_only_keeps_alive_can_be_stopped(
     assert model_server.requests[0].hung_up.wait(2)
 
 
-@pytest.mark.parametrize(
-    "content", ["\x1b[31mred", "a\u202eb", "nul\x00nul", "tab\tbell\x07", "\r\nlines\r"]
-)
-def test_odd_characters_do_no_harm(chat: Chat, model_server: ModelServer, content: str) -> None:
-    model_server.script(text(content + " end", size=1000))
-    chat.play("say odd things")
-    assert "end" in chat.transcript()
+def test_odd_characters_do_no_harm(chat: Chat, model_server: ModelServer) -> None:
+    odd = ["\x1b[31mred", "a\u202eb", "nul\x00nul", "tab\tbell\x07", "\r\nlines\r"]
+    for number, content in enumerate(odd):
+        model_server.script(text(f"{content} end {number}", size=1000))
+        chat.play("say odd things")
+        assert f"end {number}" in chat.transcript()
 
 
 # --- offline --------------------------------------------------------------------------------
@@ -174,20 +173,15 @@ def test_the_offline_model_says_what_it_is_and_how_to_connect_one(offline: Chat)
     assert offline.status()["model"] == "offline"
 
 
-@pytest.mark.parametrize(
-    ("request_", "tool", "shown"),
-    [
-        ("read notes.txt", "read", "two"),
+def test_the_offline_model_reads_and_searches(offline: Chat) -> None:
+    for wish, tool, shown in [
+        ("read notes.txt", "read", "three"),
         ("find *.py", "find", "src/greet.py"),
         ("search farewell", "grep", "src/app.py"),
-    ],
-)
-def test_the_offline_model_reads_and_searches(
-    offline: Chat, request_: str, tool: str, shown: str
-) -> None:
-    offline.play(request_)
-    assert offline.event("AgentToolFinished", tool=tool)["status"] == "success"
-    assert shown in offline.text()
+    ]:
+        offline.play(wish)
+        assert offline.event("AgentToolFinished", tool=tool)["status"] == "success"
+        assert shown in offline.text()
 
 
 def test_the_offline_model_edits_with_consent(offline: Chat, workspace: Path) -> None:

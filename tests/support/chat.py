@@ -63,6 +63,20 @@ class Chat:
         self.event("AgentApprovalRequested", **match)
         return self.editor.floats()[0]
 
+    def asks(self) -> bool:
+        """Wait until the turn asks or ends; return whether it asks."""
+
+        def seen(name: str) -> bool:
+            events = self.editor.events
+            return any(e.name == name and not e.awaited for e in events)
+
+        asked, over = "AgentApprovalRequested", "AgentTurnFinished"
+        self.editor.wait(lambda: seen(asked) or seen(over), why="a question or an end")
+        if seen(asked):
+            self.event(asked)
+            return True
+        return False
+
     def answer(self, key: str) -> dict[str, Any]:
         """Go to the approval that is shown, press ``key`` and wait until it is answered."""
         self.focus()

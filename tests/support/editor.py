@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from concurrent.futures import wait as wait_for
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from .grid import Grid, Look
 from .rpc import RpcError, Unanswered
 from .shown import Event, Float, Notice
 
-PATIENCE = 15.0
-"""Seconds a wait may take before the test fails."""
+PATIENCE = 40.0
+"""Seconds a wait may take before the test fails: a busy machine is ten times slower."""
 
 STEP = 0.02
 """Seconds after which a request without an answer is looked into."""
@@ -186,6 +187,11 @@ class Editor:
         assert place, f"{text!r} is not on the screen\n{self.report()}"
         return self.grid.look(*place)
 
+    def groups(self, text: str, buffer: int = 0) -> set[str]:
+        """Highlight groups of the extmarks on the first character of ``text`` in a buffer."""
+        found: list[str] = self.lua(_GROUPS, text, buffer)
+        return set(found)
+
     def text(self, buffer: int = 0) -> str:
         """The text of a buffer (default: the current one)."""
         return "\n".join(self.request("nvim_buf_get_lines", buffer, 0, -1, True))
@@ -224,7 +230,8 @@ class Editor:
         self.drain()
         events = [f"  {event.name} {event.data}" for event in self.events]
         notices = [f"  [{notice.level}] {notice.text}" for notice in self.notices]
-        screen = ["  |" + line for line in self.grid.lines()]
+        rows = groupby(self.grid.lines())
+        screen = [f"  |{row}" for row, same in rows for _ in range(min(2, len(list(same))))]
         return "\n".join(["screen:", *screen, "events:", *events, "notices:", *notices])
 
     # --- ending -----------------------------------------------------------------------------
@@ -308,5 +315,6 @@ class Editor:
 
 
 _FLOATS = (Path(__file__).parent / "floats.lua").read_text()
+_GROUPS = (Path(__file__).parent / "groups.lua").read_text()
 
 __all__ = ["Editor", "Event", "Float", "Notice", "RpcError"]
