@@ -104,6 +104,16 @@ CASES = {
         calls=(X, Y),
         finish="tool_calls",
     ),
+    "two calls with the same id at two indexes": Case(
+        T(0, "x", "w", "")
+        + T(0, ABSENT, ABSENT, ONE)
+        + T(1, "x", "r", "")
+        + T(1, ABSENT, ABSENT, "{}")
+        + F("tool_calls")
+        + Z,
+        calls=(X, ("x", "r", "{}")),
+        finish="tool_calls",
+    ),
     "S14 two calls with the same index and no id": Case(
         T(0, ABSENT, "w", "{}") + T(0, ABSENT, "r", "{}") + F("stop") + Z,
         calls=(("call_1", "w", "{}"), ("call_2", "r", "{}")),

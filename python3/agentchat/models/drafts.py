@@ -101,7 +101,7 @@ class Drafts:
         """Return the call that a fragment belongs to; None if it begins a new one."""
         at_index = self._newest(index)
         if given:
-            same = next((draft for draft in self._drafts if draft.given == given), None)
+            same = self._with_id(given, index, name, arguments)
             return same or _unnamed(at_index, index, name)
         if at_index is None or not name:
             return at_index
@@ -112,6 +112,15 @@ class Drafts:
             return None
         goes_on = not at_index.complete() or at_index.repeats(name, arguments)
         return at_index if goes_on else None
+
+    def _with_id(self, given: str, index: int | None, name: str, arguments: str) -> Draft | None:
+        """Return the call with the server's id; two calls may have the same at two indexes."""
+        same = [draft for draft in self._drafts if draft.given == given]
+        here = next((draft for draft in same if index in (None, draft.index)), None)
+        if here or not name:
+            return here or next(iter(same), None)
+        unplaced = (d for d in same if d.index is None or d.repeats(name, arguments))
+        return next(unplaced, None)
 
     def _newest(self, index: int | None) -> Draft | None:
         """Return the newest call with that index; without an index, the newest of all."""
