@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.errors import UserError
-from agentchat.models.choice import choose
+from agentchat.models.choice import choose, secrets
 from agentchat.models.offline import OfflineModel
 from agentchat.models.openai import OpenAIModel
 from tests.models.requests import request
@@ -105,3 +105,9 @@ async def test_the_key_goes_to_the_server_it_belongs_to(
     await model.aclose()
     assert reply.text == "ok"
     assert server.requests[0].headers["authorization"] == f"Bearer {sent}"
+
+
+def test_every_key_in_the_environment_is_a_secret() -> None:
+    environ = {**KEY, "GROQ_API_KEY": "gk", "MY": "mine\n", "HOME": "/root", "MISTRAL_API_KEY": ""}
+    assert set(secrets({"api_key_env": "MY"}, environ)) == {"sk-1", "gk", "mine"}
+    assert secrets({}, {}) == ()

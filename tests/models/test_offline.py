@@ -169,13 +169,19 @@ async def test_what_follows_a_then_waits_for_what_is_before_it() -> None:
     assert said == "Created a.py (2 bytes).\n`python a.py` ran and printed nothing."
 
 
+async def test_a_line_that_begins_with_then_belongs_to_the_line_before() -> None:
+    chat = Chat(by_tool(write="Created a (2 bytes).", delete="Deleted a.", ls="x"))
+    await chat.send("write a: x\nthen delete a\nls")
+    assert [[name for name, _ in round] for round in chat.rounds] == [["write", "ls"], ["delete"]]
+
+
 async def test_what_follows_a_then_is_left_out_when_it_fails() -> None:
     chat = Chat(by_tool(bash="oops\n\nCommand exited with code 2"))
     said = await chat.send("run: make then read log.txt")
     assert chat.calls == [("bash", {"command": "make"})]
     assert said == (
         "`make` failed: Command exited with code 2. Its last line: oops\n"
-        "I left out what was to follow (1)."
+        "I left out what was to follow (1 request)."
     )
 
 
@@ -297,7 +303,7 @@ async def test_a_rejected_rename_is_left_alone() -> None:
     assert [name for name, _ in chat.calls] == ["ast_edit", "resolve"]
     assert said == (
         "You rejected the rename of f to g: no. I stopped there and do not try it again.\n"
-        "I left out what was to follow (1)."
+        "I left out what was to follow (1 request)."
     )
 
 

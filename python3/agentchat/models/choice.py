@@ -32,6 +32,14 @@ def choose(settings: Mapping[str, Any], environ: Mapping[str, str]) -> AnyModel:
     return _server(_known(provider or OPENAI), settings, environ)
 
 
+def secrets(settings: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys that the environment holds: values that must never be written down."""
+    named = {provider.key_variable for provider in PROVIDERS.values()}
+    variables = {*named, settings.get("api_key_env") or KEY_VARIABLE}
+    values = (environ.get(variable, "").strip() for variable in sorted(variables))
+    return tuple(value for value in values if value)
+
+
 def _wants_server(settings: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
     """Whether anything names a server: the settings, or the environment."""
     named = any(settings.get(key) for key in ("provider", "name", "base_url", "api_key_cmd"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from agentchat.core.messages import Status, ToolCall, ToolResult
 from agentchat.models.offline import wishes as w
 from agentchat.models.offline.acts import Act, Outcome, Steps
+from agentchat.models.offline.results import count
 from agentchat.models.offline.steps import steps
 
 
@@ -81,7 +82,8 @@ class Running:
         self.said.append(outcome.text)
         if not outcome.ok:
             if self.wishes:
-                self.said.append(f"I left out what was to follow ({len(self.wishes)}).")
+                rest = count(len(self.wishes), "request")
+                self.said.append(f"I left out what was to follow ({rest}).")
             self.wishes = []
 
 

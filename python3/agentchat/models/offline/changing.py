@@ -54,7 +54,7 @@ def _nearest(wish: w.Replace) -> Steps:
         return Outcome(f"{nothing} Reading it failed as well: {first_line(result.text)}", False)
     lines = result.text.splitlines()
     wanted = wish.old.splitlines()[0].strip() if wish.old.strip() else wish.old
-    near = difflib.get_close_matches(wanted, [line.strip() for line in lines], n=3, cutoff=0.3)
+    near = difflib.get_close_matches(wanted, [line.strip() for line in lines], n=3, cutoff=0.5)
     at = [n for n, line in enumerate(lines, 1) if line.strip() and line.strip() in near][:3]
     if not at:
         return Outcome(f"{nothing} No line comes near it.", False)

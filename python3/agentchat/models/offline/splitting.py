@@ -6,7 +6,7 @@ import re
 
 _FENCE = re.compile(r"```.*?```", re.S)
 _QUOTED = re.compile(r"(?<![^\s(=:,])(['\"`])(?:(?!\1(?!\w)).)+\1(?!\w)", re.S)
-_BREAK = re.compile(r"(?P<new>\n|;)|\s(?:and )?then\s", re.I)
+_BREAK = re.compile(r"(?P<new>\n|;)(?P<next>\s*(?:and )?then\s)?|\s(?:and )?then\s", re.I)
 _SHELL = re.compile(r"^\s*(?:.*\s)?run:", re.I)
 _NEVER_SHELL = re.compile(
     r"\s*(?:run:|write\s[^:]+:|replace\s+['\"`]|rename\s+\S+\s+to\s|search\s|delete\s)", re.I
@@ -30,9 +30,10 @@ def split(text: str) -> tuple[tuple[str, ...], ...]:
         before, after = text[at : found.start()], text[found.end() :]
         if not _parts(chains[-1][-1] + before, found, after):
             continue
-        chains[-1][-1] += before if found["new"] else before.rstrip().removesuffix(",")
+        begins = found["new"] and not found["next"]
+        chains[-1][-1] += before if begins else before.rstrip().removesuffix(",")
         at = found.end()
-        if found["new"]:
+        if begins:
             chains.append([""])
         else:
             chains[-1].append("")
@@ -52,9 +53,11 @@ def _closed(text: str) -> list[tuple[int, int]]:
 
 def _parts(before: str, found: re.Match[str], after: str) -> bool:
     """Whether the text is cut at this place."""
-    if found.group() == "\n":
+    if found["new"] == "\n":
         return not re.match(r"\s*```", after)
     shell = _SHELL.match(before) is not None
+    if found["next"]:
+        return not shell
     if found["new"]:
         return not shell or _NEVER_SHELL.match(after) is not None
     if shell and before.rstrip().endswith(";"):
