@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,7 +48,7 @@ class Line:
 
     says: str
     calls: tuple[tuple[str, str], ...]
-    """Tools and how their calls end, in order."""
+    """Tools and how their calls end, in order; the model may make others in between."""
     answer: str = ""
     """Arguments of `:AgentApprove` for every question."""
 
@@ -137,7 +137,7 @@ class Chat:
         self.nvim.exec_lua(SEND, self.buf, line.says)
         self.finish_turn(line)
         self.resolve()
-        if tuple(self.calls) != line.calls:
+        if not happened(line.calls, self.calls):
             problem = f"after {line.says!r} the calls were {self.calls}, not {line.calls}"
             raise ScriptError(f"{problem}; the chat says:\n{self.text()}")
 
@@ -145,7 +145,7 @@ class Chat:
         """Follow the turn to its end."""
         for name, data in self.events(f"the end of the turn for {line.says!r}"):
             if name == "AgentApprovalRequested":
-                self.nvim.command(f"AgentApprove {line.answer or 'reject'}")
+                self.answer(data["tool"], line.answer or "reject")
             elif name == "AgentToolFinished":
                 self.calls.append((data["tool"], data["status"]))
             elif name == "AgentTurnFinished":
@@ -153,6 +153,11 @@ class Chat:
                     problem = f"the turn for {line.says!r} ended with {data['reason']!r}"
                     raise ScriptError(f"{problem}; the chat says:\n{self.text()}")
                 return
+
+    def answer(self, tool: str, answer: str) -> None:
+        """Answer the question that is shown."""
+        print(f"agentchat:   {tool} asks: {answer}", flush=True)
+        self.nvim.command(f"AgentApprove {answer}")
 
     def resolve(self) -> None:
         """Apply a preview that the turn left pending."""
@@ -192,6 +197,12 @@ class Chat:
     def said(self) -> str:
         """Return what Neovim told the user so far."""
         return str(self.nvim.command_output("messages")).strip()
+
+
+def happened(expected: Iterable[object], seen: Iterable[object]) -> bool:
+    """Tell whether all that was expected was seen, in this order."""
+    rest = iter(seen)
+    return all(one in rest for one in expected)
 
 
 def check_project(project: Path) -> None:
