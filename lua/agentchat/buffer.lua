@@ -68,7 +68,7 @@ local function listen(chat)
       vim.schedule(function() require('agentchat.completion').attach(chat.buf) end)
     end
   end)
-  on(chat, { 'CompleteDone', 'InsertLeave' }, function()
+  on(chat, { 'CompleteDone', 'ModeChanged' }, function()
     vim.schedule(function() require('agentchat.drawing').catch_up(chat) end)
   end)
   on(chat, 'BufReadCmd', function() read_again(chat) end)

@@ -26,7 +26,7 @@ local api = vim.api
 ---@field transcript agentchat.Transcript
 ---@field undo agentchat.PromptUndo
 ---@field asked table<string, string> tools of the prompts that are not answered, by prompt
----@field waiting fun()[] writes that wait for the completion menu
+---@field waiting fun()[] writes that wait for a completion or a selection to end
 ---@field kept? { lines: string[], header?: integer } of an unloaded buffer
 
 ---@type table<string, agentchat.Chat>
@@ -162,13 +162,23 @@ local function give_back(chat)
   drawing.soon(chat, function() prompt.give_back(chat, texts) end)
 end
 
+--- Gives back what Python could not take; Python calls it.
+---@param id string
+function M.refuse(id)
+  local chat = M.get(id)
+  if not chat then return end
+  give_back(chat)
+  status.refused(chat)
+  drawing.refresh(chat)
+end
+
 --- Stops request, tools and queue. What was not delivered yet goes back to the prompt.
 ---@param chat agentchat.Chat
 function M.stop(chat)
   give_back(chat)
   if host.is_ready() then return bridge.send('stop', { chat = chat.id }) end
   host.forget(chat.id)
-  status.lost(chat)
+  status.refused(chat)
   drawing.refresh(chat)
 end
 

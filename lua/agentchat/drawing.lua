@@ -21,10 +21,17 @@ local function given(fields)
   return out
 end
 
+--- Python has taken a text. One that was given back to the prompt meanwhile is in no queue any more.
+local function acknowledge(chat, text)
+  for i, waiting in ipairs(chat.outbox) do
+    if waiting == text then return table.remove(chat.outbox, i) end
+  end
+end
+
 ---@type table<string, fun(chat: agentchat.Chat, ...)>
 local WRITES = {
   message = function(chat, role, text)
-    if role == 'user' then table.remove(chat.outbox, 1) end
+    if role == 'user' then acknowledge(chat, text) end
     transcript.message(chat, role, text or '')
   end,
   text = transcript.text,
@@ -62,24 +69,27 @@ local function write(chat, act)
   if #chat.outbox ~= queued then prompt.refresh(chat) end
 end
 
---- Whether the completion menu is open in the chat. Neovim remembers the line it began on, and would
---- put the word there, whatever stands there by then.
-local function is_completing(chat)
-  return api.nvim_get_current_buf() == chat.buf and vim.fn.state('a') ~= ''
+--- Whether a line of the prompt is held by its number: where a completion began, or a selection.
+--- Neovim does not move those with the text, and would put a word or an operator in the wrong place.
+local function is_held(chat)
+  if api.nvim_get_current_buf() ~= chat.buf then return false end
+  if vim.fn.state('a') ~= '' then return true end
+  local selecting = api.nvim_get_mode().mode:find('^[vVsS\22\19]')
+  return selecting ~= nil and prompt.holds(chat, vim.fn.line('v') - 1)
 end
 
---- Runs what writes to the chat, as soon as the user is done with the completion menu.
+--- Runs what writes to the chat, as soon as no line of it is held.
 ---@param chat agentchat.Chat
 ---@param act fun()
 function M.soon(chat, act)
-  if #chat.waiting > 0 or is_completing(chat) then return table.insert(chat.waiting, act) end
+  if #chat.waiting > 0 or is_held(chat) then return table.insert(chat.waiting, act) end
   act()
 end
 
---- Runs what has waited for the completion menu.
+--- Runs what has waited.
 ---@param chat agentchat.Chat
 function M.catch_up(chat)
-  while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not is_completing(chat) do
+  while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not is_held(chat) do
     table.remove(chat.waiting, 1)()
   end
 end

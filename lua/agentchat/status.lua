@@ -42,6 +42,10 @@ function M.take(chat, said)
   set(chat, new)
 end
 
+--- Nothing of what was sent runs.
+---@param chat agentchat.Chat
+function M.refused(chat) set(chat, vim.tbl_extend('force', chat.status, { state = 'idle' })) end
+
 --- What is left when the Python process is gone.
 ---@param chat agentchat.Chat
 function M.lost(chat)

@@ -213,3 +213,47 @@ def test_commands_complete(drawn: Drawn, command: str) -> None:
 
 def test_reasons_do_not_complete(alone: Editor) -> None:
     assert alone.eval("getcompletion('AgentApprove reject a', 'cmdline')") == []
+
+
+# --- where it opens --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "layout", "tabs"),
+    [
+        ("AgentChat", "row", 1),
+        ("tab AgentChat", "leaf", 2),
+        ("horizontal AgentChat", "col", 1),
+        ("topleft AgentChat", "row", 1),
+    ],
+)
+def test_a_chat_opens_where_the_command_says(
+    alone: Editor, command: str, layout: str, tabs: int
+) -> None:
+    alone.command(command)
+    assert alone.eval("[winlayout()[0], tabpagenr('$')]") == [layout, tabs]
+    assert alone.eval("&filetype") == "agentchat"
+
+
+def test_a_chat_opens_from_a_floating_window_too(alone: Editor) -> None:
+    alone.lua(
+        "vim.api.nvim_open_win(0, true, "
+        "{ relative = 'editor', row = 1, col = 1, width = 20, height = 5 })"
+    )
+    alone.command("AgentChat")
+    assert alone.eval("&filetype") == "agentchat"
+    assert alone.eval("nvim_win_get_config(0).relative") == ""
+
+
+def test_what_python_refuses_goes_back_to_the_prompt(drawn: Drawn) -> None:
+    drawn.editor.keys("ione<C-s>")
+    drawn.editor.lua("require('agentchat.chat').refuse(...)", drawn.id)
+    assert drawn.prompt() == "one"
+    assert drawn.editor.status()["state"] == "idle"
+
+
+def test_a_text_given_back_is_not_taken_for_the_next_one(drawn: Drawn) -> None:
+    drawn.editor.keys("ione<C-s><C-c><Esc>")
+    drawn.editor.keys("ccdifferent<C-s>")
+    drawn.draw(("message", "user", "one"))
+    assert drawn.sent() == ["different"]

@@ -258,3 +258,19 @@ def test_message_keys_skip_headers_that_are_only_text(drawn: Drawn) -> None:
         seen.append(drawn.editor.eval("line('.')"))
         drawn.editor.keys("]]")
     assert seen == [1, 5, len(drawn.lines()) - 2]
+
+
+def test_a_selection_in_the_prompt_stays_on_its_words(drawn: Drawn) -> None:
+    drawn.draw(("message", "agent", ""))
+    drawn.editor.keys("ione<CR>two<CR>three<Esc>kV")
+    drawn.draw(("text", "a\nb\nc"))
+    drawn.editor.keys("d")
+    drawn.editor.wait_text("c")
+    assert drawn.prompt() == "one\nthree"
+
+
+def test_a_selection_in_the_transcript_holds_nothing_up(drawn: Drawn) -> None:
+    drawn.say("one")
+    drawn.editor.keys("ggV")
+    drawn.draw(("message", "agent", ""), ("text", "two"))
+    assert "two" in drawn.lines()
