@@ -73,7 +73,7 @@ local function float_spec(ask)
     chat = ask.spec.chat,
     zindex = Z,
     share = 0.8,
-    least = 72,
+    least = 74,
     place = ask.spec.place,
     title = function(width) return question.title(ask.spec.prompt, width, line) end,
     footer = function(width, part)
@@ -174,6 +174,7 @@ function M.show(ask)
   ask.float = float.open(float_spec(ask))
   if not ask.float then return false end
   map_keys(ask)
+  vim.bo[ask.float.buf].formatlistpat = question.lead(ask.spec.prompt)
   if ask.spec.prompt.kind == 'diff' then hunks.map(ask.float.buf) end
   listen(ask)
   draw(ask)

@@ -17,18 +17,6 @@ local M = {}
 
 local Z = 70 -- above the question
 
----@param spec agentchat.FieldSpec
----@param line string the character of the border
----@return agentchat.Chunk[]
-local function footer(spec, line)
-  local chunks = { layout.on_edge(line) }
-  for _, hint in ipairs(spec.hints) do
-    table.insert(chunks, layout.on_edge(' ' .. hint[1], 'AgentChatKey'))
-    table.insert(chunks, layout.on_edge(' ' .. hint[2] .. ' '))
-  end
-  return chunks
-end
-
 ---@param field agentchat.Float
 ---@return string
 function M.text(field) return table.concat(vim.api.nvim_buf_get_lines(field.buf, 0, -1, true), '\n') end
@@ -51,7 +39,9 @@ function M.open(spec)
       local title = ' ' .. layout.cut(spec.title, width - 4) .. ' '
       return { layout.on_edge(line), layout.on_edge(title, 'AgentChatTitle') }
     end,
-    footer = function() return footer(spec, line) end,
+    footer = function()
+      return vim.list_extend({ layout.on_edge(line) }, layout.hints(spec.hints, #spec.hints))
+    end,
     closed = function() spec.closed(M.text(field)) end,
   })
   float.draw(field, { lines = vim.split(spec.text, '\n'), marks = {}, rows = {} })

@@ -67,7 +67,7 @@ end
 
 ---@param float agentchat.Float
 ---@return agentchat.Part
-local function part(float)
+local function seen(float)
   local view = vim.api.nvim_win_call(float.win, vim.fn.winsaveview)
   local shown = vim.api.nvim_win_get_height(float.win)
   local above = height(float.win, 0, view.topline - 2)
@@ -83,22 +83,15 @@ end
 ---@param float agentchat.Float
 function M.redraw_footer(float)
   local width = vim.api.nvim_win_get_width(float.win)
-  local footer = float.spec.footer(width, part(float))
+  local footer = float.spec.footer(width, seen(float))
   vim.api.nvim_win_set_config(float.win, { footer = footer, footer_pos = 'left' })
-end
-
----@param float agentchat.Float
----@return integer the window the user works in, or has come from
-local function user_win(float)
-  local win = vim.api.nvim_get_current_win()
-  return win == float.win and float.origin or win
 end
 
 --- Measures the float again and puts it in its place, after its text or the screen has changed.
 ---@param float agentchat.Float
 function M.refit(float)
   if not M.open_now(float) then return end
-  local spec, now = float.spec, screen.now(user_win(float))
+  local spec, now = float.spec, screen.now()
   local columns, rows = layout.limits(now, spec.share)
   local lines = vim.api.nvim_buf_get_lines(float.buf, 0, -1, true)
   local width = widest(lines, spec.least, columns)
@@ -190,6 +183,8 @@ function M.enter(float)
   float.origin = current
   vim.cmd.stopinsert()
   vim.api.nvim_set_current_win(float.win)
+  -- Nothing is typed elsewhere now that it could lie on: it may take the room it needs.
+  if float.rows > vim.api.nvim_win_get_height(float.win) then M.refit(float) end
 end
 
 --- Takes the user back to where they came from; the float stays.
@@ -218,7 +213,7 @@ end
 local function page_spec(title)
   local _, line = screen.border()
   local edge = layout.on_edge
-  local hints = { edge(line), edge(' q', 'AgentChatKey'), edge(' close ') }
+  local hints = vim.list_extend({ edge(line) }, layout.hints({ { 'q', 'close' } }, 1))
   return {
     filetype = 'agentchat-page',
     zindex = 50,

@@ -4,6 +4,9 @@ local paper = require('agentchat.paper')
 
 local M = {}
 
+--- What stands before the code in a line of a diff: line numbers and sign.
+M.GUTTER = [[^[ 0-9]\+ [-+ ] ]]
+
 local KEYS = {
   { '[c', ']c', { 'AgentChatHunk' }, 'hunk' },
   { '[f', ']f', { 'AgentChatFile' }, 'file' },

@@ -61,19 +61,19 @@ function M.centre(screen, want)
   return rect
 end
 
---- At the bottom of the screen, but above or below the line the user works in where there is room.
+--- At the bottom of the screen; above the line the user works in, if it would lie on that and there
+--- is room for a good part of it.
 ---@param screen agentchat.Screen
 ---@param want agentchat.Want
 ---@return agentchat.Rect
 function M.bottom(screen, want)
   local rect = sized(screen, want)
   local total = rect.height + BORDER
-  local lowest = math.max(screen.top, screen.top + screen.rows - total)
-  local cursor = screen.cursor
-  rect.row = lowest
-  if cursor and cursor >= lowest then
-    local above = cursor - total
-    rect.row = above >= screen.top and above or lowest
+  local cursor = screen.cursor or -1
+  rect.row = math.max(screen.top, screen.top + screen.rows - total)
+  local above = math.min(total, cursor - screen.top)
+  if cursor >= rect.row and above >= math.min(total, LEAST_ROWS) then
+    rect.row, rect.height = cursor - above, above - BORDER
   end
   return rect
 end
@@ -116,6 +116,20 @@ function M.cut(text, width)
     kept = vim.fn.strcharpart(kept, 0, vim.fn.strchars(kept) - 1)
   end
   return kept .. '…'
+end
+
+--- Keys and what they do, for an edge.
+---@param pairs [string, string][] key and word
+---@param words integer how many of them have their word
+---@return agentchat.Chunk[]
+function M.hints(pairs, words)
+  local chunks = {}
+  for i, hint in ipairs(pairs) do
+    table.insert(chunks, M.on_edge(' ' .. hint[1], 'AgentChatKey'))
+    table.insert(chunks, M.on_edge(i <= words and (' %s '):format(hint[2]) or ''))
+  end
+  if words < #pairs then table.insert(chunks, M.on_edge(' ')) end
+  return chunks
 end
 
 --- One edge of a border: `left` and `right` text with the border's own line between them. Where

@@ -1,5 +1,6 @@
 -- How a question is put: the text, the title and the key hints of an approval prompt.
 
+local hunks = require('agentchat.hunks')
 local layout = require('agentchat.layout')
 
 local M = {}
@@ -28,24 +29,27 @@ local SAFETY = {
   [2] = '2 · dry run: shown is what will change',
 }
 
----Keys and the words behind them, where there is room for words.
+---@type [string, string][] keys and what they do, the answers first
 local HINTS = {
-  { 'A', 'lways' },
-  { 'a', 'ccept' },
-  { 'r', 'eject' },
-  { 'c', 'ancel' },
-  { 'e', 'dit' },
-  { '?', '' },
-  { 'q', ' hide' },
+  { 'A', 'always' },
+  { 'a', 'accept' },
+  { 'r', 'reject' },
+  { 'c', 'cancel' },
+  { 'e', 'edit' },
+  { '?', 'details' },
+  { 'q', 'hide' },
 }
 
---- Python's None arrives as `vim.NIL`; here what is not known is absent.
+---How many of the words are shown, where there is room for all, for those of the answers, for none.
+local WORDS = { 7, 4, 0 }
+
+--- Python's None arrives as `vim.NIL`; here what is not known, or empty, is absent.
 ---@param prompt table
 ---@return agentchat.Prompt
 function M.known(prompt)
   local known = {}
   for name, value in pairs(prompt) do
-    if value ~= vim.NIL then known[name] = value end
+    if value ~= vim.NIL and value ~= '' then known[name] = value end
   end
   return known
 end
@@ -143,40 +147,6 @@ function M.title(prompt, width, line)
   return layout.edge(left, { edge(place, 'AgentChatTitle'), edge(line) }, width, line)
 end
 
----@param prompt agentchat.Prompt
----@return [string, string][] key and the word behind it
-local function offered(prompt)
-  return vim.tbl_filter(function(it) return it[1] ~= 'A' or prompt.always end, HINTS)
-end
-
----@param prompt agentchat.Prompt
----@param line string the character of the border
----@param way_in string
----@param words boolean
----@return agentchat.Chunk[]
-local function hints(prompt, line, way_in, words)
-  local chunks = { edge(line) }
-  if way_in ~= '' then table.insert(chunks, edge(' ' .. way_in .. ' ›', 'AgentChatKey')) end
-  for _, it in ipairs(offered(prompt)) do
-    table.insert(chunks, edge(' ['))
-    table.insert(chunks, edge(it[1], 'AgentChatKey'))
-    table.insert(chunks, edge(']' .. (words and it[2] or '')))
-  end
-  table.insert(chunks, edge(' '))
-  return chunks
-end
-
----@param prompt agentchat.Prompt
----@return agentchat.Chunk[]
-local function bare_hints(prompt)
-  local chunks = {}
-  for _, it in ipairs(offered(prompt)) do
-    table.insert(chunks, edge(' ' .. it[1], 'AgentChatKey'))
-  end
-  table.insert(chunks, edge(' '))
-  return chunks
-end
-
 --- The keys that answer, and which part of the text is in sight.
 ---@param prompt agentchat.Prompt
 ---@param width integer
@@ -185,14 +155,25 @@ end
 ---@param way_in string how to get into the float, while the user is not in it
 ---@return agentchat.Chunk[]
 function M.footer(prompt, width, part, line, way_in)
-  local lefts = {
-    hints(prompt, line, way_in, true),
-    hints(prompt, line, way_in, false),
-    hints(prompt, line, '', true),
-    hints(prompt, line, '', false),
-    bare_hints(prompt),
-  }
+  local pairs = vim.tbl_filter(function(it) return it[1] ~= 'A' or prompt.always end, HINTS)
+  local lead = way_in ~= '' and (' %s ›'):format(way_in) or ''
+  local lefts = vim.tbl_map(function(words)
+    local chunks = { edge(line), edge(lead, 'AgentChatKey') }
+    return vim.list_extend(chunks, layout.hints(pairs, words - #HINTS + #pairs))
+  end, WORDS)
+  table.insert(lefts, layout.hints(pairs, 0))
   return layout.fitting_edge(lefts, layout.parts(part, line), width, line)
+end
+
+--- What stands before a value or a line of code, so that the rest of it wraps behind that.
+---@param prompt agentchat.Prompt
+---@return string 'formatlistpat'
+function M.lead(prompt)
+  local labels = vim.tbl_map(
+    function(fact) return vim.fn.escape(fact[1], [[\^$.*~[]]) end,
+    facts(prompt)
+  )
+  return ([[^\%%(%s\)\s\{2,}\|%s]]):format(table.concat(labels, [[\|]]), hunks.GUTTER)
 end
 
 return M

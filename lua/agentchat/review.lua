@@ -65,18 +65,6 @@ local function title(it, width, line)
   return layout.edge(left, right, width, line)
 end
 
----@param keys [string, string][]
----@param line string the character of the border
----@return agentchat.Chunk[]
-local function hints(keys, line)
-  local chunks = { edge(line) }
-  for _, key in ipairs(keys) do
-    table.insert(chunks, edge(' ' .. key[1], 'AgentChatKey'))
-    table.insert(chunks, edge(' ' .. key[2] .. ' '))
-  end
-  return chunks
-end
-
 local DECIDE = { ':AgentResolve', 'apply|discard' }
 local ENTER = { 'gr', 'enter' }
 local MOVE = { { ']c', 'hunk' }, { ']f', 'file' }, { 's', 'split' }, { 'q', 'hide' } }
@@ -89,7 +77,10 @@ local MOVE = { { ']c', 'hunk' }, { ']f', 'file' }, { 's', 'split' }, { 'q', 'hid
 local function footer(it, width, part, line)
   local more = float.focused(it.view) and MOVE or { ENTER }
   local all = vim.list_extend({ DECIDE }, more)
-  local lefts = { hints(all, line), hints({ DECIDE, more[#more] }, line), hints({ DECIDE }, line) }
+  local lefts = vim.tbl_map(
+    function(words) return vim.list_extend({ edge(line) }, layout.hints(all, words)) end,
+    { #all, 1, 0 }
+  )
   return layout.fitting_edge(lefts, layout.parts(part, line), width, line)
 end
 
@@ -109,7 +100,7 @@ local function open_float(it)
     chat = it.chat,
     zindex = Z,
     share = 0.8,
-    least = 72,
+    least = 74,
     place = layout.bottom,
     title = function(width) return title(it, width, line) end,
     footer = function(width, part) return footer(it, width, part, line) end,
@@ -144,6 +135,7 @@ local function open(it)
   it.hidden = false
   local buf = it.view.buf
   hunks.map(buf)
+  vim.bo[buf].formatlistpat = hunks.GUTTER
   commands.attach_resolve(buf, it.chat)
   local function map(key, action, desc)
     vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = desc })

@@ -22,21 +22,15 @@ local function status_rows()
   return shown and 1 or 0
 end
 
----@param win integer
----@return integer? row on the screen, from 0; none for a float
-local function cursor_row(win)
-  local valid = vim.api.nvim_win_is_valid(win)
-  if not valid or vim.api.nvim_win_get_config(win).relative ~= '' then return nil end
-  return vim.api.nvim_win_call(
-    win,
-    function() return vim.fn.win_screenpos(0)[1] + vim.fn.winline() - 2 end
-  )
+---@return integer? row on the screen, from 0; none if the user is in a float
+local function cursor_row()
+  if vim.api.nvim_win_get_config(0).relative ~= '' then return nil end
+  return vim.fn.win_screenpos(0)[1] + vim.fn.winline() - 2
 end
 
---- The screen as the user of a window sees it.
----@param win integer where the user works
+--- The screen as it is now, with the row the user works in.
 ---@return agentchat.Screen
-function M.now(win)
+function M.now()
   local tabs = #vim.api.nvim_list_tabpages()
   local top = (vim.o.showtabline == 2 or (vim.o.showtabline == 1 and tabs > 1)) and 1 or 0
   local rows = vim.o.lines - top - vim.o.cmdheight - status_rows()
@@ -44,7 +38,7 @@ function M.now(win)
     top = top,
     rows = math.max(1, rows),
     columns = vim.o.columns,
-    cursor = cursor_row(win),
+    cursor = cursor_row(),
   }
 end
 

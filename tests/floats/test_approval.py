@@ -35,8 +35,8 @@ def test_all_that_python_says_is_shown(desk: Desk) -> None:
     assert "2 of 5" in shown.title
     for text in ("in", "/work/project", "touch m", "It may do anything.", prompt["always_text"]):
         assert text in "\n".join(shown.lines)
-    for hint in ("[A]lways", "[a]ccept", "[r]eject", "[c]ancel", "[e]dit", "[?]", "[q] hide"):
-        assert hint in shown.footer
+    hints = "A always  a accept  r reject  c cancel  e edit  ? details  q hide"
+    assert hints in shown.footer
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_cannot_be_undone_is_drawn_as_a_warning(desk: Desk) -> None:
 
 def test_always_is_not_offered_where_python_does_not(desk: Desk) -> None:
     desk.ask(always=False)
-    assert "lways" not in desk.editor.float_text()
+    assert "always" not in desk.editor.float_text()
     enter(desk)
     desk.editor.keys("A")
     assert "\n" not in desk.editor.wait_notice("Always is not offered")
@@ -573,7 +573,7 @@ def test_whatever_border_the_user_likes_title_and_keys_are_shown(
     desk.ask()
     screen = "\n".join(editor.screen())
     assert "bash wants to run a command" in screen
-    assert "[a]ccept" in screen
+    assert "a accept" in screen
 
 
 # --- several chats --------------------------------------------------------------------------
