@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentchat.core.changes import (
@@ -125,6 +125,7 @@ def test_accepting_some_gives_exactly_these() -> None:
     assert accept(FAR_APART, {0, 2}).after == joined(edited(_5="FIVE\n", _55=""))
 
 
+@settings(deadline=None)
 @given(before=PIECES, after=PIECES, data=st.data())
 def test_every_choice_of_hunks_keeps_the_other_lines_byte_for_byte(
     before: list[bytes], after: list[bytes], data: st.DataObject
@@ -218,6 +219,7 @@ def test_the_bytes_are_known_by_their_hash() -> None:
     assert file.after_hash is None
 
 
+@settings(deadline=None)
 @given(before=PIECES, after=PIECES)
 def test_line_edits_made_from_the_end_give_the_new_lines(
     before: list[bytes], after: list[bytes]

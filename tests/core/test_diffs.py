@@ -7,7 +7,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentchat.core.diffs import Change, Piece, changed_words, changes, words
@@ -29,11 +29,13 @@ def size(found: list[Change]) -> int:
     return sum(c.a_end - c.a_start + c.b_end - c.b_start for c in found)
 
 
+@settings(deadline=None)
 @given(a=FEW, b=FEW)
 def test_the_changes_make_the_one_the_other(a: list[str], b: list[str]) -> None:
     assert patched(a, b, changes(a, b)) == b
 
 
+@settings(deadline=None)
 @given(a=FEW, b=FEW)
 def test_changes_are_in_order_and_never_touch(a: list[str], b: list[str]) -> None:
     found = changes(a, b)
@@ -42,6 +44,7 @@ def test_changes_are_in_order_and_never_touch(a: list[str], b: list[str]) -> Non
         assert other.a_start - one.a_end == other.b_start - one.b_end
 
 
+@settings(deadline=None)
 @given(lines=FEW)
 def test_equal_lines_have_no_changes(lines: list[str]) -> None:
     assert changes(lines, list(lines)) == []
@@ -97,9 +100,9 @@ BIG = {
 @pytest.mark.parametrize("name", BIG)
 def test_20_000_lines_are_compared_fast_and_well(name: str) -> None:
     a, b, most = BIG[name]
-    start = time.perf_counter()
+    start = time.process_time()
     found = changes(a, b)
-    assert time.perf_counter() - start < 1.5
+    assert time.process_time() - start < 1.5
     assert patched(a, b, found) == b
     assert size(found) <= most
 
@@ -124,11 +127,13 @@ def test_of_very_long_lines_the_middle_that_differs_is_marked() -> None:
     assert (before, after) == ([Piece(900, 901)], [Piece(900, 902)])
 
 
+@settings(deadline=None)
 @given(text=st.text())
 def test_the_words_of_a_text_joined_are_the_text(text: str) -> None:
     assert "".join(words(text)) == text
 
 
+@settings(deadline=None)
 @given(before=st.text("ab 1.", max_size=30), after=st.text("ab 1.", max_size=30))
 def test_without_the_changed_words_both_versions_are_the_same(before: str, after: str) -> None:
     removed, added = changed_words(before, after)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentchat.core.matching import Edit, EditError, EditOutcome, apply_edits
@@ -61,12 +61,14 @@ LINES = st.lists(st.sampled_from(["", "a", "b ", "\tc", "    d", "“e”", "f\u
 ENDS = st.sampled_from(["\n", "\r\n"])
 
 
+@settings(deadline=None)
 @given(before=SOME, old=st.text("ab '\t“é", max_size=9), behind=SOME, new=st.text("xyz \t"))
 def test_untouched_characters_stay_untouched(before: str, old: str, behind: str, new: str) -> None:
     result = apply_edits(f"{before}⟦{old}⟧{behind}", [Edit(f"⟦{old}⟧", new)], "f")
     assert result.text == before + new + behind
 
 
+@settings(deadline=None)
 @given(text=SOME, old=SOME, new=SOME)
 def test_an_edit_is_made_or_refused_and_never_fails(text: str, old: str, new: str) -> None:
     result = outcome(text, Edit(old, new))
@@ -76,6 +78,7 @@ def test_an_edit_is_made_or_refused_and_never_fails(text: str, old: str, new: st
         assert result.count == 1
 
 
+@settings(deadline=None)
 @given(lines=LINES, data=st.data())
 def test_lines_outside_a_tolerant_place_stay_byte_for_byte(
     lines: list[str], data: st.DataObject
@@ -87,6 +90,7 @@ def test_lines_outside_a_tolerant_place_stay_byte_for_byte(
     assert apply_edits(text, [edit], "f").text == head + "\tif target:\r\n\t\tgo(“then”)\r\n" + head
 
 
+@settings(deadline=None)
 @given(lines=st.lists(st.text("abc ", max_size=4), min_size=1, max_size=20), data=st.data())
 def test_several_edits_do_what_they_do_one_by_one(lines: list[str], data: st.DataObject) -> None:
     text = "".join(f"{at}: {line}\n" for at, line in enumerate(lines))
@@ -107,9 +111,10 @@ def code(lines: int) -> str:
 
 
 def seconds(text: str, edits: list[Edit]) -> float:
-    start = time.perf_counter()
+    """Return the processor time, which a busy machine does not stretch."""
+    start = time.process_time()
     outcome(text, *edits)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_twenty_edits_in_100_000_lines_take_well_under_a_second() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentchat.core.escapes import escape, has_hidden
@@ -19,6 +19,7 @@ from agentchat.core.textfile import (
 )
 
 
+@settings(deadline=None)
 @given(data=st.binary().filter(lambda data: b"\0" not in data))
 def test_bytes_survive_being_text(data: bytes) -> None:
     if not data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -40,11 +41,13 @@ def test_what_is_no_text_is_refused_by_name_and_reason(data: bytes, reason: str)
     assert str(refusal.value) == f"{reason}, so it cannot be edited as text. Nothing was changed."
 
 
+@settings(deadline=None)
 @given(text=st.text("a\r\n\u2028\f"))
 def test_lines_joined_are_the_text(text: str) -> None:
     assert "".join(split_lines(text)) == text
 
 
+@settings(deadline=None)
 @given(text=st.text("ab\r\n"))
 def test_every_offset_with_plain_newlines_has_its_original(text: str) -> None:
     plain = with_plain_newlines(text)

@@ -179,9 +179,9 @@ def test_three_edits_far_apart_in_600_lines_are_under_50_lines() -> None:
 
 def test_a_long_diff_is_whole_and_fast() -> None:
     before = b"".join(b"value_%d = compute(%d)\n" % (at, at) for at in range(20_000))
-    start = time.perf_counter()
+    start = time.process_time()
     document = diff(before, before.replace(b"compute", b"calculate"))
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert len(rows(document, "AgentChatDelete")) == 20_000
     assert len(rows(document, "AgentChatAdd")) == 20_000
 

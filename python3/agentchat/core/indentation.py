@@ -79,6 +79,12 @@ def learn(
     return Indentation(known, quote_tab, step, unit)
 
 
+def same_depth(pairs: Sequence[Pair], quoted: Iterable[str]) -> bool:
+    """Whether the lines are quoted as deep as they are, tabs perhaps written as spaces."""
+    unit = gcd(*(len(split_indent(line)[0]) for line in quoted if line.strip()))
+    return all(own in (quote, "\t" * (len(quote) // (unit or 1))) for quote, own in pairs)
+
+
 def _tabs_that_explain(pairs: Sequence[Pair]) -> tuple[int, int] | None:
     """Return tab widths with which deeper in the quote is deeper in the file, and alike alike."""
     for quote_tab, file_tab in product(_TABS, _TABS):
@@ -102,7 +108,9 @@ def _step(
     file_unit = _file_unit(file_lines)
     if any("\t" in indent for indent in indents):
         return quote_tab, " " * (file_unit or 4)
-    if quote_unit in _UNITS and file_unit in _UNITS and _same_level(columns, quote_unit, file_unit):
+    # Eight columns are two levels more often than one.
+    usual = quote_unit in _UNITS[:-1] and file_unit in _UNITS
+    if usual and _same_level(columns, quote_unit, file_unit):
         return quote_unit, " " * file_unit
     return 1, " "
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agentchat.core.folding import Folded, fold, leading_blanks, line_key
-from agentchat.core.indentation import Indentation, Pair, learn
+from agentchat.core.indentation import Indentation, Pair, learn, same_depth
 
 _COUNTED = 4
 
@@ -169,25 +169,42 @@ def _line_place(
     start = file.starts[first] - head
     end = file.starts[behind - 1] + len(file.lines[behind - 1])
     open_end = tail and behind == len(file.lines)
-    fit = _fit(file, quote, start, end + (tail and not open_end), open_end)
-    if fit is None and not head and not leading_blanks(quote.old):
-        # The quote may have lost the indentation of its first line only.
-        indented = start + leading_blanks(file.lines[first])
-        return _fit(file, quote, indented, end + (tail and not open_end), open_end)
-    return fit
+    end += tail and not open_end
+    whole = _fit(file, quote, start, end, open_end)
+    if head or leading_blanks(quote.old):
+        return whole
+    # The quote may have lost the indentation of its first line only.
+    start += leading_blanks(file.lines[first])
+    rest = _depths(file, quote, start, end)
+    if whole is None or (rest and same_depth(rest, _deep_lines(quote))):
+        return _fit(file, quote, start, end, open_end)
+    return whole
 
 
 def _fit(file: Folded, quote: Quote, start: int, end: int, open_end: bool) -> Fit | None:
     """Return the place if its lines stand to each other as the quote's do."""
-    whole_line = start == 0 or (file.text[start - 1] == "\n" and quote.old[0] != "\n")
-    old = quote.old.split("\n")
-    own = file.text[start:end].split("\n")
-    pairs = [pair for at, pair in enumerate(zip(old, own, strict=False)) if at or whole_line]
-    depths: list[Pair] = [
-        (line[: leading_blanks(line)], other[: leading_blanks(other)])
-        for line, other in pairs
+    whole_line = _begins_line(file, quote, start)
+    quoted = quote.old.split("\n") if whole_line else []
+    quoted += [*_deep_lines(quote), *quote.new.split("\n")[:1]]
+    indentation = learn(_depths(file, quote, start, end), quoted, file.lines)
+    return None if indentation is None else Fit(start, end, indentation, whole_line, open_end)
+
+
+def _begins_line(file: Folded, quote: Quote, start: int) -> bool:
+    return start == 0 or (file.text[start - 1] == "\n" and quote.old[0] != "\n")
+
+
+def _deep_lines(quote: Quote) -> list[str]:
+    """Return the lines whose indentation is surely whole: all but the first ones."""
+    return [*quote.old.split("\n")[1:], *quote.new.split("\n")[1:]]
+
+
+def _depths(file: Folded, quote: Quote, start: int, end: int) -> list[Pair]:
+    """Return the indentation of each line that is quoted from its start and is not blank."""
+    first = 0 if _begins_line(file, quote, start) else 1
+    pairs = zip(quote.old.split("\n"), file.text[start:end].split("\n"), strict=False)
+    return [
+        (line[: leading_blanks(line)], own[: leading_blanks(own)])
+        for line, own in islice(pairs, first, None)
         if line.strip()
     ]
-    quoted = [*old, *quote.new.split("\n")][0 if whole_line else 1 :]
-    indentation = learn(depths, quoted, file.lines)
-    return None if indentation is None else Fit(start, end, indentation, whole_line, open_end)

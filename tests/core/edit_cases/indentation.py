@@ -100,6 +100,27 @@ CASES = (
         gives=FOUR.replace("            return 1", "            self.n()\n            return 1"),
     ),
     tolerantly(
+        "the first line lost its depth, and the file has tabs",
+        TABS,
+        (
+            "if self.x:\n            return 1\n",
+            "if self.x:\n            return 1\n                # x\n",
+        ),
+        gives=TABS.replace("return 1\n", "return 1\n\t\t\t\t# x\n"),
+    ),
+    tolerantly(
+        "no depth quoted, and a deeper line is added",
+        TABS,
+        ("if self.x:\n    return 1\n", "if self.x:\n    return 1\n        # x\n"),
+        gives=TABS.replace("return 1\n", "return 1\n\t\t\t\t# x\n"),
+    ),
+    tolerantly(
+        "one line quoted without its depth, with more lines in its place",
+        "\tif x:\n\t\tsay(‘a’)\n",
+        ("say('a')", "if y:\n    say('a')"),
+        gives="\tif x:\n\t\tif y:\n\t\t\tsay('a')\n",
+    ),
+    tolerantly(
         "a new line shallower than all quoted",
         TABS,
         ("            return 1\n", "            return 1\n        x()\n"),
