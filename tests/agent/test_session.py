@@ -473,3 +473,14 @@ async def test_resolve_is_a_hidden_tool(tmp_path: Path) -> None:
     await scene.play("@resolve this")
     assert scene.model.requests[0].history.messages[0].text == "@resolve this"  # type: ignore[union-attr]
     assert RESOLVE not in scene.model.requests[0].tools
+
+
+async def test_the_projects_rules_and_the_directory_reach_the_system_prompt(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "AGENTS.md").write_text("Use tabs.\n")
+    scene = Scene(tmp_path, [DONE])
+    await scene.play()
+    system = scene.model.requests[0].system
+    assert "# AGENTS.md\nUse tabs." in system
+    assert f"Working directory: {tmp_path}" in system

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
 
 from agentchat.core.messages import UserText
+from agentchat.core.ports import Notice, Piece
 from agentchat.models.estimate import Estimate, size_of
 from agentchat.models.keys import NoKey
 from agentchat.models.openai import OpenAIModel
@@ -52,12 +52,12 @@ def test_images_do_not_count_but_calls_and_schemas_do() -> None:
     assert size_of({"messages": messages, "tools": [{}]}) == 3 + 2 + 4
 
 
-async def test_the_model_warns_once(server: ModelServer, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_user_is_told_once(server: ModelServer) -> None:
     server.script(text("a", usage=(2048, 1)), text("b", usage=(2048, 1)))
     model = OpenAIModel("m", server.url, NoKey("K"))
-    with caplog.at_level(logging.WARNING, "agentchat"):
-        for _ in range(2):
-            await model.ask(request(UserText("x" * 60_000)), lambda piece: None)
+    pieces: list[Piece] = []
+    for _ in range(2):
+        await model.ask(request(UserText("x" * 60_000)), pieces.append)
     await model.aclose()
-    assert len(caplog.records) == 1
-    assert "seems to cut the conversation" in caplog.text
+    (notice,) = [piece for piece in pieces if isinstance(piece, Notice)]
+    assert "seems to cut the conversation" in notice.text

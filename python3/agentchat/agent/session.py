@@ -16,6 +16,7 @@ from agentchat.agent.screen import Screen, StatusLine
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.staging import Staging
 from agentchat.agent.storage import Storage
+from agentchat.agent.surroundings import look_around
 from agentchat.core.approval import MODES, Verdict, decide
 from agentchat.core.chat import Chat
 from agentchat.core.effects import Answer, Effect
@@ -47,6 +48,7 @@ class Session:
         max_parallel: int,
     ) -> None:
         self.chat = chat
+        self._workspace = workspace
         self._screen = screen
         self._scribe = scribe
         self._model = model
@@ -144,6 +146,7 @@ class Session:
         self.refresh()
         self._screen.event("AgentTurnStarted", {"turn": self.chat.turn})
         try:
+            self.chat.surroundings = await look_around(self._workspace)
             ending = await player.play(turn(self.chat))
         except UserError as error:
             ending = Ending("error", str(error))

@@ -16,6 +16,7 @@ from agentchat.core.ports import (
     CallDelta,
     Model,
     ModelRequest,
+    Notice,
     Piece,
     ReasoningDelta,
     TextDelta,
@@ -63,8 +64,9 @@ class Teller:
         self._screen.finish_reply()
         for call in reply.calls:
             self._call(CallDelta(call.id, call.name, call.arguments))
-        if not (reply.text or reply.calls or reply.error) and reply.finish != "cancelled":
-            self._screen.note("info", "The model gave no answer.")
+        note = _note(reply)
+        if note:
+            self._screen.note("info", note)
 
     def finished(self, result: ToolResult) -> None:
         """Show how a call ended, the first time it is told."""
@@ -88,6 +90,7 @@ class Teller:
             ReasoningDelta: lambda p: self._reasoning(p.text),
             CallDelta: self._call,
             Waiting: self._waiting,
+            Notice: lambda p: self._screen.note("info", p.text),
         }
         show[type(piece)](piece)
 
@@ -125,6 +128,14 @@ class Teller:
         for call_id in self._open:
             self._screen.block(call_id, Block(state="cancelled"))
         self._open.clear()
+
+
+def _note(reply: Reply) -> str:
+    if reply.finish == "cancelled" or reply.error:
+        return ""
+    if not (reply.text or reply.calls):
+        return "The model gave no answer."
+    return "The answer was cut off by the length limit." if reply.finish == "length" else ""
 
 
 def _so_far(arguments: str) -> dict[str, Any]:

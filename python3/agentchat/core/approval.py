@@ -156,7 +156,7 @@ def _command_scope(call: Call, place: Place) -> Scope:
     command = place.command or ""
     digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
     key = ("command", digest, place.cwd, place.program or "")
-    shown = f"{call.tool.name} {command!r} in {place.cwd}"
+    shown = f"`{command}` in {place.cwd}"
     return Scope(call.tool.name, call.tool.definition, key, shown)
 
 

@@ -189,7 +189,14 @@ class Waiting:
     why: str
 
 
-Piece = TextDelta | ReasoningDelta | CallDelta | Waiting
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something about this request that the user should know, in one line."""
+
+    text: str
+
+
+Piece = TextDelta | ReasoningDelta | CallDelta | Waiting | Notice
 
 
 class Model(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
 import os
 from collections.abc import Mapping
@@ -28,7 +27,7 @@ from agentchat.journal.journal import Journal
 from agentchat.journal.reading import history
 from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import transcript
-from agentchat.models.choice import choose
+from agentchat.models.choice import choose, secrets
 from agentchat.tools import BUILTINS
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
@@ -115,13 +114,10 @@ class Models:
         wanted = dict(self.settings)
         if self.chosen is not None:
             wanted["name"] = self.chosen
-        key = (repr(sorted(wanted.items())), tuple(os.environ.get(n) for n in ENVIRONMENT))
+        key = (repr(sorted(wanted.items())), secrets(wanted, os.environ))
         if self._model is None or key != self._key:
             self._model, self._key = choose(wanted, os.environ), key
         return self._model
-
-
-ENVIRONMENT = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "AGENTCHAT_MODEL")
 
 
 def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opened:
@@ -130,8 +126,8 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     root = os.path.realpath(payload["cwd"])
     view = View(bridge, payload["chat"], root)
     local = LocalWorkspace(root, guarded=(*state.runtime, str(state.folder)))
-    workspace = BuffersWorkspace(local, NvimBuffers(bridge))
-    journal = Journal.open(state.folder, payload["chat"])
+    workspace = BuffersWorkspace(local, NvimBuffers(bridge, settings.plain_save))
+    journal = Journal.open(state.folder, payload["chat"], secrets(settings.model, os.environ))
     models = Models(settings.model)
     scribe = JournalScribe(journal)
     chat = _chat(payload["chat"], root, settings)
@@ -153,5 +149,4 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
 def _chat(uuid: str, root: str, settings: Settings) -> Chat:
     toolbox = Toolbox(Registry(BUILTINS), settings.groups, settings.default_tools)
     policy = Policy(Grants(), settings.mode, settings.rules)
-    today = datetime.date.today().isoformat()
-    return Chat(uuid, toolbox, Surroundings(root, today), policy)
+    return Chat(uuid, toolbox, Surroundings(root), policy)

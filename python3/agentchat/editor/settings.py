@@ -20,6 +20,7 @@ class Settings:
     groups: tuple[Group, ...] = ()
     max_parallel: int = PARALLEL_TOOLS
     mode: str = "ask"
+    plain_save: bool = False
     rules: tuple[Rule, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -35,6 +36,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         groups=parse_groups(table(tools.get("groups"))),
         max_parallel=int(tools.get("max_parallel") or PARALLEL_TOOLS),
         mode=given.get("mode") or "ask",
+        plain_save=given.get("save") == "plain",
         rules=rules,
         problems=problems,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit
 
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply
-from agentchat.core.ports import ModelRequest, Piece, Waiting
+from agentchat.core.ports import ModelRequest, Notice, Piece, Waiting
 from agentchat.models import failures, wire
 from agentchat.models.answer import Answer
 from agentchat.models.assembly import Assembly
@@ -26,7 +25,6 @@ from agentchat.models.unreachable import Unreachable, unreachable
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-log = logging.getLogger(__name__)
 
 Outcome = Reply | Refusal | Unreachable
 Report = Callable[[Piece], None]
@@ -111,7 +109,7 @@ class OpenAIModel:
             body = wire.body(request, self._name, forcing=self._forcing, usage=self._usage)
             outcome = await self._send(client, key, body, request, on_piece)
             if isinstance(outcome, Reply):
-                self._check(body, outcome)
+                self._check(body, outcome, on_piece)
                 return outcome
             if isinstance(outcome, Refusal) and self._adapt(outcome, body):
                 continue
@@ -149,13 +147,13 @@ class OpenAIModel:
             return unreachable(error, self._url, self._limits)
         return answer.reply(broken)
 
-    def _check(self, body: dict[str, Any], reply: Reply) -> None:
+    def _check(self, body: dict[str, Any], reply: Reply, on_piece: Report) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
         counted = reply.usage.prompt_tokens if reply.usage else 0
         warning = self._estimate.check(body, counted)
         if warning is not None and not self._warned:
             self._warned = True
-            log.warning(warning)
+            on_piece(Notice(warning))
 
     def _adapt(self, refused: Refusal, body: dict[str, Any]) -> bool:
         """Give up what this server does not take; return whether asking again makes sense."""
