@@ -37,6 +37,7 @@ end
 
 vim.api.nvim_create_autocmd('VimEnter', {
   once = true,
+  nested = true,
   callback = function()
     open_hint()
     vim.cmd.AgentChat()
