@@ -6,6 +6,8 @@ local screen = require('agentchat.screen')
 
 local M = {}
 
+local MEASURED = 1000 -- lines of which the height is looked up
+
 ---@class (exact) agentchat.FloatSpec
 ---@field filetype string
 ---@field chat? string uuid of the chat it belongs to
@@ -65,10 +67,22 @@ local function height(win, first, last)
   return vim.api.nvim_win_text_height(win, { start_row = first, end_row = last }).all
 end
 
+---Screen rows of the whole text; of a very long one its lines, as measuring those takes too long.
+---@param float agentchat.Float
+---@return integer
+local function measured(float)
+  local lines = vim.api.nvim_buf_line_count(float.buf)
+  return lines > MEASURED and lines or height(float.win, 0, lines - 1)
+end
+
+---Which rows are in sight; of a very long text, which lines.
 ---@param float agentchat.Float
 ---@return agentchat.Part
 local function seen(float)
   local view = vim.api.nvim_win_call(float.win, vim.fn.winsaveview)
+  if vim.api.nvim_buf_line_count(float.buf) > MEASURED then
+    return { first = view.topline, last = vim.fn.line('w$', float.win), rows = float.rows }
+  end
   local shown = vim.api.nvim_win_get_height(float.win)
   local above = height(float.win, 0, view.topline - 2)
   if view.skipcol > 0 then
@@ -96,7 +110,7 @@ function M.refit(float)
   local lines = vim.api.nvim_buf_get_lines(float.buf, 0, -1, true)
   local width = widest(lines, spec.least, columns)
   vim.api.nvim_win_set_width(float.win, width)
-  float.rows = height(float.win, 0, #lines - 1)
+  float.rows = measured(float)
   local want = { width = width, height = math.min(float.rows, rows), share = spec.share }
   local rect = spec.place(now, want)
   local config = vim.tbl_extend('error', rect, {
@@ -124,6 +138,10 @@ local function watch(float)
     vim.api.nvim_create_autocmd(event, opts)
   end
   on('VimResized', '*', function() M.refit(float) end)
+  on('CursorMovedI', '*', function()
+    local config = vim.api.nvim_win_get_config(float.win)
+    if layout.covers(screen.now(), config.row, config.height) then M.refit(float) end
+  end)
   on('WinScrolled', tostring(float.win), function() M.redraw_footer(float) end)
   on('WinClosed', tostring(float.win), function()
     vim.api.nvim_del_augroup_by_id(group)

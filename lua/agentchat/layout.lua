@@ -7,6 +7,7 @@ local M = {}
 ---@field rows integer rows that windows may use
 ---@field columns integer
 ---@field cursor? integer row of the user's cursor, from 0, which a float should not cover
+---@field typing? boolean there is text in that row: it is worth more than the whole of a float
 
 ---@class (exact) agentchat.Rect size without the border; `row` and `col` are those of the border
 ---@field row integer
@@ -61,21 +62,30 @@ function M.centre(screen, want)
   return rect
 end
 
---- At the bottom of the screen; above the line the user works in, if it would lie on that and there
---- is room for a good part of it.
+--- At the bottom of the screen; above the line the user works in, if it would lie on that.
 ---@param screen agentchat.Screen
 ---@param want agentchat.Want
 ---@return agentchat.Rect
 function M.bottom(screen, want)
   local rect = sized(screen, want)
   local total = rect.height + BORDER
-  local cursor = screen.cursor or -1
   rect.row = math.max(screen.top, screen.top + screen.rows - total)
-  local above = math.min(total, cursor - screen.top)
-  if cursor >= rect.row and above >= math.min(total, LEAST_ROWS) then
-    rect.row, rect.height = cursor - above, above - BORDER
+  if not screen.cursor or screen.cursor < rect.row then return rect end
+  local above = math.min(total, screen.cursor - screen.top)
+  if above == total or (screen.typing and above >= LEAST_ROWS) then
+    rect.row, rect.height = screen.cursor - above, above - BORDER
   end
   return rect
+end
+
+--- Whether a float of that place lies on the line the user works in.
+---@param screen agentchat.Screen
+---@param row integer
+---@param height integer
+---@return boolean
+function M.covers(screen, row, height)
+  local cursor = screen.cursor or -1
+  return cursor >= row and cursor < row + height + BORDER
 end
 
 --- A text on the edge of a float; without a group it looks like the border.

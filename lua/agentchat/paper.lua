@@ -9,6 +9,8 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('agentchat.paper')
 
+local AT_ONCE = 2000 -- marks made without letting anything else run
+
 --- Makes an empty buffer that goes with its last window.
 ---@param filetype string
 ---@param chat? string uuid of the chat it belongs to
@@ -23,17 +25,36 @@ function M.create(filetype, chat)
 end
 
 ---@param buf integer
----@param doc agentchat.Doc
-local function highlight(buf, doc)
-  for _, row in ipairs(doc.rows) do
-    -- Not `line_hl_group`: that would lie over the marks inside the line.
-    local look = { end_row = row[1] + 1, hl_group = row[2], hl_eol = true, priority = 100 }
-    vim.api.nvim_buf_set_extmark(buf, ns, row[1], 0, look)
+---@param row [integer, string]
+local function mark_row(buf, row)
+  -- Not `line_hl_group`: that would lie over the marks inside the line.
+  local look = { end_row = row[1] + 1, hl_group = row[2], hl_eol = true, priority = 100 }
+  vim.api.nvim_buf_set_extmark(buf, ns, row[1], 0, look)
+end
+
+---@param buf integer
+---@param mark [integer, integer, integer, string]
+local function mark_text(buf, mark)
+  local look = { end_col = mark[3], hl_group = mark[4], priority = 110, strict = false }
+  vim.api.nvim_buf_set_extmark(buf, ns, mark[1], mark[2], look)
+end
+
+---Makes the marks of a list, the first ones at once and the others soon, so that nothing waits.
+---@param buf integer
+---@param list any[]
+---@param make fun(buf: integer, item: any)
+---@param from? integer
+local function mark_all(buf, list, make, from)
+  local tick, first = vim.api.nvim_buf_get_changedtick(buf), from or 1
+  local last = math.min(#list, first + AT_ONCE - 1)
+  for i = first, last do
+    make(buf, list[i])
   end
-  for _, mark in ipairs(doc.marks) do
-    local look = { end_col = mark[3], hl_group = mark[4], priority = 110, strict = false }
-    vim.api.nvim_buf_set_extmark(buf, ns, mark[1], mark[2], look)
-  end
+  if last == #list then return end
+  vim.defer_fn(function()
+    local same = vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick
+    if same then mark_all(buf, list, make, last + 1) end
+  end, 1)
 end
 
 --- Draws `doc` in place of what the buffer showed.
@@ -45,7 +66,8 @@ function M.draw(buf, doc)
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, doc.lines)
   vim.bo[buf].modifiable = editable
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
-  highlight(buf, doc)
+  mark_all(buf, doc.rows, mark_row)
+  mark_all(buf, doc.marks, mark_text)
 end
 
 --- The rows that are highlighted as a whole in one of the `groups`, from 0, in order.

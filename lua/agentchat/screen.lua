@@ -39,6 +39,7 @@ function M.now()
     rows = math.max(1, rows),
     columns = vim.o.columns,
     cursor = cursor_row(),
+    typing = vim.api.nvim_get_current_line() ~= '',
   }
 end
 

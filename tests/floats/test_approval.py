@@ -451,13 +451,37 @@ def test_a_command_line_that_is_being_typed_stays_on_the_screen(desk: Desk) -> N
 
 
 def test_it_does_not_lie_on_the_line_that_is_being_typed(desk: Desk) -> None:
-    desk.chat.focus()
-    desk.editor.lua("vim.api.nvim_buf_set_lines(0, -1, -1, true, vim.fn['repeat']({ '' }, 60))")
-    desk.editor.keys("G$a")
+    _go_down(desk, 60)
     desk.editor.type("I am typing this")
     desk.ask()
     desk.editor.wait_screen("I am typing this")
     assert "touch m" in desk.editor.float_text()
+
+
+def test_it_makes_room_for_a_line_that_is_begun_below_it(desk: Desk) -> None:
+    # So tall that it covers the line, which is empty, and that it must shrink to leave it free.
+    _go_down(desk, 16)
+    desk.ask(doc=doc(*["x"] * 40))
+    before = desk.editor.lua(_SIZE, desk.editor.floats()[0].window)
+    desk.editor.type("I begin")
+    desk.editor.wait_screen("I begin")
+    after = desk.editor.lua(_SIZE, desk.editor.floats()[0].window)
+    assert after["height"] < before["height"]
+    desk.chat.focus()
+    desk.editor.keys("ga")
+    assert desk.editor.lua(_SIZE, desk.editor.floats()[0].window) == before
+
+
+_SIZE = "local c = vim.api.nvim_win_get_config(...); return { height = c.height, row = c.row }"
+
+
+def _go_down(desk: Desk, lines: int) -> None:
+    """Begin to type below so many empty lines."""
+    desk.chat.focus()
+    desk.editor.lua(
+        "vim.api.nvim_buf_set_lines(0, -1, -1, true, vim.fn['repeat']({ '' }, ...))", lines
+    )
+    desk.editor.keys("G$a")
 
 
 def test_escape_goes_back_and_leaves_it_open(desk: Desk) -> None:

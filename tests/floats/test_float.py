@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import StartEditor
-from tests.floats.desk import QUIET_HOST, Desk
+from tests.floats.desk import QUIET_HOST, Desk, doc
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 
@@ -98,3 +98,16 @@ def test_it_stays_between_tab_line_and_status_line(
     where = editor.lua("return vim.api.nvim_win_get_config(...)", shown.window)
     assert where["row"] >= 1
     assert where["row"] + where["height"] + 2 <= 14 - cmdheight - (laststatus > 0)
+
+
+def test_a_very_long_text_is_shown_at_once_and_coloured_to_its_end(desk: Desk) -> None:
+    rows = [[n, "AgentChatAdd"] for n in range(9000)]
+    shown = doc(*[f"+ line {n}" for n in range(9000)], rows=rows)
+    desk.stage(doc=shown)
+    assert "1-" in desk.editor.floats()[0].footer
+    assert " of 9000" in desk.editor.floats()[0].footer
+    assert desk.groups("line 1") == ["AgentChatAdd"]
+    desk.editor.wait(lambda: desk.groups("line 8999"), why="the last line is coloured")
+    desk.chat.focus()
+    desk.editor.keys("grG")
+    desk.editor.wait(lambda: "-9000 of 9000" in desk.editor.floats()[0].footer)
