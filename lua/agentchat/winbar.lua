@@ -59,10 +59,11 @@ local function parts_of(chat)
   return vim.list_extend(out, counts(status))
 end
 
+--- Cells the parts take: with ` · ` between them, blanks around, and one before the directory.
 local function width_of(parts)
-  local width = 2
+  local width = 3 * (#parts - 1) + 3
   for _, part in ipairs(parts) do
-    width = width + vim.fn.strdisplaywidth(part.text) + 3
+    width = width + vim.fn.strdisplaywidth(part.text)
   end
   return width
 end

@@ -257,3 +257,17 @@ def test_a_text_given_back_is_not_taken_for_the_next_one(drawn: Drawn) -> None:
     drawn.editor.keys("ccdifferent<C-s>")
     drawn.draw(("message", "user", "one"))
     assert drawn.sent() == ["different"]
+
+
+def test_a_narrow_winbar_keeps_what_waits_for_the_user(alone: Editor) -> None:
+    chat = Drawn(alone)
+    waiting = {"state": "waiting", "prompts": 1, "pending": 1, "mode": "ask"}
+    chat.draw(("status", {**waiting, "model": "test-model", "tokens": 12345}))
+    seen = {}
+    for width in (70, 60, 50, 40, 26):
+        alone.command(f"vertical resize {width}")
+        seen[width] = alone.screen()[0].partition("│")[2].strip()
+    assert seen[70].split("   ")[0] == ("Chat 1 · 1 to approve · ask · test-model · 1 preview")
+    assert seen[60].startswith("1 to approve · ask · test-model · 1 preview")
+    assert seen[40] == "1 to approve · ask · 1 preview project"
+    assert all("1 to approve" in bar and "project" in bar for bar in seen.values())
