@@ -278,7 +278,10 @@ EDITS = [
     (edit("e", "E"), "edits[0]: old_text matches "),
     (edit("two", "two"), "edits[0]: old_text and new_text are identical."),
     (edit("", "x"), "edits[0]: old_text is empty. Use write to create or replace a whole file."),
-    (call("edit", {"path": "notes.txt", "edits": []}), "edits must contain at least one"),
+    (
+        call("edit", {"path": "notes.txt", "edits": []}),
+        'Validation failed for tool "edit":\n  - edits: edits must contain at least one',
+    ),
     (edit("a", "b", "gone.txt"), "Path not found: gone.txt"),
 ]
 

@@ -28,8 +28,8 @@ def test_a_count_far_below_the_estimate_is_a_warning() -> None:
 
 @pytest.mark.parametrize(
     ("characters", "counted"),
-    [(60_000, 15_000), (60_000, 8_000), (600, 10), (60_000, 0)],
-    ids=["as usual", "dense", "too small to judge", "not counted"],
+    [(60_000, 15_000), (60_000, 8_000), (600, 10), (60_000, 100), (60_000, 0)],
+    ids=["as usual", "dense", "too small to judge", "made up", "not counted"],
 )
 def test_other_counts_are_none(characters: int, counted: int) -> None:
     assert Estimate().check(said(characters), counted) is None

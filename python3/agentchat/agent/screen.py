@@ -29,7 +29,8 @@ class Block:
     """What changes of a call's block; ``None`` leaves a part as it is.
 
     ``state`` is ``streaming``, ``waiting``, ``running``, ``done``, ``failed``, ``rejected``,
-    ``cancelled`` or ``denied``; ``body`` replaces the lines, ``append`` adds text to them.
+    ``cancelled`` or ``denied``; ``body`` replaces the lines, ``append`` adds text to them (with a
+    state: a last line of its own).
     """
 
     title: str | None = None

@@ -73,8 +73,7 @@ class Teller:
         if result.call_id not in self._open:
             return
         self._open.discard(result.call_id)
-        body = (result.text if result.shown is None else result.shown).split("\n")
-        self._screen.block(result.call_id, Block(state=STATES[result.status], body=body))
+        self._screen.block(result.call_id, _last_look(result))
         data: dict[str, Any] = {
             "tool": result.name,
             "call_id": result.call_id,
@@ -128,6 +127,15 @@ class Teller:
         for call_id in self._open:
             self._screen.block(call_id, Block(state="cancelled"))
         self._open.clear()
+
+
+def _last_look(result: ToolResult) -> Block:
+    state = STATES[result.status]
+    text = result.text if result.shown is None else result.shown
+    if result.status is Status.CANCELLED:
+        # What it printed until then stays.
+        return Block(state=state, append=text)
+    return Block(state=state, body=text.split("\n"))
 
 
 def _note(reply: Reply) -> str:

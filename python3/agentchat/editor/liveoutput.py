@@ -24,6 +24,11 @@ class LiveOutput:
         self._lines.extend(line[:LINE_CHARACTERS] for line in lines[-LINES_PER_FRAME:])
         self._rest = rest[-LINE_CHARACTERS:]
 
+    def end(self) -> list[str]:
+        """Return what is left, an unfinished line too."""
+        self.add("\n" if self._rest else "")
+        return self.take()
+
     def take(self) -> list[str]:
         """Return the lines that were finished since the last time."""
         lines = list(self._lines)

@@ -57,11 +57,14 @@ class View:
 
     def block(self, call_id: str, change: Block) -> None:
         """Show or change the block of one call; live output waits for the next frame."""
-        if change.append is not None:
-            self._output.setdefault(call_id, LiveOutput()).add(change.append)
-            self._schedule()
-            return
         fields = {name: value for name, value in asdict(change).items() if value is not None}
+        if change.append is not None:
+            output = self._output.setdefault(call_id, LiveOutput())
+            if change.state is None:
+                output.add(change.append)
+                self._schedule()
+                return
+            fields["append"] = [*output.end(), *change.append.split("\n")]
         if change.title is not None:
             fields["title"] = escape(" ".join(change.title.split()))[:TITLE_CHARACTERS]
         if change.body is not None:

@@ -12,6 +12,9 @@ BYTES_PER_TOKEN = 6.0
 LEAST_TOKENS = 1_000
 """A request estimated below this is not judged: a server's own template weighs too much in it."""
 
+LEAST_COUNTED = 512
+"""A server that cuts the prompt fills its context, and no context is smaller than this."""
+
 SHORTFALL = 0.8
 """A count below this share of the estimate means that the server left something out."""
 
@@ -26,7 +29,7 @@ class Estimate:
         """Return a warning if ``counted`` prompt tokens are far too few for ``body``, else None."""
         size = size_of(body)
         expected = size / self._bytes_per_token
-        if counted <= 0 or expected < LEAST_TOKENS:
+        if counted < LEAST_COUNTED or expected < LEAST_TOKENS:
             return None
         if counted >= SHORTFALL * expected:
             self._bytes_per_token = size / counted
