@@ -247,7 +247,7 @@ def test_edited_arguments_are_what_runs_and_the_model_is_told(
     editor.keys("e")
     editor.wait(lambda: '"command"' in editor.text(), why="the arguments to edit")
     editor.command("%s/touch m/touch other/")
-    editor.keys("<CR>")
+    editor.command("write")
     assert asked.event("AgentApprovalAnswered")["choice"] == "edit"
     assert "touch other" in asked.asked("bash").text
     asked.answer("a")
@@ -434,21 +434,28 @@ def test_approve_answers_nothing_when_two_chats_wait(
     assert not (workspace / "m2").exists()
 
 
-def test_what_is_remembered_is_listed_and_can_be_revoked(
+def test_what_is_remembered_is_listed_with_its_scope_and_can_be_revoked(
     chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
-    model_server.script(calls(bash("ls -la")), text("done"))
-    chat.send("list")
-    chat.asked("bash")
-    chat.answer("A")
-    chat.finished()
-    chat.focus()
+    def remember() -> None:
+        model_server.script(calls(bash("ls -la")), text("done"))
+        chat.send("list")
+        chat.asked("bash")
+        chat.answer("A")
+        chat.finished()
+        chat.focus()
+
+    remember()
     editor.command("AgentApprovals")
-    editor.wait(lambda: "ls -la" in "\n".join(editor.screen()), why="the remembered command")
-    assert str(workspace)[-20:] in "".join(editor.screen()).replace("\n", "")
-    editor.keys("<Esc>q")
-    chat.focus()
+    editor.wait_screen("Remembered")
+    listed = "".join(editor.grid.lines()).partition("Remembered")[2]
+    assert "ls -la" in listed
+    assert str(workspace) in listed
+    editor.keys("1<CR>")
+    editor.wait_notice("revoked")
+    remember()
     editor.command("AgentApprovals clear")
+    editor.wait_notice("revoked")
     model_server.script(calls(bash("ls -la")))
     chat.send("list again")
     chat.asked("bash")

@@ -50,7 +50,7 @@ def test_a_mode_decides_what_asks_and_what_runs(
         if asked:
             editor.command("AgentApprove reject")
         chat.finished()
-        told = next(reversed(model_server.requests[-1].results.values()))
+        told = model_server.requests[-1].result
         ended = chat.event("AgentToolFinished")["status"]
         seen.append((mode, wanted, "asks" if asked else "runs" if ended == "success" else told))
     assert seen == MODES

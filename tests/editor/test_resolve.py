@@ -19,7 +19,7 @@ This is a preview. Call the `resolve` tool to apply or discard these changes.
 
 def rename(to: str = "welcome", id: str = "s") -> Call:
     ops = [{"pat": "greet($A)", "out": f"{to}($A)"}]
-    return call("ast_edit", {"ops": ops, "path": "src/app.py", "lang": "python"}, id)
+    return call("ast_edit", {"ops": ops, "lang": "python"}, id)
 
 
 def resolve(action: str, reason: str = "as asked", id: str = "r") -> Call:
@@ -49,12 +49,13 @@ def test_a_preview_changes_nothing_and_says_so(
 ) -> None:
     result = model_server.requests[1].results["s"]
     assert result.startswith("Staged as a preview - nothing has been changed yet.")
-    assert "# src/app.py (1 replacements)" in result or "# src/app.py (1 replacement)" in result
+    assert "# src/app.py (1 replacement)" in result
+    assert "# test_greet.py (1 replacement)" in result
     assert '-5:11 greet("world")' in result
     assert '+5:11 welcome("world")' in result
     assert "welcome" not in app.read_text()
     event = staged.event("AgentPreviewStaged")
-    assert event["label"] == "AST Edit: 1 replacements in 1 files"
+    assert event["label"] == "AST Edit: 2 replacements in 2 files"
     assert event["source"] == "ast_edit"
 
 
@@ -91,7 +92,7 @@ def test_the_user_applies_a_preview_and_the_model_is_told_later(
     model_server.script(text("Good."))
     staged.play("go on")
     request = model_server.requests[-1]
-    assert "Applied 1 replacements in 1 files." in request.said()
+    assert "Applied 2 replacements in 2 files." in request.said()
     assert "looks right" in request.said()
     assert "tool_choice" not in request.body or request.body["tool_choice"] == "auto"
     assert REMINDER not in request.said()
@@ -108,7 +109,7 @@ def test_the_user_discards_a_preview(
     model_server.script(text("Well."))
     staged.play("go on")
     said = model_server.requests[-1].said()
-    assert "Discarded: AST Edit: 1 replacements in 1 files. Reason: No reason provided" in said
+    assert "Discarded: AST Edit: 2 replacements in 2 files. Reason: No reason provided" in said
 
 
 def test_the_newest_preview_is_resolved_first(
@@ -160,7 +161,7 @@ def test_the_review_shows_the_difference_and_can_be_resolved_in(
     editor.keys("gr")
     editor.wait(lambda: any(f.focused for f in editor.floats()), why="the review has the focus")
     shown = editor.float_text()
-    assert "AST Edit: 1 replacements in 1 files" in shown
+    assert "AST Edit: 2 replacements in 2 files" in shown
     assert 'greet("world")' in shown
     assert 'welcome("world")' in shown
     editor.command("AgentResolve apply")
@@ -198,7 +199,7 @@ def test_the_model_applies_with_the_users_consent(
     assert "welcome" not in app.read_text()
     chat.answer("a")
     chat.finished()
-    assert "Applied 1 replacements in 1 files." in model_server.requests[2].results["r"]
+    assert "Applied 2 replacements in 2 files." in model_server.requests[2].results["r"]
     assert "welcome" in app.read_text()
     assert chat.status()["pending"] == 0
 
@@ -237,7 +238,7 @@ def test_the_model_discards_without_a_question(
 ) -> None:
     model_server.script(calls(rename()), calls(resolve("discard", "not it")), text("ok"))
     chat.play("rename it")
-    expected = "Discarded: AST Edit: 1 replacements in 1 files. Reason: not it"
+    expected = "Discarded: AST Edit: 2 replacements in 2 files. Reason: not it"
     assert model_server.requests[2].results["r"] == expected
     assert chat.status()["pending"] == 0
 

@@ -19,7 +19,7 @@ WRONG: list[tuple[dict[str, Any], list[str]]] = [
     ({"tools": {"max_parallel": "three"}}, ["max_parallel"]),
     ({"mode": "aks"}, ["mode", "aks", "ask"]),
     ({"ui": {"prompt_delay_ms": "soon"}}, ["prompt_delay_ms"]),
-    ({"rules": [{"action": "permit"}]}, ["rules", "permit"]),
+    ({"rules": [{"action": "permit"}]}, ["rules", "deny"]),
 ]
 
 

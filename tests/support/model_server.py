@@ -55,6 +55,11 @@ class Request:
         tool_messages = [m for m in self.messages if m["role"] == "tool"]
         return {m["tool_call_id"]: content_text(m) for m in tool_messages}
 
+    @property
+    def result(self) -> str:
+        """Text of the newest tool message."""
+        return content_text([m for m in self.messages if m["role"] == "tool"][-1])
+
     def said(self) -> str:
         """All text of the user and tool messages, for finding out whose request this is."""
         told = [m for m in self.messages if m["role"] != "system"]
@@ -164,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._stream(request, reply)
         else:
             self._wait_all(request, reply)
-            self._send_body(200, wire.whole(reply), reply.headers)
+            self._send_body(200, wire.whole(reply, request.body), reply.headers)
 
     def _read(self) -> Request:
         length = int(self.headers.get("Content-Length") or 0)
@@ -174,11 +179,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, request: Request, reply: Reply) -> None:
         self._start_stream(reply)
-        options = request.body.get("stream_options") or {}
         try:
-            whole = self._send_events(
-                request, wire.events(reply, with_usage=bool(options.get("include_usage")))
-            )
+            whole = self._send_events(request, wire.events(reply, request.body))
         except OSError:
             request.hung_up.set()
             whole = False

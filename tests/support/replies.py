@@ -59,6 +59,7 @@ Part = str | Call | Reasoning | Raw | Hold | Hangup
 class Reply:
     """One answer of the server.
 
+    ``usage`` counts the tokens of prompt and answer; None counts what was really sent.
     ``parts`` are streamed in order and end in ``finish`` (None: no finish reason is sent), usage
     if the client asked for it, and ``[DONE]`` if ``done``. A reply with ``status`` other than 200
     or with a ``body`` is sent whole instead.
@@ -67,7 +68,7 @@ class Reply:
     parts: Sequence[Part] = ()
     finish: str | None = "stop"
     done: bool = True
-    usage: tuple[int, int] = (100, 10)
+    usage: tuple[int, int] | None = None
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None

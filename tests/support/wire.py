@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .replies import Call, Hangup, Hold, Raw, Reasoning, Reply
@@ -11,7 +11,7 @@ from .replies import Call, Hangup, Hold, Raw, Reasoning, Reply
 MODEL = "test-model"
 
 
-def events(reply: Reply, *, with_usage: bool) -> Iterator[bytes | Hold | Hangup]:
+def events(reply: Reply, asked: Mapping[str, Any]) -> Iterator[bytes | Hold | Hangup]:
     """The stream of ``reply``: data to send, and the places to wait or to hang up."""
     yield _delta({"role": "assistant"})
     index = 0
@@ -23,23 +23,23 @@ def events(reply: Reply, *, with_usage: bool) -> Iterator[bytes | Hold | Hangup]
             index += 1
         else:
             yield _words(part)
-    yield from _ending(reply, with_usage)
+    yield from _ending(reply, asked)
 
 
-def whole(reply: Reply) -> bytes:
+def whole(reply: Reply, asked: Mapping[str, Any]) -> bytes:
     """``reply`` as one JSON answer, for a request that does not stream."""
     message: dict[str, Any] = {"role": "assistant", "content": _all_text(reply) or None}
     wanted = [part for part in reply.parts if isinstance(part, Call)]
     if wanted:
         message["tool_calls"] = [_function(part) for part in wanted]
     choice = {"index": 0, "message": message, "finish_reason": reply.finish}
-    answer = {**_head("chat.completion"), "choices": [choice], "usage": usage(reply)}
+    answer = {**_head("chat.completion"), "choices": [choice], "usage": usage(reply, asked)}
     return json.dumps(answer).encode()
 
 
-def usage(reply: Reply) -> dict[str, int]:
+def usage(reply: Reply, asked: Mapping[str, Any]) -> dict[str, int]:
     """Token counts as the server reports them."""
-    prompt, completion = reply.usage
+    prompt, completion = reply.usage or (len(json.dumps(asked)) // 4, 10)
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
@@ -74,11 +74,12 @@ def _function(part: Call) -> dict[str, Any]:
     return {"id": part.id, "type": "function", "function": function}
 
 
-def _ending(reply: Reply, with_usage: bool) -> Iterator[bytes]:
+def _ending(reply: Reply, asked: Mapping[str, Any]) -> Iterator[bytes]:
     if reply.finish is not None:
         yield _delta({}, reply.finish)
-    if with_usage and reply.done:
-        yield data({**_head(), "choices": [], "usage": usage(reply)})
+    options = asked.get("stream_options") or {}
+    if options.get("include_usage") and reply.done:
+        yield data({**_head(), "choices": [], "usage": usage(reply, asked)})
     if reply.done:
         yield b"data: [DONE]\n\n"
 
