@@ -48,6 +48,7 @@ class KeptScreen:
 
     def __init__(self) -> None:
         self.users: list[str] = []
+        self.given_back = 0
         self.said = ""
         self.notes: list[tuple[str, str]] = []
         self.blocks: dict[str, list[Block]] = {}
@@ -59,6 +60,9 @@ class KeptScreen:
 
     def user(self, text: str) -> None:
         self.users.append(text)
+
+    def give_back(self) -> None:
+        self.given_back += 1
 
     def begin_reply(self) -> None:
         self.said += "|"

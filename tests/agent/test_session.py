@@ -43,7 +43,7 @@ async def test_a_turn_from_prompt_to_last_word(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [calls(a_call("1", "t", '{"a": 1}')), DONE], tool(works))
     assert await scene.play("use @t") == "stop"
     assert scene.screen.users == ["use @t"]
-    assert scene.model.requests[0].history.messages[0].text == "use the t tool"  # type: ignore[union-attr]
+    assert scene.model.requests[0].history.messages[0].text == "use the t tool"
     assert scene.screen.said == "||Done."
     assert [b.state for b in scene.screen.blocks["1"]][-2:] == ["running", "done"]
     assert scene.screen.blocks["1"][-1].body == ["worked"]
@@ -222,6 +222,26 @@ async def test_what_is_sent_after_the_last_request_gets_a_turn_of_its_own(tmp_pa
     await scene.finished(2)
     assert scene.screen.users == ["go", "and this"]
     assert scene.chat.turn == 2
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+async def test_what_was_queued_behind_a_cancelled_turn_is_not_sent(
+    tmp_path: Path, stopped: bool
+) -> None:
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(works, asks=True))
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    scene.session.send("queued")
+    if stopped:
+        scene.session.stop()
+    else:
+        await scene.answer("cancel")
+    await scene.finished()
+    assert scene.screen.users == ["go"]
+    # The prompt has it again: after a stop the editor saw to that itself.
+    assert scene.screen.given_back == (0 if stopped else 1)
+    assert await scene.play("next") == "stop"
+    assert scene.screen.users == ["go", "next"]
 
 
 async def test_no_model_is_one_line_and_the_next_send_carries_everything(tmp_path: Path) -> None:
@@ -471,7 +491,7 @@ async def test_closing_a_chat_that_asks_runs_nothing_and_forgets(tmp_path: Path)
 async def test_resolve_is_a_hidden_tool(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [DONE])
     await scene.play("@resolve this")
-    assert scene.model.requests[0].history.messages[0].text == "@resolve this"  # type: ignore[union-attr]
+    assert scene.model.requests[0].history.messages[0].text == "@resolve this"
     assert RESOLVE not in scene.model.requests[0].tools
 
 

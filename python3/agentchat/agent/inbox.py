@@ -25,6 +25,13 @@ class Inbox:
                 self._screen.user(message.shown or message.text)
         return taken
 
+    def drop(self) -> bool:
+        """Forget what the user sent and nobody took: it goes back to the prompt."""
+        kept = [message for message in self._waiting if isinstance(message, Note)]
+        dropped = len(self._waiting) > len(kept)
+        self._waiting = list(kept)
+        return dropped
+
     @property
     def wants_answer(self) -> bool:
         """Whether the user said something that no request has carried yet."""

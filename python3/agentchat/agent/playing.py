@@ -21,6 +21,11 @@ class Player:
         self._running: asyncio.Task[Any] | None = None
         self._stopped = False
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the user stopped it, and not an answer of theirs."""
+        return self._stopped
+
     def stop(self) -> None:
         """Cancel what is running; a second stop does nothing more."""
         if self._stopped:

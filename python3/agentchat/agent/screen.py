@@ -46,6 +46,9 @@ class Screen(Protocol):
     def user(self, text: str) -> None:
         """Show what the user sent."""
 
+    def give_back(self) -> None:
+        """Put what the user sent and nobody took back into the prompt."""
+
     def begin_reply(self) -> None:
         """Begin a message of the model."""
 

@@ -54,7 +54,7 @@ class Session:
         self._model = model
         self._inbox = Inbox(screen)
         self._prompts = Prompts(screen, self.refresh)
-        self._staging = Staging(chat.pending, workspace, screen, scribe)
+        self._staging = Staging(chat.pending, workspace, screen, scribe, self.refresh)
         self._performer = Performer(
             workspace=workspace,
             screen=screen,
@@ -79,7 +79,11 @@ class Session:
             self._begin_turn()
 
     def stop(self) -> None:
-        """End the running turn: its request, tools and questions."""
+        """End the running turn: its request, tools and questions.
+
+        What was sent and not taken yet is in the user's prompt again.
+        """
+        self._inbox.drop()
         if self._player is not None:
             self._player.stop()
 
@@ -134,6 +138,8 @@ class Session:
     async def _take_turn(self, player: Player) -> None:
         ending = await self._played(player)
         self._player = None
+        if ending.reason == "cancelled" and not player.stopped and self._inbox.drop():
+            self._screen.give_back()
         self.refresh()
         self._screen.event("AgentTurnFinished", {"reason": ending.reason})
         if self._inbox.wants_answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 
 from agentchat.agent.screen import Screen
@@ -26,8 +27,14 @@ class Staging:
     """The previews of one chat: in the store, on screen and in the journal."""
 
     def __init__(
-        self, store: PendingStore, workspace: Workspace, screen: Screen, scribe: Scribe
+        self,
+        store: PendingStore,
+        workspace: Workspace,
+        screen: Screen,
+        scribe: Scribe,
+        changed: Callable[[], None],
     ) -> None:
+        self._changed = changed
         self._store = store
         self._workspace = workspace
         self._screen = screen
@@ -100,6 +107,7 @@ class Staging:
         )
 
     def _event(self, name: str, pending: Pending, **more: str) -> None:
+        self._changed()
         self._screen.event(name, {"label": pending.label, "source": pending.source, **more})
 
 

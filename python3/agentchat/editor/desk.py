@@ -61,6 +61,9 @@ class Desk:
             handler(payload)
         except UserError as error:
             self._tell(str(error))
+            if name == "send":
+                # What was typed goes back to the prompt.
+                self._bridge.call("agentchat.chat", "refuse", payload["chat"])
 
     def apologise(self, name: str) -> None:
         """Say that something went wrong that should not have."""

@@ -29,7 +29,7 @@ NO_WAY_BACK = "This cannot be undone by :AgentUndo."
 def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
     """Return a question as ``agentchat.approval.show`` takes it."""
     kind, document = _body(question, root)
-    level = question.call.tool.capability.safety_level
+    level = safety(question)
     scope = question.decision.scope
     return {
         "id": prompt,
@@ -59,6 +59,11 @@ def preview_table(pending: Pending, root: str) -> dict[str, Any]:
         "files": len(change.files) if change is not None else 0,
         "doc": _preview(pending.preview, root),
     }
+
+
+def safety(question: Question) -> int:
+    """Return the safety level; a staged preview is shown before it happens, whoever made it."""
+    return 2 if question.pending is not None else question.call.tool.capability.safety_level
 
 
 def title(question: Question) -> str:

@@ -39,6 +39,11 @@ class View:
         """Show what the user sent."""
         self._draw("message", "user", text)
 
+    def give_back(self) -> None:
+        """Put what the user sent and nobody took back into the prompt."""
+        self.flush()
+        self._bridge.call(CHAT, "refuse", self._chat)
+
     def begin_reply(self) -> None:
         """Begin a message of the model."""
         self._draw("message", "agent", "")
