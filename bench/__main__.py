@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import opening, response, startup
+from bench import opening, queue, response, startup
 from bench.figures import Row, table
 
 FIGURES: dict[str, Callable[[], list[Row]]] = {
     "startup": startup.measure,
     "opening": opening.measure,
     "response": response.measure,
+    "queue": queue.measure,
 }
 
 

@@ -1,0 +1,107 @@
+"""What a call costs beyond its own work: reading a file by the queue against reading it alone.
+
+The session, its rules and its journal are the real ones; there is no editor, and the model's
+replies are at hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from tests.agent.scene import KeptScreen
+
+from agentchat.agent.session import Session
+from agentchat.agent.storage import Storage
+from agentchat.core.chat import Chat
+from agentchat.core.groups import Group
+from agentchat.core.messages import Reply, ToolCall
+from agentchat.core.ports import ModelRequest, Piece
+from agentchat.core.prompt import Surroundings
+from agentchat.core.registry import Registry
+from agentchat.core.tool import Tool
+from agentchat.core.toolbox import Toolbox
+from agentchat.journal.journal import Journal
+from agentchat.journal.scribe import JournalScribe
+from agentchat.tools import read, resolve
+from agentchat.workspace.local import LocalWorkspace
+from bench.figures import Row, compare
+
+CALLS = 200
+RUNS = 7
+FILE = "file.txt"
+
+
+class OneBatch:
+    """A model that asks for all calls in one reply and then has done."""
+
+    name = "bench"
+
+    def __init__(self, tool: str) -> None:
+        arguments = f'{{"path": "{FILE}"}}'
+        wanted = tuple(ToolCall(f"c{n}", tool, arguments) for n in range(CALLS))
+        self._replies = [Reply(calls=wanted, finish="tool_calls"), Reply("done", finish="stop")]
+
+    async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        """Answer at once."""
+        return self._replies.pop(0)
+
+
+def measure() -> list[Row]:
+    """Read by the queue in turns with reading alone, together and one after the other."""
+    alone = replace(read.TOOL, metadata=replace(read.TOOL.metadata, concurrency_safe=False))
+    return [
+        _row("reads together / bare", read.TOOL),
+        _row("reads one by one / bare", alone),
+    ]
+
+
+def _row(what: str, tool: Tool) -> Row:
+    bare, queued = [], []
+    for _ in range(RUNS):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / FILE).write_text("a line of text\n" * 50)
+            bare.append(asyncio.run(_bare(folder)) / CALLS)
+            queued.append(asyncio.run(_queued(folder, tool)) / CALLS)
+    return compare("queue, for each call", what, bare, queued)
+
+
+async def _bare(folder: str) -> float:
+    workspace = LocalWorkspace(folder)
+    before = time.perf_counter()
+    for _ in range(CALLS):
+        target = await workspace.locate(FILE)
+        await workspace.read(target.path)
+    return time.perf_counter() - before
+
+
+async def _queued(folder: str, tool: Tool) -> float:
+    screen = KeptScreen()
+    session = _session(folder, tool, screen)
+    before = time.perf_counter()
+    session.send("read")
+    await screen.until(lambda: bool(screen.named("AgentTurnFinished")), 60)
+    taken = time.perf_counter() - before
+    assert screen.named("AgentTurnFinished")[0]["reason"] == "stop"
+    assert len(screen.named("AgentToolFinished")) == CALLS
+    await session.close()
+    return taken
+
+
+def _session(folder: str, tool: Tool, screen: KeptScreen) -> Session:
+    toolbox = Toolbox(Registry([tool, resolve.TOOL]), [Group("all", (tool.name,))], ["all"])
+    model = OneBatch(tool.name)
+    journal = Journal.open(Path(folder) / "state", "bench", ())
+    return Session(
+        Chat("bench", toolbox, Surroundings(folder)),
+        workspace=LocalWorkspace(folder),
+        screen=screen,
+        scribe=JournalScribe(journal),
+        storage=Storage(Path(folder) / "results"),
+        model=lambda: model,
+        max_parallel=10,
+    )
