@@ -149,13 +149,6 @@ local function map_keys(ask)
   float.map(ask.float, { '<Esc>' }, function() float.leave(ask.float) end)
 end
 
----@param ask agentchat.Ask
-local function listen(ask)
-  local buf = ask.float.buf
-  vim.api.nvim_create_autocmd('WinEnter', { buffer = buf, callback = keypress.listen })
-  vim.api.nvim_create_autocmd('WinLeave', { buffer = buf, callback = keypress.deafen })
-end
-
 --- Whether the user sees the question: it is shown in this tab.
 ---@param ask agentchat.Ask
 ---@return boolean
@@ -176,7 +169,7 @@ function M.show(ask)
   map_keys(ask)
   vim.bo[ask.float.buf].formatlistpat = question.lead(ask.spec.prompt)
   if ask.spec.prompt.kind == 'diff' then hunks.map(ask.float.buf) end
-  listen(ask)
+  keypress.listen()
   draw(ask)
   vim.cmd.redraw()
   ask.drawn = now()

@@ -26,6 +26,7 @@ local MEASURED = 1000 -- lines of which the height is looked up
 ---@field spec agentchat.FloatSpec
 ---@field origin? integer the window the user came from
 ---@field rows integer screen rows of the whole text
+---@field gone boolean
 
 --- Whether the float's window is still there.
 ---@param float? agentchat.Float
@@ -130,12 +131,24 @@ function M.draw(float, doc)
   M.refit(float)
 end
 
+---Tells once that the float is gone. Not only by WinClosed, which does not come inside autocommands.
+---@param float agentchat.Float
+local function gone(float)
+  if float.gone then return end
+  float.gone = true
+  vim.api.nvim_del_augroup_by_name('agentchat.float.' .. float.win)
+  float.spec.closed()
+end
+
 ---@param float agentchat.Float
 local function watch(float)
   local group = vim.api.nvim_create_augroup('agentchat.float.' .. float.win, {})
-  local function on(event, pattern, callback)
-    local opts = { group = group, pattern = pattern, callback = callback }
-    vim.api.nvim_create_autocmd(event, opts)
+  local function on(event, pattern, action)
+    local function callback()
+      if M.open_now(float) then return action() end
+      gone(float)
+    end
+    vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
   end
   on('VimResized', '*', function() M.refit(float) end)
   on('CursorMovedI', '*', function()
@@ -143,10 +156,7 @@ local function watch(float)
     if layout.covers(screen.now(), config.row, config.height) then M.refit(float) end
   end)
   on('WinScrolled', tostring(float.win), function() M.redraw_footer(float) end)
-  on('WinClosed', tostring(float.win), function()
-    vim.api.nvim_del_augroup_by_id(group)
-    float.spec.closed()
-  end)
+  on('WinClosed', tostring(float.win), function() gone(float) end)
 end
 
 ---@param buf integer
@@ -175,7 +185,7 @@ function M.open(spec)
   if not ok then return vim.api.nvim_buf_delete(buf, {}) end
   paper.dress(win)
   vim.bo[buf].modifiable = spec.editable or false
-  local float = { buf = buf, win = win, spec = spec, rows = 0 }
+  local float = { buf = buf, win = win, spec = spec, rows = 0, gone = false }
   M.map(float, { 'j', '<Down>' }, 'gj', 'Down a row')
   M.map(float, { 'k', '<Up>' }, 'gk', 'Up a row')
   watch(float)
@@ -222,6 +232,7 @@ end
 function M.close(float)
   if float and M.open_now(float) then
     M.leave(float)
+    gone(float)
     vim.api.nvim_win_close(float.win, true)
   end
 end

@@ -3,18 +3,18 @@
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('agentchat.keypress')
-local typed = ''
+local typed, listeners = '', 0
 
---- Begins to listen; needed before `deliberate` can tell anything.
+--- Begins to listen; needed before `deliberate` can tell anything. Each call needs a `deafen`.
 function M.listen()
-  typed = ''
+  listeners = listeners + 1
   vim.on_key(function(_, keys) typed = keys end, ns)
 end
 
---- Stops listening.
+--- Stops listening, when nobody else does.
 function M.deafen()
-  vim.on_key(nil, ns)
-  typed = ''
+  listeners = listeners - 1
+  if listeners == 0 then vim.on_key(nil, ns) end
 end
 
 --- Whether the mapping that runs now was called by one key that a person pressed.

@@ -124,7 +124,7 @@ end
 local function close(it)
   it.moving = true
   room(it).close(it.view)
-  it.moving = false
+  it.view, it.moving = nil, false
 end
 
 ---Opens the newest preview in this tab, without taking the focus where that can be.

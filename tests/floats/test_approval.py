@@ -667,3 +667,19 @@ def test_wiping_the_chat_out_from_inside_the_float_leaves_no_window(editor: Edit
     editor.command(f"bwipeout! {desk.chat.buffer}")
     editor.wait(lambda: not editor.floats())
     assert desk.answers() == []
+
+
+def test_what_an_autocommand_shows_and_closes_works_like_all_else(desk: Desk) -> None:
+    # Inside an autocommand Neovim fires no others: none tells that a window was entered or closed.
+    desk.editor.command("autocmd User Enter AgentApprove")
+    desk.editor.command("autocmd User Close lua require('agentchat.approval').close_all(_G.chat)")
+    desk.editor.lua("_G.chat = ...", desk.chat.id)
+    desk.ask("p1")
+    desk.editor.command("doautocmd User Close")
+    assert desk.editor.floats() == []
+    desk.editor.keys("ityped<Esc>")
+    desk.ask("p2")
+    desk.editor.command("doautocmd User Enter")
+    desk.editor.keys("a")
+    assert desk.answers() == [("p2", "accept")]
+    assert desk.editor.lua("return vim.on_key()") == 0
