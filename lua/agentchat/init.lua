@@ -58,6 +58,27 @@ function M.resolve(bufnr, action, reason)
   require('agentchat.bridge').send('resolve', { chat = chat, action = action, reason = reason })
 end
 
+local MODES = { ask = true, edit = true, plan = true, yolo = true }
+
+--- Chooses what runs without a question in a chat.
+---@param bufnr integer
+---@param mode 'ask'|'edit'|'plan'|'yolo'
+function M.mode(bufnr, mode)
+  vim.validate('mode', mode, function(v) return MODES[v] == true end, 'ask, edit, plan or yolo')
+  require('agentchat.bridge').send('mode', { chat = need_chat(bufnr).id, mode = mode })
+end
+
+--- Chooses the model of a chat; without a name, says which one it is.
+---@param bufnr integer
+---@param name? string
+function M.model(bufnr, name)
+  vim.validate('name', name, 'string', true)
+  require('agentchat.bridge').send('model', { chat = need_chat(bufnr).id, name = name })
+end
+
+--- Creates or updates the plugin's own Python environment; headless, waits until it is done.
+function M.install() require('agentchat.install').run() end
+
 local CHOICES = { always = true, accept = true, reject = true, cancel = true }
 
 --- Answers the approval that is shown for the current chat, else for the only chat that has one.
