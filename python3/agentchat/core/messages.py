@@ -97,6 +97,8 @@ class ToolResult:
     images: tuple[Image, ...] = ()
     shown: str | None = None
     """What the chat shows instead of ``text``, where that differs."""
+    stored: str | None = None
+    """Path of the file with all of the text, where the model got a part of it."""
 
     @property
     def is_error(self) -> bool:

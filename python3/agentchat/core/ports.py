@@ -215,6 +215,64 @@ class Model(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer that is offered."""
+
+    label: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """One question of the model to the user; without options the user writes the answer."""
+
+    question: str
+    header: str = ""
+    options: tuple[Option, ...] = ()
+    multi_select: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """What a language server or linter says of a place in a file.
+
+    ``path`` is absolute, ``line`` and ``column`` (in bytes) count from 1; ``severity`` is one of
+    ``SEVERITIES``.
+    """
+
+    path: str
+    line: int
+    column: int
+    severity: str
+    message: str
+    source: str = ""
+    code: str = ""
+
+
+SEVERITIES = ("error", "warning", "info", "hint")
+"""The worst first."""
+
+
+class Frontend(Protocol):
+    """What a tool may ask of the user's editor."""
+
+    async def ask(self, questions: Sequence[Inquiry]) -> Sequence[tuple[str, ...]]:
+        """Put questions one after the other and return what was chosen or written for each.
+
+        Fewer answers than questions: the user closed the next one. Cancelling closes it, too.
+        """
+
+    async def diagnostics(
+        self, path: str | None = None, severity: str | None = None
+    ) -> Sequence[Diagnostic]:
+        """Return the diagnostics of files in the workspace, sorted by path and place.
+
+        Only those of ``path`` (absolute; a file or a directory), and only those at least as bad
+        as ``severity``, where these are given.
+        """
+
+
 class Clock(Protocol):
     """Seconds since some fixed moment; tests bring their own."""
 

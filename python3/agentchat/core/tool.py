@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from agentchat.core.changes import ChangeSet
     from agentchat.core.messages import ToolResult
     from agentchat.core.pending import Pending
-    from agentchat.core.ports import Workspace
+    from agentchat.core.ports import Frontend, Workspace
     from agentchat.core.prompt import Surroundings
+    from agentchat.core.toolbox import Toolbox
 
 
 class ArgumentError(Exception):
@@ -49,6 +50,8 @@ class Metadata:
     audit_operation: str = "invoke"
     requires_checkpoint: bool = False
     requires_reverse_thinking: bool = False
+    server: str = ""
+    """The name of the server a tool comes from, if it comes from one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +92,19 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool returns: ``text`` for the model, ``shown`` for the user where it differs."""
+    """What a tool returns: ``text`` for the model, ``shown`` for the user where it differs.
+
+    ``stored`` is the path of a file with all of a text that was cut; ``cancelled`` says that the
+    user called it off.
+    """
 
     text: str
     is_error: bool = False
     details: Mapping[str, Any] | None = None
     images: tuple[Image, ...] = ()
     shown: str | None = None
+    stored: str | None = None
+    cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +113,8 @@ class ToolContext:
 
     ``preview`` is what the user was shown and accepted, if anything was; ``given`` the last
     step's output; ``progress`` shows live output; ``stage`` registers a preview; ``store`` keeps
-    a large text and returns its path; ``overflow`` is a free path for a process's full output.
+    a large text and returns its path; ``overflow`` is a free path for a process's full output;
+    ``frontend`` is the user's editor, where there is one; ``toolbox`` the tools of the chat.
     """
 
     workspace: Workspace
@@ -116,6 +126,8 @@ class ToolContext:
     overflow: str
     preview: Preview | None = None
     given: Any = None
+    frontend: Frontend | None = None
+    toolbox: Toolbox | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +182,7 @@ class Tool:
         render_call: the call in one line; gets whatever arguments have arrived so far.
         describe: the description where it depends on the chat's surroundings.
         always_load: whether it is sent even while many tools are deferred.
+        system_prompt: what the model is told, hidden from the user, while it has the tool.
     """
 
     name: str
@@ -189,6 +202,7 @@ class Tool:
     hooks: Hooks = Hooks()
     always_load: bool = True
     describe: Callable[[Surroundings], str] | None = None
+    system_prompt: str = ""
     asks: bool | Callable[[Any], bool | Awaitable[bool]] | None = None
     """Whether a call asks first, or how to find out; ``None``: unless it only reads."""
 
