@@ -11,6 +11,20 @@ local ns = vim.api.nvim_create_namespace('agentchat.paper')
 
 local AT_ONCE = 2000 -- marks made without letting anything else run
 
+local shielded = false
+
+---Makes a paste into a paper do nothing, once for all: what Neovim says of it is a traceback.
+local function shield()
+  if shielded then return end
+  shielded = true
+  local paste = vim.paste
+  ---@diagnostic disable-next-line: duplicate-set-field
+  vim.paste = function(lines, phase)
+    local on_paper = vim.b.agentchat_paper and not vim.bo.modifiable
+    return on_paper or paste(lines, phase)
+  end
+end
+
 --- Makes an empty buffer that goes with its last window.
 ---@param filetype string
 ---@param chat? string uuid of the chat it belongs to
@@ -19,6 +33,8 @@ function M.create(filetype, chat)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = 'wipe'
   vim.b[buf].agentchat_chat = chat
+  vim.b[buf].agentchat_paper = true
+  shield()
   vim.bo[buf].filetype = filetype
   vim.bo[buf].modifiable = false
   return buf

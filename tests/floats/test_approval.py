@@ -391,12 +391,15 @@ def test_a_macro_answers_nothing(desk: Desk) -> None:
 
 
 def test_pasted_text_answers_nothing(desk: Desk) -> None:
-    desk.editor.allow("E21|modifiable")
     desk.ask()
     enter(desk)
-    desk.editor.lua("pcall(vim.paste, { 'aaa', 'A' }, -1)")
-    desk.editor.keys("<C-\\><C-n>")
+    for phase in (-1, 1, 2, 3):
+        desk.editor.request("nvim_paste", "aaa\nA", True, phase)
     assert desk.answers() == []
+    assert desk.editor.messages() == ""
+    desk.editor.keys("<Esc>i")
+    desk.editor.request("nvim_paste", "pasted", True, -1)
+    assert desk.chat.prompt() == "pasted"
 
 
 def test_a_stale_id_does_nothing(desk: Desk) -> None:
