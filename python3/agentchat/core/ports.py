@@ -28,6 +28,7 @@ class Target:
 
     ``shown`` is relative to the workspace root inside it, absolute outside. ``read_only`` means
     the file exists and its mode forbids writing; ``hard_linked`` that it has another name.
+    ``mode`` is its permission bits, ``None`` where there is no file or nobody can tell.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Target:
     exists: bool = True
     read_only: bool = False
     hard_linked: bool = False
+    mode: int | None = None
 
     @property
     def ordinary(self) -> bool:

@@ -49,6 +49,7 @@ class Paths:
             exists=found is not None,
             read_only=found is not None and _read_only(real, found),
             hard_linked=found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1,
+            mode=None if found is None else stat.S_IMODE(found.st_mode),
         )
 
     def show(self, real: str) -> str:
