@@ -3,9 +3,7 @@ local M = {}
 
 local LINKS = {
   Add = 'DiffAdd',
-  Delete = 'DiffDelete',
   AddWord = 'DiffText',
-  DeleteWord = 'DiffText',
   Hunk = 'Special',
   File = 'Directory',
   LineNr = 'LineNr',
@@ -38,8 +36,24 @@ local LINKS = {
   CodeConstant = 'Constant',
 }
 
+-- For schemes that mark a deleted line by its foreground only, which the colours of code cover.
+local DELETED = {
+  dark = { line = { bg = '#45202a', ctermbg = 52 }, word = { bg = '#7d2f3d', ctermbg = 88 } },
+  light = { line = { bg = '#f7d5d8', ctermbg = 224 }, word = { bg = '#eea5ad', ctermbg = 217 } },
+}
+
+local function define_deleted()
+  local own = DELETED[vim.o.background]
+  local themed = vim.api.nvim_get_hl(0, { name = 'DiffDelete', link = false }).bg ~= nil
+  local line = themed and { link = 'DiffDelete' } or own.line
+  local word = themed and { link = 'DiffText' } or own.word
+  vim.api.nvim_set_hl(0, 'AgentChatDelete', vim.tbl_extend('force', line, { default = true }))
+  vim.api.nvim_set_hl(0, 'AgentChatDeleteWord', vim.tbl_extend('force', word, { default = true }))
+end
+
 --- Defines the groups. Calling it again after a colour scheme has cleared them brings them back.
 function M.define()
+  define_deleted()
   for name, link in pairs(LINKS) do
     vim.api.nvim_set_hl(0, 'AgentChat' .. name, { link = link, default = true })
   end
