@@ -49,15 +49,19 @@ local function substitute(row, from, to, text)
 end
 
 ---@param row integer from 0
+---@return string
+local function line_at(row) return vim.api.nvim_buf_get_lines(0, row, row + 1, true)[1] end
+
+---@param row integer from 0
 ---@param new string
 local function change_line(row, new)
-  local old = vim.api.nvim_buf_get_lines(0, row, row + 1, true)[1]
-  if old == new then return end
-  local from, to, text = core(old, new)
-  local plain = not text:find('[%z\1\r\n]')
-  if not (plain and pcall(substitute, row, from, to, text)) then
-    vim.api.nvim_buf_set_text(0, row, from, row, to, { text })
-  end
+  local from, to, text = core(line_at(row), new)
+  if not text:find('[%z\1\r\n]') then pcall(substitute, row, from, to, text) end
+  -- It finds no place inside a composed character, and eats a backslash before a combining one.
+  local made = line_at(row)
+  if made == new then return end
+  from, to, text = core(made, new)
+  vim.api.nvim_buf_set_text(0, row, from, row, to, { text })
 end
 
 ---@param lines string[]
