@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ from agentchat.agent.screen import Block, StatusLine
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Decision
-from agentchat.core.changes import ChangeSet
+from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.effects import Answer, Question, Ready
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, ToolResult
 from agentchat.core.pending import Pending
 from agentchat.core.ports import ModelRequest, Piece, TextDelta
-from agentchat.core.tool import Tool
+from agentchat.core.tool import Tool, Undo
+from agentchat.journal.records import Record
 from agentchat.workspace.local import LocalWorkspace
 from tests.core.world import a_chat
 
@@ -147,10 +148,10 @@ class KeptNotes:
     def so_far(self, text: str) -> None:
         self.lines.append(f"so far {text}")
 
-    def changing(self, source: str, change: ChangeSet) -> None:
+    def changing(self, source: str, change: ChangeSet, takes: Sequence[int] = ()) -> None:
         self.lines.append(f"changing {source}")
 
-    def changed(self, source: str) -> None:
+    def changed(self, source: str, settled: Sequence[FileChange] = ()) -> None:
         self.lines.append(f"changed {source}")
 
     def finished(self, result: ToolResult) -> None:
@@ -164,6 +165,18 @@ class KeptNotes:
 
     def resolved(self, pending: Pending, action: str, reason: str) -> None:
         self.lines.append(f"resolved {pending.label} {action}")
+
+    def undo_noted(self, call_id: str, undo: Undo) -> None:
+        self.lines.append(f"undo noted {call_id}")
+
+    def undone(self, saga: str, turn: int, calls: Mapping[str, str]) -> None:
+        self.lines.append(f"undone {turn}")
+
+    def redone(self, saga: str, undone: str, calls: Mapping[str, str]) -> None:
+        self.lines.append("redone")
+
+    def records(self) -> Iterable[Record]:
+        return ()
 
 
 class Scene:

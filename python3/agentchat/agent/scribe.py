@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from agentchat.core.approval import Decision
-from agentchat.core.changes import ChangeSet
+from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.effects import Answer, Question, Ready
 from agentchat.core.messages import Message, ToolResult
 from agentchat.core.pending import Pending
+from agentchat.core.tool import Undo
+from agentchat.journal.records import Record
 
 
 class Scribe(Protocol):
@@ -32,11 +35,14 @@ class Scribe(Protocol):
     def started(self, ready: Ready) -> None:
         """A call is about to run; durable when this returns."""
 
-    def changing(self, source: str, change: ChangeSet) -> None:
-        """Files are about to change; their bytes before and after are durable when this returns."""
+    def changing(self, source: str, change: ChangeSet, takes: Sequence[int] = ()) -> None:
+        """Files are about to change; their bytes before and after are durable when this returns.
 
-    def changed(self, source: str) -> None:
-        """The change was made."""
+        ``takes`` are the numbers of the changes that this one takes back.
+        """
+
+    def changed(self, source: str, settled: Sequence[FileChange] = ()) -> None:
+        """The change was made; ``settled`` is what saving made of some of its files."""
 
     def finished(self, result: ToolResult) -> None:
         """A call that ran has ended."""
@@ -49,3 +55,19 @@ class Scribe(Protocol):
 
     def resolved(self, pending: Pending, action: str, reason: str) -> None:
         """A preview was applied or discarded."""
+
+    def undo_noted(self, call_id: str, undo: Undo) -> None:
+        """A call that succeeded told how it can be taken back."""
+
+    def undone(self, saga: str, turn: int, calls: Mapping[str, str]) -> None:
+        """A turn is about to be taken back; durable when this returns.
+
+        ``saga`` will be the source of the changes; ``calls`` names the calls that take others
+        back, each with that other.
+        """
+
+    def redone(self, saga: str, undone: str, calls: Mapping[str, str]) -> None:
+        """An undo is about to be taken back; durable when this returns."""
+
+    def records(self) -> Iterable[Record]:
+        """Return all that was written so far, oldest first; read when it is iterated."""

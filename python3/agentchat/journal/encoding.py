@@ -38,6 +38,9 @@ KINDS: dict[str, type[Any]] = {
         r.Staged,
         r.Resolving,
         r.Resolved,
+        r.UndoNoted,
+        r.Undone,
+        r.Redone,
         r.Content,
     )
 }
@@ -63,6 +66,8 @@ def _values(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 _VALUES = {of: _values(names) for of, names in _FIELDS.items()}
 
 Fields = dict[str, Any]
+
+WITH_FILES = (r.Changing, r.Changed, r.Staged)
 
 DEEPEST = 64
 """Nesting beyond this is left out."""
@@ -95,7 +100,7 @@ def to_fields(record: r.Record) -> Fields:
     said = {"v": r.FORMAT, "kind": record.kind, **_plain(record)}
     if isinstance(record, r.Said):
         said["message"] = _message(record.message)
-    elif isinstance(record, (r.Changing, r.Staged)):
+    elif isinstance(record, WITH_FILES):
         said["files"] = [_plain(file) for file in record.files]
     return said
 
@@ -155,8 +160,11 @@ def _record(kind: type[Any], said: Mapping[str, Any]) -> r.Record:
     given = _known(kind, said)
     if kind is r.Said:
         given["message"] = _spoken(said["message"])
-    elif kind in (r.Changing, r.Staged):
-        given["files"] = tuple(r.FileBytes(**_known(r.FileBytes, f)) for f in said["files"])
+    elif kind in WITH_FILES:
+        files = said.get("files", ())
+        given["files"] = tuple(r.FileBytes(**_known(r.FileBytes, f)) for f in files)
+    if "takes" in given:
+        given["takes"] = tuple(given["takes"])
     record: r.Record = kind(**given)
     return record
 

@@ -114,20 +114,29 @@ class FileBytes:
 
 @dataclass(frozen=True, slots=True)
 class Changing:
-    """Files are about to change; ``source`` is the id of the call that changes or staged it."""
+    """Files are about to change; ``source`` is the id of the call that changes or staged it.
+
+    ``takes`` are the changes of the same file that this one takes back, as numbers: the first
+    ``Changing`` of a journal is 0.
+    """
 
     kind: ClassVar[str] = "changing"
     source: str
     files: tuple[FileBytes, ...]
+    takes: tuple[int, ...] = ()
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The last change of this source was made; without this its outcome is unknown."""
+    """The last change of this source was made; without this its outcome is unknown.
+
+    ``files`` are those that saving changed further, with the bytes they have now.
+    """
 
     kind: ClassVar[str] = "changed"
     source: str
+    files: tuple[FileBytes, ...] = ()
     at: float = 0.0
 
 
@@ -162,6 +171,45 @@ class Resolved:
     label: str
     action: str
     reason: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UndoNoted:
+    """How a call that succeeded can be taken back; the fields are those of ``core.tool.Undo``."""
+
+    kind: ClassVar[str] = "undo_noted"
+    call_id: str
+    description: str
+    tool: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    irreversible: bool = False
+    guide: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The user takes a turn back; the changes that follow with this id as their source do it.
+
+    ``calls`` names the calls that do it, each with the call it takes back.
+    """
+
+    kind: ClassVar[str] = "undone"
+    id: str
+    turn: int
+    calls: Mapping[str, str] = field(default_factory=dict)
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Redone:
+    """The user takes the undo ``undone`` back, in the same way."""
+
+    kind: ClassVar[str] = "redone"
+    id: str
+    undone: str
+    calls: Mapping[str, str] = field(default_factory=dict)
     at: float = 0.0
 
 
@@ -202,6 +250,9 @@ Record = (
     | Staged
     | Resolving
     | Resolved
+    | UndoNoted
+    | Undone
+    | Redone
     | Content
     | Foreign
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from agentchat.core.approval import Decision
 from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.effects import Answer, Question, Ready
 from agentchat.core.messages import Message, ToolResult
 from agentchat.core.pending import Pending
+from agentchat.core.tool import Undo
 from agentchat.journal import records as r
 from agentchat.journal.journal import Journal
 
@@ -62,13 +65,14 @@ class JournalScribe:
         self._decided(call.call.id, call.tool.name, ready.decision, ready.decision.verdict.value)
         self._journal.append(r.CallStarted(call.call.id, call.tool.name, call.given), durable)
 
-    def changing(self, source: str, change: ChangeSet) -> None:
+    def changing(self, source: str, change: ChangeSet, takes: Sequence[int] = ()) -> None:
         """Files are about to change; their bytes before and after are durable on return."""
-        self._journal.append(r.Changing(source, self._files(change)), durable=True)
+        changing = r.Changing(source, self._files(change.files), tuple(takes))
+        self._journal.append(changing, durable=True)
 
-    def changed(self, source: str) -> None:
-        """The change was made."""
-        self._journal.append(r.Changed(source))
+    def changed(self, source: str, settled: Sequence[FileChange] = ()) -> None:
+        """The change was made; ``settled`` is what saving made of some of its files."""
+        self._journal.append(r.Changed(source, self._files(settled)))
 
     def finished(self, result: ToolResult) -> None:
         """A call ended."""
@@ -77,7 +81,7 @@ class JournalScribe:
     def staged(self, pending: Pending) -> None:
         """A preview is pending, or pending anew; the bytes it would change are durable."""
         change = pending.preview.change
-        files = self._files(change) if change is not None else ()
+        files = self._files(change.files) if change is not None else ()
         staged = r.Staged(pending.id, pending.label, pending.source, files)
         self._journal.append(staged, durable=True)
 
@@ -89,12 +93,29 @@ class JournalScribe:
         """A preview was applied or discarded."""
         self._journal.append(r.Resolved(pending.id, pending.label, action, reason))
 
+    def undo_noted(self, call_id: str, undo: Undo) -> None:
+        """A call that succeeded told how it can be taken back."""
+        noted = (undo.description, undo.tool, undo.given, undo.irreversible, undo.guide)
+        self._journal.append(r.UndoNoted(call_id, *noted))
+
+    def undone(self, saga: str, turn: int, calls: Mapping[str, str]) -> None:
+        """A turn is about to be taken back; durable when this returns."""
+        self._journal.append(r.Undone(saga, turn, calls), durable=True)
+
+    def redone(self, saga: str, undone: str, calls: Mapping[str, str]) -> None:
+        """An undo is about to be taken back; durable when this returns."""
+        self._journal.append(r.Redone(saga, undone, calls), durable=True)
+
+    def records(self) -> Iterator[r.Record]:
+        """Return all that was written so far, oldest first; read when it is iterated."""
+        return self._journal.records()
+
     def _decided(self, call_id: str, tool: str, decision: Decision, verdict: str) -> None:
         scope = decision.scope.shown if decision.scope else ""
         self._journal.append(r.Decided(call_id, tool, scope, verdict, decision.why, "policy"))
 
-    def _files(self, change: ChangeSet) -> tuple[r.FileBytes, ...]:
-        return tuple(self._file(file) for file in change.files)
+    def _files(self, files: Sequence[FileChange]) -> tuple[r.FileBytes, ...]:
+        return tuple(self._file(file) for file in files)
 
     def _file(self, file: FileChange) -> r.FileBytes:
         before = None if file.before is None else self._journal.keep(file.before)

@@ -97,10 +97,13 @@ _TELL: dict[type, Callable[[Any], Iterable[str]]] = {
     r.CallStarted: _started,
     r.CallFinished: lambda record: (f"finished ({record.call_id}): {record.status}",),
     r.Changing: lambda record: _files(f"change ({record.source})", record.files),
-    r.Changed: lambda record: (f"changed ({record.source})",),
+    r.Changed: lambda record: _files(f"changed ({record.source})", record.files),
     r.Staged: lambda record: _files(f"staged by {record.source}: {record.label}", record.files),
     r.Resolving: lambda record: (f"resolving: {record.action}",),
     r.Resolved: lambda record: (f"resolved, {record.action}: {record.label}", record.reason),
+    r.UndoNoted: lambda record: (f"can be undone ({record.call_id}): {record.description}",),
+    r.Undone: lambda record: (f"undo of turn {record.turn} ({record.id})",),
+    r.Redone: lambda record: (f"redo of {record.undone} ({record.id})",),
 }
 
 
