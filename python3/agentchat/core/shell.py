@@ -1,0 +1,196 @@
+"""What a shell command consists of, read from the syntax tree that ``shfmt --to-json`` gives.
+
+Only what is surely understood is plain. Everything else is kept for the user to see and for rules
+that refuse, and no rule that allows covers it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentchat.core.shellwords import Node, Word, inner_nodes, read_word, slice_of
+from agentchat.core.shellwrappers import unwrap
+
+LONGEST = 10_000
+"""Characters; a longer command is not taken apart."""
+
+MOST_PARTS = 50
+
+SEPARATORS = re.compile(r"[\s;&|()<>`$\"'\\{}]+")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_DESCRIPTOR = re.compile(r"\d*-?")
+_LISTS = frozenset({"BinaryCmd", "Subshell", "Block", "TimeClause", "CallExpr"})
+_STATEMENT = frozenset(
+    {"Cmd", "Redirs", "Negated", "Background", "Semicolon", "Comments"} | {"Pos", "End", "Position"}
+)
+_WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&", "&>|", ">!", ">>|"})
+_NOWHERE = "/dev/null"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One simple command. ``words`` are its own: a wrapper's end where the inner command begins.
+
+    ``obscure`` says why its words are not surely what will run; ``writes`` are the files that
+    redirections name.
+    """
+
+    source: str
+    words: tuple[Word, ...] = ()
+    obscure: str = ""
+    writes: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return the words as texts."""
+        return tuple(word.text for word in self.words)
+
+    @property
+    def program(self) -> str:
+        """Return the first word, or an empty text."""
+        return self.words[0].text if self.words else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A whole command. ``unread`` says why it could not be taken apart, if it could not."""
+
+    parts: tuple[Part, ...] = ()
+    unread: str = ""
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Return the files that redirections name."""
+        return tuple(path for part in self.parts for path in part.writes)
+
+
+def hopeless(command: str) -> str:
+    """Return why a command is not even worth parsing, or an empty text."""
+    if len(command) > LONGEST:
+        return f"it is longer than {LONGEST:,} characters"
+    if _CONTROL.search(command):
+        return "it holds control characters"
+    try:
+        command.encode()
+    except UnicodeEncodeError:
+        return "it is not valid text"
+    return ""
+
+
+def read_tree(tree: Node, source: bytes) -> Script:
+    """Return the parts of a parsed command, in the order in which they stand."""
+    try:
+        parts = tuple(_unwrapped(_Reader(source).parts(tree)))
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        return Script(unread=f"its syntax tree is unknown ({type(error).__name__})")
+    if len(parts) > MOST_PARTS:
+        return Script(unread=f"it has more than {MOST_PARTS} parts")
+    return Script(parts)
+
+
+def scan(command: str) -> list[str]:
+    """Return everything that could be a word, without any grammar."""
+    return [word for word in SEPARATORS.split(command) if word]
+
+
+def _unwrapped(parts: Iterator[Part]) -> Iterator[Part]:
+    """Yield each part, and the command inside of each that runs another one."""
+    for part in parts:
+        outer, inner, problem = unwrap(part.words)
+        yield replace(part, words=outer, obscure=part.obscure or problem)
+        if inner:
+            below = Part(" ".join(word.text for word in inner), inner, part.obscure or problem)
+            yield from _unwrapped(iter((below,)))
+
+
+class _Reader:
+    """Walks one syntax tree."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+
+    def parts(self, node: Node, obscure: str = "") -> Iterator[Part]:
+        """Yield the simple commands of a node; ``obscure`` is why none of them stands alone."""
+        if "Cmd" in node or "Redirs" in node:
+            yield from self._statement(node, obscure)
+            return
+        kind = node.get("Type", "")
+        if kind not in _LISTS and kind not in ("", "File"):
+            obscure = obscure or f"it is part of {_NAMES.get(kind, 'a compound command')}"
+        for child in inner_nodes(node):
+            yield from self.parts(child, obscure)
+
+    def _statement(self, node: Node, obscure: str) -> Iterator[Part]:
+        strange = set(node) - _STATEMENT
+        if strange:
+            obscure = obscure or "it is run in an unusual way"
+        command: Node = node.get("Cmd") or {}
+        redirections = node.get("Redirs") or ()
+        writes, why = self._redirected(redirections)
+        if command.get("Type") == "CallExpr":
+            yield self._simple(node, command, obscure or why, writes)
+            yield from self._inside(command)
+        else:
+            kind = command.get("Type", "")
+            strange_kind = f"it is {_NAMES.get(kind, 'compound')}" if kind not in _LISTS else ""
+            if why or writes or strange_kind:
+                yield Part(slice_of(node, self._source), (), why or strange_kind, writes)
+            yield from self.parts(command, obscure or why)
+        for redirection in redirections:
+            yield from self._inside(redirection)
+
+    def _simple(self, node: Node, command: Node, obscure: str, writes: tuple[str, ...]) -> Part:
+        words = tuple(read_word(word, self._source) for word in command.get("Args") or ())
+        if command.get("Assigns"):
+            obscure = obscure or "it sets variables"
+        if not all(word.plain for word in words):
+            obscure = obscure or "its words are expanded by the shell"
+        return Part(slice_of(node, self._source), words, obscure, writes)
+
+    def _inside(self, node: Node) -> Iterator[Part]:
+        """Yield the commands of substitutions in words, assignments and heredocs."""
+        for child in inner_nodes(node):
+            yield from self.parts(child, "its output is part of another command")
+
+    def _redirected(self, nodes: Any) -> tuple[tuple[str, ...], str]:
+        """Return the files that are written, and why a rule cannot cover the redirections."""
+        writes: list[str] = []
+        why = ""
+        for node in nodes:
+            target = read_word(node["Word"], self._source)
+            if _harmless(node, target):
+                continue
+            if node["Op"] in _WRITES and not _DESCRIPTOR.fullmatch(target.text):
+                writes.append(target.text or slice_of(node["Word"], self._source))
+                why = why or f"it writes {writes[-1]}"
+            why = why or "its input is redirected"
+        return tuple(writes), why
+
+
+def _harmless(node: Mapping[str, Any], target: Word) -> bool:
+    descriptor = (node.get("N") or {}).get("Value", "")
+    if not target.plain or descriptor not in ("", "0", "1", "2") or "Hdoc" in node:
+        return False
+    if node["Op"] == ">&":
+        return target.text in ("1", "2")
+    if node["Op"] == "<":
+        return target.text == _NOWHERE
+    return node["Op"] in (">", ">>", "&>", "&>>") and target.text == _NOWHERE
+
+
+_NAMES = {
+    "FuncDecl": "a function",
+    "IfClause": "an if",
+    "WhileClause": "a loop",
+    "ForClause": "a loop",
+    "CaseClause": "a case",
+    "CmdSubst": "a substitution",
+    "ProcSubst": "a substitution",
+    "ArithmCmd": "arithmetic",
+    "TestClause": "a test",
+    "DeclClause": "a declaration",
+    "CoprocClause": "a coprocess",
+}

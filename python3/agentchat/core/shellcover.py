@@ -1,0 +1,171 @@
+"""Whether a rule of first words covers a whole command, or its flags make it something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agentchat.core.sensitive import is_protected, is_secret
+from agentchat.core.shellprograms import (
+    GIT_COMMANDS,
+    GIT_LETTERS,
+    GIT_READS,
+    GIT_RUNNERS,
+    INTERPRETERS,
+    NEVER,
+    PROGRAMS,
+    RUNNING,
+    RUNS,
+    SCRIPTS,
+    SUBCOMMANDS,
+    WRITERS,
+    Program,
+)
+
+_SED_ADDRESS = r"(?:[\d,$~+ !]|/(?:[^/\\\n]|\\[^\n])*/)*"
+_SED_TEXT = r"(?:(?!\1)[^\n\\]|\\[^\n])*"
+_SED_SCRIPT = re.compile(
+    rf"(?:{_SED_ADDRESS}[pdq=D]|{_SED_ADDRESS}s([/|,#:]){_SED_TEXT}\1{_SED_TEXT}\1[gpiI\d]*)"
+    rf"(?:;{_SED_ADDRESS}[pdq=D])*"
+)
+_LOOKS_LIKE = re.compile(
+    r"exec|command|cmd|run|shell|script|eval|prog|out|write|save|file|dump|delete|remove|editor"
+    r"|pager|browser|hook|plugin|module|filter|config|rc$|load|require|import|init|log|trace"
+    r"|profile|prefix|path|dir|fix|in-?place|open|tool|agent|proxy|set|define|patch|install",
+    re.IGNORECASE,
+)
+_DOUBTFUL_LETTERS = frozenset("oOeEcCxXwWiIfFSKDT")
+
+
+def uncovered(words: Sequence[str], lead: int) -> str:
+    """Return why a rule of the first ``lead`` words does not cover all of them, or nothing.
+
+    Args:
+        words: the plain words of one simple command; the rule's are its beginning.
+    """
+    name = words[0].rpartition("/")[2]
+    if name in NEVER:
+        return f"{name}: {NEVER[name]}"
+    if INTERPRETERS.fullmatch(name):
+        return "" if _names_code(words, lead) else f"{name}: it runs what it is given"
+    if len(words) == lead:
+        return ""
+    return _sensitive(name, words[lead:]) or _work(name, words, lead)
+
+
+def _work(name: str, words: Sequence[str], lead: int) -> str:
+    if name == "sed":
+        return _sed(words)
+    if name == "git":
+        return _git(words, lead)
+    if name == "tar" and lead == 1 and not words[1].startswith("-"):
+        words = (words[0], f"-{words[1]}", *words[2:])
+    if name in SUBCOMMANDS and not _names_command(name, words, lead):
+        return f"{name}: the rule does not say which of its commands"
+    return _flagged(name, PROGRAMS.get(name), words, lead)
+
+
+def _sensitive(name: str, words: Sequence[str]) -> str:
+    """Return which word names a file that always asks, if one does."""
+    for word in words:
+        parts = [part for part in word.rpartition("=")[2].split("/") if part]
+        if is_secret(parts):
+            return f"{name}: {word} may hold secrets"
+        if name in WRITERS and (is_protected(parts) or ".." in parts or word.startswith("/")):
+            return f"{name}: {word} is protected or outside"
+    return ""
+
+
+def _names_command(name: str, words: Sequence[str], lead: int) -> bool:
+    if lead < 2 or words[1].startswith("-"):
+        return False
+    if words[1] in RUNNING and not (words[1] == "run" and name in SCRIPTS):
+        return lead > 2
+    return True
+
+
+def _names_code(words: Sequence[str], lead: int) -> bool:
+    """Whether the rule itself says what an interpreter runs: a script or a module."""
+    named = words[1:lead]
+    if not named:
+        return False
+    if named[0] in ("-V", "--version"):
+        return len(words) == lead
+    return not named[0].startswith("-") or (named[0] == "-m" and len(named) > 1)
+
+
+def _sed(words: Sequence[str]) -> str:
+    rest = words[1:]
+    while rest and re.fullmatch(r"-[nErsuz]+|--quiet|--regexp-extended", rest[0]):
+        rest = rest[1:]
+    if not rest or not _SED_SCRIPT.fullmatch(rest[0]):
+        return "sed: its script can run commands and write files"
+    flagged = [word for word in rest[1:] if word.startswith("-") and word != "-"]
+    return f"sed: {flagged[0]} is not sure" if flagged else ""
+
+
+def _git(words: Sequence[str], lead: int) -> str:
+    git = PROGRAMS["git"]
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        if at >= lead and words[at] not in ("--no-pager", "--version", "--no-optional-locks"):
+            return f"git: {words[at]} {RUNS}"
+        at += 1
+    if at + 1 >= len(words) and lead > at:
+        return ""
+    command = words[at] if at < len(words) else ""
+    if lead <= at < len(words) and command not in GIT_COMMANDS:
+        return f"git: {command} may be an alias or run another program"
+    if command in GIT_RUNNERS and (
+        command != "config" or not GIT_READS.intersection(words[at + 1 : at + 2])
+    ):
+        return f"git: {command} can run another program"
+    short = GIT_LETTERS.get(command, "O")
+    letters = {letter: why for letter, why in git.letters.items() if letter in short}
+    known = Program(letters, git.options, git.words)
+    return _flagged("git", known, words, max(lead, at + 1))
+
+
+def _flagged(name: str, program: Program | None, words: Sequence[str], lead: int) -> str:
+    """Return what the words behind the rule's own do that it does not cover."""
+    operands = [word for word in words[1:lead] if not word.startswith("-")]
+    for word in words[lead:]:
+        if program is None:
+            why = _doubtful(word)
+        else:
+            why = _option(program, word) if word.startswith("-") else _operand(program, word)
+        if why:
+            return f"{name}: {word} {why}"
+        if not word.startswith("-"):
+            operands.append(word)
+    if program is not None and program.operands is not None and len(operands) > program.operands:
+        return f"{name}: {operands[program.operands]} is a file it writes"
+    return ""
+
+
+def _option(program: Program, word: str) -> str:
+    given = word.split("=", 1)[0]
+    for option, why in program.options.items():
+        if given.startswith(option) or (len(given) > 2 and option.startswith(given)):
+            return why
+    if word.startswith("--"):
+        return ""
+    return next((why for letter, why in program.letters.items() if letter in word[1:]), "")
+
+
+def _operand(program: Program, word: str) -> str:
+    if "=" in program.words and re.match(r"[^/=]+=", word):
+        return "changes what it does"
+    return next((why for start, why in program.words.items() if word.startswith(start)), "")
+
+
+def _doubtful(word: str) -> str:
+    """Return why a word could make an unknown program run or write something else."""
+    if word.startswith("+"):
+        return "may run another command"
+    if not word.startswith("-") or word == "-":
+        return "" if not re.match(r"[A-Za-z_]+=", word) else "may change what it does"
+    if word.startswith("--"):
+        return "may run or write something else" if _LOOKS_LIKE.search(word) else ""
+    doubt = not _DOUBTFUL_LETTERS.isdisjoint(word[1:])
+    return "may run or write something else" if doubt else ""

@@ -1,0 +1,187 @@
+"""What known programs do beyond their name: flags that run or write something else.
+
+A rule of first words covers a program's ordinary work. It never covers what is listed here, nor
+a flag that looks like it of a program that is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+RUNS, WRITES = "runs another command", "writes a file"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The flags of one program that no rule for it covers, each with the reason.
+
+    ``letters`` are short options, found anywhere in a cluster; ``options`` longer ones by their
+    beginning, also abbreviated; ``words`` operands by their beginning (``=``: any assignment);
+    ``operands`` how many there may be before one is a file it writes.
+    """
+
+    letters: Mapping[str, str]
+    options: Mapping[str, str]
+    words: Mapping[str, str]
+    operands: int | None = None
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _program(
+    runs: str = "", writes: str = "", words: str = "", operands: int | None = None
+) -> Program:
+    """Return a program from flags: ``-x`` is a letter, ``--xy`` and ``-xy`` are options."""
+    said = [(flag, RUNS) for flag in runs.split()] + [(flag, WRITES) for flag in writes.split()]
+    letters = {flag[1]: why for flag, why in said if len(flag) == 2}
+    options = {flag: why for flag, why in said if len(flag) > 2}
+    return Program(letters, options, dict.fromkeys(words.split(), WRITES), operands)
+
+
+_HARMLESS = _words(
+    "[ : arch basename builtin cal cat chmod chown cksum cmp column comm command cp cut df dirname"
+    " doas du echo egrep env expand expr false fgrep fold free getconf grep groups head hexdump"
+    " hostid id install ionice join jq ln ls lsblk md5sum mkdir mv nice nl nohup nproc od paste"
+    " pathchk pgrep printenv ps pwd readlink realpath rm rmdir seq setsid sha1sum sha256sum"
+    " sha512sum shred sleep stat stdbuf strings sudo sum tac tail test time timeout touch tr true"
+    " truncate tsort tty type uname unexpand unzip uptime users wc which who whoami yes zgrep"
+)
+"""Programs none of whose flags runs or writes anything that its name does not say."""
+
+PROGRAMS: Mapping[str, Program] = {
+    **dict.fromkeys(_HARMLESS, _program()),
+    "git": _program(
+        "--exec --exec-path --upload-pack --receive-pack --open-files-in-pager --ext-diff"
+        " --textconv --tool --extcmd --config-env --template --config --editor"
+        " --upload-archive -x -O -u -c -t",
+        "--output --git-dir --work-tree --separate-git-dir --export-marks -o",
+        words="ext:: fd::",
+    ),
+    "find": _program(
+        "-exec -execdir -ok -okdir", "-delete -fprint -fprint0 -fprintf -fls -files0-from"
+    ),
+    "fd": _program("-x -X --exec --exec-batch"),
+    "fdfind": _program("-x -X --exec --exec-batch"),
+    "rg": _program("--pre --hostname-bin --search-zip -z"),
+    "ag": _program("--pager"),
+    "tar": _program(
+        "-I -F --use-compress-program --checkpoint-action --to-command --info-script"
+        " --new-volume-script --rsh-command --rmt-command",
+        "-g --index-file --listed-incremental --volno-file",
+    ),
+    "sort": _program("--compress-program", "-o -T --output --temporary-directory"),
+    "uniq": _program(operands=1),
+    "tee": _program(operands=0),
+    "dd": _program(words="of="),
+    "curl": _program(
+        "-K --config --libcurl --engine",
+        "-o -O -J -D -c -w -T --output --output-dir --remote-name --remote-header-name"
+        " --dump-header --cookie-jar --trace --stderr --create-dirs --etag-save --hsts --alt-svc"
+        " --upload-file --write-out",
+    ),
+    "wget": _program("-e --execute --use-askpass --config", "-O -o -P -a --output --append-output"),
+    "less": _program("-k --lesskey", "-o -O --log-file --LOG-FILE", words="+"),
+    "more": _program(words="+"),
+    "man": _program("-P -H -C --pager --html --config-file"),
+    "scp": _program("-o -F -S -D -J"),
+    "sftp": _program("-o -F -S -D -b -J"),
+    "rsync": _program("-e --rsh --rsync-path", "--log-file --write-batch --only-write-batch"),
+    "date": _program(writes="-s --set"),
+    "file": _program(writes="-C --compile"),
+    "tree": _program(writes="-o -R"),
+    "diff": _program(writes="--output"),
+    "printf": _program(writes="-v"),
+    "zip": _program("-T --unzip-command"),
+    "7z": _program(writes="-o"),
+    "split": _program("--filter"),
+    "csplit": _program(writes="-f"),
+    "shuf": _program(writes="-o --output"),
+    "make": _program("-f -C -I -E --file --makefile --eval --directory", "-o -W", words="="),
+    "just": _program("-f -d -c --justfile --shell --set --working-directory --command"),
+    "cargo": _program("-Z --config", "--target-dir --artifact-dir --out-dir"),
+    "go": _program("-exec -toolexec -vettool -overlay -modfile -C", "-o -outputdir -coverprofile"),
+    "gcc": _program("-B -wrapper -fplugin -specs", "-o"),
+    "npm": _program("-c --call --script-shell --prefix --node-options --userconfig --globalconfig"),
+    "pip": _program("--python --config-settings --global-option", "-t --target --log --prefix"),
+    "pytest": _program("-p -c --config-file --rootdir --pyargs", "-o --junitxml --basetemp"),
+    "ruff": _program("--config", "--output-file"),
+    "mypy": _program("--config-file --python-executable --install-types", "--junit-xml"),
+}
+
+NEVER: Mapping[str, str] = {
+    **dict.fromkeys(
+        _words(
+            "alias unalias trap source . eval set shopt unset enable hash read mapfile readarray"
+            " getopts let export declare local typeset readonly bind complete compopt umask ulimit"
+            " exec coproc suspend logout fc history"
+        ),
+        "it changes what later commands mean",
+    ),
+    **dict.fromkeys(_words("cd pushd popd"), "it changes where later commands run"),
+    **dict.fromkeys(
+        _words(
+            "xargs parallel watch entr watchexec flock script expect unbuffer busybox toybox chroot"
+            " unshare nsenter systemd-run su runuser pkexec run-parts at batch crontab"
+            " start-stop-daemon ssh ssh-agent dbus-run-session gdb lldb strace ltrace valgrind perf"
+            " tmux screen socat nc ncat netcat telnet proot firejail bwrap fakeroot rlwrap ed ex"
+            " vi vim nvim emacs nano sqlite3 psql mysql m4 tclsh wish osascript xdg-open open"
+        ),
+        RUNS,
+    ),
+    **dict.fromkeys(_words("awk gawk mawk nawk"), "its program can run commands"),
+}
+"""Programs that no rule covers at all."""
+
+INTERPRETERS = re.compile(
+    r"(?:ba|da|k|z|c|tc|fi|mk|a)?sh|rbash|pwsh|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|irb"
+    r"|node|nodejs|deno|bun|lua[\d.]*|luajit|php[\d.]*|Rscript|R|julia|guile|racket|sbcl|ghci"
+    r"|runghc|scala|groovy|jshell|java|erl|elixir|ocaml|swift|npx|bunx|pnpx|uvx|pipx|uv|poetry"
+    r"|pipenv|hatch|tox|nox|bundle|rake|direnv|nix|nix-shell|guix"
+)
+"""Programs that run what they are given: a rule must name that, not only the program."""
+
+SUBCOMMANDS = _words(
+    "apt apt-get brew cargo composer conda docker dotnet gem gh glab go helm kubectl mvn npm pip"
+    " pip3 pnpm podman systemctl terraform yarn"
+)
+"""Programs of many commands: a rule must name which."""
+
+RUNNING = _words("exec x dlx run tool generate alias extension")
+"""Commands of those that run what they are given."""
+
+SCRIPTS = _words("npm pnpm yarn composer cargo")
+"""Programs whose ``run`` runs what the project itself names."""
+
+WRITERS = _words(
+    "rm mv cp ln chmod chown install truncate shred touch mkdir rmdir unzip sed tar zip rsync"
+)
+"""Programs whose operands are what they change."""
+
+GIT_COMMANDS = _words(
+    "add am apply archive blame branch bundle cat-file check-attr check-ignore check-ref-format"
+    " checkout cherry cherry-pick clean clone commit count-objects describe diff diff-files"
+    " diff-index diff-tree fetch for-each-ref format-patch fsck gc grep init log ls-files ls-remote"
+    " ls-tree merge merge-base merge-tree mv name-rev notes pull push range-diff read-tree rebase"
+    " reflog remote reset restore rev-list rev-parse revert rm shortlog show show-branch show-ref"
+    " sparse-checkout stash status switch symbolic-ref tag update-index var verify-commit version"
+    " whatchanged worktree write-tree"
+)
+"""What git does itself, and neither an alias, a configured tool nor its configuration."""
+
+GIT_RUNNERS = _words(
+    "bisect config credential cvsserver daemon difftool fast-import filter-branch for-each-repo gui"
+    " help hook instaweb mergetool send-email shell submodule svn web--browse p4 imap-send"
+    " maintenance receive-pack upload-pack http-backend bugreport scalar"
+)
+GIT_READS = _words("--get --get-all --get-regexp --list -l get list")
+"""What ``git config`` may do."""
+
+GIT_LETTERS = {
+    "rebase": "xO", "clone": "uOco", "archive": "o", "format-patch": "o", "push": "o",
+    "fetch": "uO", "pull": "uO", "ls-remote": "uO",
+}  # fmt: skip
+"""Which of git's dangerous letters mean that in which subcommand; in the others only ``-O``."""
