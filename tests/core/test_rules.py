@@ -9,6 +9,7 @@ from agentchat.core.calls import Call, Place
 from agentchat.core.messages import ToolCall
 from agentchat.core.ports import Target
 from agentchat.core.rules import parse_rules
+from agentchat.workspace.shell import read_shell_now
 from tests.core.world import a_tool
 
 
@@ -16,6 +17,8 @@ def verdict(rules: list[dict[str, object]], **place: object) -> Verdict:
     parsed, problems = parse_rules(rules)
     assert problems == ()
     call = Call(ToolCall("1", "t", "{}"), a_tool("t"), {}, None)
+    if "command" in place:
+        place["script"] = read_shell_now(str(place["command"]))
     return decide(call, Place("/ws", **place), Policy(Grants(), rules=parsed)).verdict  # type: ignore[arg-type]
 
 

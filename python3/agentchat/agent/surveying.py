@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import inspect
 import logging
-import shutil
 from collections.abc import Iterable
 
 from agentchat.core.calls import Call, Place
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Target, Workspace
+from agentchat.core.shell import Script
+from agentchat.workspace.shell import read_shell
+from agentchat.workspace.shellevidence import evidence
 
 log = logging.getLogger(__name__)
 
 
 async def survey(call: Call, workspace: Workspace) -> Place | str:
-    """Return the targets, directory and program of a call, or why it cannot act."""
+    """Return the targets, directory and command of a call, or why it cannot act."""
     touch = call.tool.touches(call.arguments)
     try:
         reads = await _located(touch.reads, workspace)
         writes = await _located(touch.writes, workspace)
     except (ToolError, OSError) as error:
         return str(error)
-    program = _program(touch.command) if touch.command is not None else None
+    script, ran = await _command(touch.command, workspace.root)
     asks = await _asks(call)
-    return Place(workspace.root, reads, writes, touch.command, program, asks)
+    return Place(workspace.root, reads, writes, touch.command, script, ran, asks)
 
 
 async def _asks(call: Call) -> bool | None:
@@ -44,7 +46,9 @@ async def _located(paths: Iterable[str], workspace: Workspace) -> tuple[Target, 
     return tuple([await workspace.locate(path) for path in paths])
 
 
-def _program(command: str) -> str | None:
-    """Return the file behind a command's first word: a grant is void when that changes."""
-    words = command.split(maxsplit=1)
-    return shutil.which(words[0]) if words else None
+async def _command(command: str | None, cwd: str) -> tuple[Script | None, tuple[str, ...]]:
+    """Return what a command consists of, and the state of what it would run."""
+    if command is None:
+        return None, ()
+    script = await read_shell(command)
+    return script, await evidence(script, command, cwd)

@@ -12,7 +12,15 @@ from enum import Enum
 
 from agentchat.core.calls import Call, Place
 from agentchat.core.ports import Target
-from agentchat.core.rules import Rule, matching
+from agentchat.core.rules import (
+    PartVerdict,
+    Rule,
+    allowing,
+    judge_parts,
+    refusing,
+    suggestion,
+)
+from agentchat.core.shell import LONGEST
 
 MODES = ("ask", "edit", "plan", "yolo")
 EDITING = frozenset({"edit", "write"})
@@ -48,6 +56,8 @@ class Decision:
     why: str
     scope: Scope | None = None
     message: str = ""
+    parts: tuple[PartVerdict, ...] = ()
+    """What the rules say of each part of a command."""
 
 
 class Grants:
@@ -66,7 +76,8 @@ class Grants:
 
     def use(self, scope: Scope) -> None:
         """Count one run under a remembered scope."""
-        self._uses[scope] += 1
+        if scope in self._uses:
+            self._uses[scope] += 1
 
     def items(self) -> tuple[tuple[Scope, int], ...]:
         """Return the scopes, oldest first, each with how often it was used."""
@@ -83,32 +94,57 @@ class Grants:
 
 @dataclass(slots=True)
 class Policy:
-    """What the user decided ahead of a call."""
+    """What the user decided ahead of a call.
+
+    ``problems`` name the rules that could not be read: while there are any, every effect asks.
+    Without anybody ``attended``, what would ask is denied.
+    """
 
     grants: Grants
     mode: str = "ask"
     rules: tuple[Rule, ...] = ()
+    problems: tuple[str, ...] = ()
+    attended: bool = True
 
 
 def decide(call: Call, place: Place, policy: Policy) -> Decision:
     """Return what happens to a call, with the reason and the scope an *always* would have."""
     scope = scope_of(call, place)
-    decision = _refused(call, place, policy) or _settled(call, place, policy, scope)
-    return replace(decision, scope=scope)
+    decision = _refused(call, place, policy)
+    if decision is None:
+        decision = _careful(call, policy, _settled(call, place, policy, scope))
+    if decision.verdict is Verdict.ASK and not policy.attended:
+        decision = _unattended(call, place, decision)
+    return replace(decision, scope=scope, parts=judge_parts(policy.rules, call, place))
 
 
 def _refused(call: Call, place: Place, policy: Policy) -> Decision | None:
     name, metadata = call.tool.name, call.tool.metadata
     if policy.mode == "plan" and not metadata.read_only and name not in PLANNING:
         return Decision(Verdict.DENY, "plan mode", message=f"Not allowed in plan mode: {name}.")
-    rule = matching(policy.rules, "deny", call, place)
+    rule = refusing(policy.rules, "deny", call, place)
     if rule is not None:
         return Decision(Verdict.DENY, f"rule: {rule}", message=f"Denied by rule: {rule}")
     return None
 
 
-def _settled(call: Call, place: Place, policy: Policy, scope: Scope) -> Decision:
-    asked = matching(policy.rules, "ask", call, place)
+def _careful(call: Call, policy: Policy, decision: Decision) -> Decision:
+    """Ask about every effect while a rule cannot be read: it might be one that denies."""
+    harmless = call.tool.metadata.read_only or call.tool.name in PLANNING
+    if decision.verdict is not Verdict.ALLOW or harmless or not policy.problems:
+        return decision
+    return Decision(Verdict.ASK, f"a rule cannot be read ({policy.problems[0]})")
+
+
+def _unattended(call: Call, place: Place, decision: Decision) -> Decision:
+    rule = "" if decision.why.startswith("rule: ") else suggestion(call, place)
+    way_out = f" Add a rule to g:agentchat.rules: {rule}" if rule else f" It asks: {decision.why}."
+    message = f"Denied: nobody is here to answer.{way_out}"
+    return Decision(Verdict.DENY, f"nobody is here to answer: {decision.why}", message=message)
+
+
+def _settled(call: Call, place: Place, policy: Policy, scope: Scope | None) -> Decision:
+    asked = refusing(policy.rules, "ask", call, place)
     if asked is not None:
         return Decision(Verdict.ASK, f"rule: {asked}")
     if policy.grants.covers(scope):
@@ -117,14 +153,16 @@ def _settled(call: Call, place: Place, policy: Policy, scope: Scope) -> Decision
         return Decision(Verdict.ASK, why_unusual(place.unusual[0]))
     if mode_allows(policy.mode, call.tool.name in EDITING, call.tool.metadata.destructive):
         return Decision(Verdict.ALLOW, f"{policy.mode} mode")
-    allowed = matching(policy.rules, "allow", call, place)
-    if allowed is not None:
-        return Decision(Verdict.ALLOW, f"rule: {allowed}")
+    allowed = allowing(policy.rules, call, place)
+    if allowed:
+        return Decision(Verdict.ALLOW, f"rule: {'; '.join(map(str, allowed))}")
     return _by_nature(call, place)
 
 
 def _by_nature(call: Call, place: Place) -> Decision:
     asks = place.asks if place.asks is not None else not call.tool.metadata.read_only
+    if asks and place.script is not None and place.script.unread:
+        return Decision(Verdict.ASK, f"the command is not understood: {place.script.unread}")
     if asks:
         return Decision(Verdict.ASK, "it has an effect")
     return Decision(Verdict.ALLOW, "it only reads")
@@ -142,9 +180,11 @@ def why_unusual(target: Target) -> str:
     return f"{target.shown} is {target.zone.value}"
 
 
-def scope_of(call: Call, place: Place) -> Scope:
-    """Return exactly what *always* would mean for a call."""
+def scope_of(call: Call, place: Place) -> Scope | None:
+    """Return exactly what *always* would mean for a call; nothing where it cannot be offered."""
     name = call.tool.name
+    if place.command is not None and len(place.command) > LONGEST:
+        return None
     if place.command is not None:
         return _command_scope(call, place)
     if place.unusual or (call.tool.metadata.destructive and place.writes):
@@ -155,7 +195,7 @@ def scope_of(call: Call, place: Place) -> Scope:
 def _command_scope(call: Call, place: Place) -> Scope:
     command = place.command or ""
     digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
-    key = ("command", digest, place.cwd, place.program or "")
+    key = ("command", digest, place.cwd, *place.evidence)
     shown = f"`{command}` in {place.cwd}"
     return Scope(call.tool.name, call.tool.definition, key, shown)
 

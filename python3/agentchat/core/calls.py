@@ -8,6 +8,7 @@ from typing import Any
 
 from agentchat.core.messages import ToolCall
 from agentchat.core.ports import Target, Zone
+from agentchat.core.shell import Script
 from agentchat.core.tool import Tool
 
 
@@ -29,13 +30,16 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a call would act: what it reads and writes, the working directory, its program."""
+    """Where a call would act: what it reads and writes, the working directory, its command."""
 
     cwd: str
     reads: tuple[Target, ...] = ()
     writes: tuple[Target, ...] = ()
     command: str | None = None
-    program: str | None = None
+    script: Script | None = None
+    """What the command consists of, as far as it could be taken apart."""
+    evidence: tuple[str, ...] = ()
+    """What the command would run, named and fingerprinted: a grant is void when that changes."""
     asks: bool | None = None
     """What the tool itself says about asking, if it says anything."""
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
 from agentchat.core.calls import Call, Place
 from agentchat.core.errors import UserError
+from agentchat.core.shell import Part, scan
+from agentchat.core.shellcover import uncovered
 
 ACTIONS = ("deny", "ask", "allow")
 KEYS = frozenset({"action", "tool", "path", "words", "server"})
-WORD = r"(?:[A-Za-z0-9_./:@%+,=-]+|'[^'\n]*')"
-PLAIN_WORDS = re.compile(f"{WORD}(?: +{WORD})*")
-SEPARATORS = re.compile(r"[\s;&|()<>`$\"'\\{}]+")
+_SKIPPED = 20
+"""How many option words may stand between two words of a rule that refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,21 @@ class Rule:
         return " ".join([self.action, *said])
 
 
-def parse_rules(given: Iterable[Any]) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class PartVerdict:
+    """What the rules say of one part of a command; ``why`` names the rule or what is missing."""
+
+    part: Part
+    action: str
+    why: str
+
+
+def parse_rules(given: Any) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     """Return the rules that can be read, and one line for each that cannot."""
     rules: list[Rule] = []
     problems: list[str] = []
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+        return (), () if given in ({}, None) else ("g:agentchat.rules: must be a list of rules.",)
     for number, item in enumerate(given, 1):
         try:
             rules.append(parse_rule(item))
@@ -59,12 +72,12 @@ def parse_rule(item: Any) -> Rule:
         raise UserError(f"action must be one of {', '.join(ACTIONS)}.")
     words = item.get("words")
     if words is not None and not (
-        isinstance(words, (list, tuple)) and words and all(isinstance(w, str) for w in words)
+        isinstance(words, (list, tuple)) and words and all(isinstance(w, str) and w for w in words)
     ):
         raise UserError('words must be a list of strings like { "git", "status" }.')
     for name in ("tool", "path", "server"):
-        if not isinstance(item.get(name), (str, type(None))):
-            raise UserError(f"{name} must be a string.")
+        if not isinstance(item.get(name), (str, type(None))) or item.get(name) == "":
+            raise UserError(f"{name} must be a string that is not empty.")
     return Rule(
         action=item["action"],
         tool=item.get("tool"),
@@ -74,45 +87,146 @@ def parse_rule(item: Any) -> Rule:
     )
 
 
-def matching(rules: Iterable[Rule], action: str, call: Call, place: Place) -> Rule | None:
-    """Return the first rule with ``action`` that matches the call."""
-    return next((r for r in rules if r.action == action and matches(r, call, place)), None)
+def refusing(rules: Iterable[Rule], action: str, call: Call, place: Place) -> Rule | None:
+    """Return the first rule with ``action`` (deny or ask) that could be about the call."""
+    about = (r for r in rules if r.action == action and _is_about(r, call, place))
+    return next((r for r in about if r.words is None or _mentions(r.words, place)), None)
 
 
-def matches(rule: Rule, call: Call, place: Place) -> bool:
-    """Whether a rule is about this call: one that allows is read narrowly, the others widely."""
+def allowing(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...]:
+    """Return the rules that together allow a call; none if a part of its command is left."""
+    able = [r for r in rules if r.action == "allow" and _is_about(r, call, place)]
+    whole = [r for r in able if r.words is None][:1]
+    if place.command is None:
+        return tuple(whole)
+    if place.script is None or place.script.unread:
+        return ()
+    if whole:
+        return tuple(whole)
+    covering = [_covering(able, part)[0] for part in place.script.parts]
+    found = [rule for rule in covering if rule is not None]
+    return tuple(dict.fromkeys(found)) if len(found) == len(covering) else ()
+
+
+def judge_parts(rules: Iterable[Rule], call: Call, place: Place) -> tuple[PartVerdict, ...]:
+    """Return what the rules say of each part of a command."""
+    if place.script is None:
+        return ()
+    about = [r for r in rules if _is_about(r, call, place)]
+    return tuple(_judge_part(about, part) for part in place.script.parts)
+
+
+def _judge_part(about: Sequence[Rule], part: Part) -> PartVerdict:
+    for action in ("deny", "ask"):
+        for rule in about:
+            if rule.action != action:
+                continue
+            if rule.words is None or _spelled(_likely_words(part), rule.words):
+                return PartVerdict(part, action, f"rule: {rule}")
+    covering, why = _covering([r for r in about if r.action == "allow"], part)
+    return PartVerdict(part, "ask" if covering is None else "allow", why)
+
+
+def _covering(able: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:
+    """Return the rule that allows a part, with its name; or nothing, with what is missing."""
+    missing = ""
+    for rule in able:
+        if rule.words is None:
+            return rule, f"rule: {rule}"
+        if part.texts[: len(rule.words)] != rule.words:
+            continue
+        missing = part.obscure or uncovered(part.texts, len(rule.words))
+        if not missing:
+            return rule, f"rule: {rule}"
+    return None, missing or part.obscure or "no rule"
+
+
+def _is_about(rule: Rule, call: Call, place: Place) -> bool:
+    """Whether a rule is about this call, words aside."""
     if rule.tool is not None and rule.tool not in (call.tool.name, *call.tool.metadata.aliases):
         return False
-    if rule.server is not None:
+    if rule.server is not None and rule.server != call.tool.metadata.server:
         return False
     if rule.path is not None and not _path_matches(rule, place):
         return False
-    return rule.words is None or _words_match(rule, place.command)
+    return rule.words is None or place.command is not None
 
 
 def _path_matches(rule: Rule, place: Place) -> bool:
     shown = [t.shown for t in (*place.reads, *place.writes)]
+    if rule.action != "allow" and place.script is not None:
+        shown += place.script.writes
     hits = [bool(glob(rule.path or "").fullmatch(path)) for path in shown]
     return bool(hits) and (all(hits) if rule.action == "allow" else any(hits))
 
 
-def _words_match(rule: Rule, command: str | None) -> bool:
-    words = list(rule.words or ())
-    if command is None:
+def _mentions(words: tuple[str, ...], place: Place) -> bool:
+    """Whether the words stand anywhere in a command, with and without its grammar."""
+    if place.command is None:
         return False
-    if rule.action == "allow":
-        # Only the plainest commands: flags can make a program run or write something else.
-        plain = PLAIN_WORDS.fullmatch(command.strip(" "))
-        given = [word.strip("'") for word in command.split()] if plain else []
-        rest = given[len(words) :]
-        return given[: len(words)] == words and not any(w.startswith(("-", "+")) for w in rest)
-    found = [word for word in SEPARATORS.split(command) if word]
-    starts = range(len(found) - len(words) + 1)
-    return any(_same_program(found[i : i + len(words)], words) for i in starts)
+    parts = place.script.parts if place.script is not None else ()
+    return _spelled(scan(place.command), words) or any(
+        _spelled(_likely_words(part), words) for part in parts
+    )
 
 
-def _same_program(found: list[str], words: list[str]) -> bool:
-    return [found[0].rpartition("/")[2], *found[1:]] == words or found == words
+def _likely_words(part: Part) -> list[str]:
+    return [text for word in part.words for text in word.others or (word.text,)]
+
+
+def _spelled(found: Sequence[str], words: tuple[str, ...]) -> bool:
+    """Whether the words follow one another, options and their values aside."""
+    if found and _is_glob_of(found[0], words[0]):
+        return True
+    return any(_goes_on(found, i + 1, words[1:]) for i in _starts(found, words[0]))
+
+
+def _starts(found: Sequence[str], program: str) -> Iterable[int]:
+    return (i for i, f in enumerate(found) if program in (f, f.rpartition("/")[2]))
+
+
+def _goes_on(found: Sequence[str], at: int, words: tuple[str, ...]) -> bool:
+    places = {at}
+    for word in words:
+        for place in range(at, min(at + _SKIPPED, len(found))):
+            if place in places and found[place].startswith("-"):
+                places |= {place + 1, place + 2}
+        places = {p + 1 for p in places if p < len(found) and found[p] == word}
+        at = min(places, default=len(found))
+    return bool(places)
+
+
+def _is_glob_of(found: str, program: str) -> bool:
+    name = found.rpartition("/")[2]
+    return any(mark in name for mark in "*?[") and fnmatchcase(program, name)
+
+
+def suggestion(call: Call, place: Place) -> str:
+    """Return the rules that would allow a call, as they are written; empty if none can."""
+    if place.unusual:
+        return ""
+    if place.command is None:
+        paths = sorted({t.shown for t in (*place.reads, *place.writes)})
+        given = [f"path = {_quoted(path)}" for path in paths] or [""]
+        return ", ".join(_written(call.tool.name, said) for said in given)
+    parts = place.script.parts if place.script is not None else ()
+    if not parts or any(part.obscure or uncovered(part.texts, len(part.texts)) for part in parts):
+        return ""
+    each = dict.fromkeys(part.texts for part in parts)
+    return ", ".join(
+        _written(call.tool.name, f"words = {{ {', '.join(map(_quoted, texts))} }}")
+        for texts in each
+    )
+
+
+def _written(tool: str, said: str) -> str:
+    fields = ['action = "allow"', f"tool = {_quoted(tool)}", *([said] if said else [])]
+    return f"{{ {', '.join(fields)} }}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 @lru_cache(maxsize=256)
