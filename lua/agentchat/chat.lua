@@ -204,6 +204,7 @@ function M.host_lost(line)
   for _, chat in ipairs(M.all()) do
     require('agentchat.approval').close_all(chat.id)
     require('agentchat.review').close_all(chat.id)
+    require('agentchat.questions').close_all(chat.id)
     give_back(chat)
     local running = chat.status.state ~= 'idle'
     status.lost(chat)
@@ -217,6 +218,7 @@ end
 function M.close(chat)
   if not chats[chat.id] then return end
   chats[chat.id] = nil
+  require('agentchat.questions').close_all(chat.id)
   require('agentchat.approval').close_all(chat.id)
   require('agentchat.review').close_all(chat.id)
   host.forget(chat.id)

@@ -51,6 +51,7 @@ end
 
 function M.approval()
   local chat = here()
+  if require('agentchat.questions').focus(chat and chat.id) then return end
   require('agentchat.approval').focus(chat and chat.id)
 end
 

@@ -20,8 +20,9 @@ from agentchat.core.effects import Moved, Ready
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.pending import Pending
-from agentchat.core.ports import Workspace
+from agentchat.core.ports import Frontend, Workspace
 from agentchat.core.tool import Preview, Result, Step, Tool, ToolContext
+from agentchat.core.toolbox import Toolbox
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +40,13 @@ class Runner:
         scribe: Scribe,
         staging: Staging,
         storage: Storage,
+        *,
+        toolbox: Toolbox,
+        frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
+        self._toolbox = toolbox
+        self._frontend = frontend
         self._scribe = scribe
         self._screen = screen
         self._staging = staging
@@ -96,7 +102,7 @@ class Runner:
         self, call: Call, stage: Callable[[Pending], None], preview: Preview | None
     ) -> ToolContext:
         def progress(text: str) -> None:
-            self._screen.block(call.call.id, Block(append=text))
+            self._screen.block(call.call.id, Block(tool=call.tool.name, append=text))
 
         return ToolContext(
             workspace=cast(
@@ -109,19 +115,29 @@ class Runner:
             store=self._storage.keep,
             overflow=self._storage.free_path(),
             preview=preview,
+            frontend=self._frontend,
+            toolbox=self._toolbox,
         )
 
     def _settled(self, call: Call, result: Result, staged: bool) -> ToolResult:
-        text = f"{STAGED}\n{result.text}" if staged else result.text
+        full = f"{STAGED}\n{result.text}" if staged else result.text
+        text, stored = self._storage.bounded(call.tool.name, full)
         return ToolResult(
             call_id=call.call.id,
             name=call.tool.name,
-            text=self._storage.bounded(call.tool.name, text),
-            status=Status.ERROR if result.is_error else Status.SUCCESS,
+            text=text,
+            status=_status(result),
             details=result.details,
             images=result.images,
             shown=result.shown,
+            stored=result.stored or stored,
         )
+
+
+def _status(result: Result) -> Status:
+    if result.cancelled:
+        return Status.CANCELLED
+    return Status.ERROR if result.is_error else Status.SUCCESS
 
 
 async def _guarded(tool: Tool, arguments: Any, context: ToolContext) -> Result:

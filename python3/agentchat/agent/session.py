@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from agentchat.agent.attention import Attention
 from agentchat.agent.inbox import Inbox
 from agentchat.agent.performer import Performer
 from agentchat.agent.playing import Player
@@ -24,7 +25,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.mentions import read_mentions
 from agentchat.core.messages import Note, Status, ToolResult, UserText
 from agentchat.core.pending import NO_REASON, Pending, resolution_line
-from agentchat.core.ports import Model, Workspace
+from agentchat.core.ports import Frontend, Model, Workspace
 from agentchat.core.turn import Ending, turn
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ class Session:
         storage: Storage,
         model: ModelSource,
         max_parallel: int,
+        frontend: Frontend | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
@@ -54,12 +56,21 @@ class Session:
         self._model = model
         self._inbox = Inbox(screen)
         self._prompts = Prompts(screen, self.refresh)
+        self._attention = Attention(frontend, self.refresh) if frontend is not None else None
         self._staging = Staging(chat.pending, workspace, screen, scribe, self.refresh)
         self._performer = Performer(
             workspace=workspace,
             screen=screen,
             scribe=scribe,
-            runner=Runner(workspace, screen, scribe, self._staging, storage),
+            runner=Runner(
+                workspace,
+                screen,
+                scribe,
+                self._staging,
+                storage,
+                toolbox=chat.toolbox,
+                frontend=self._attention,
+            ),
             staging=self._staging,
             prompts=self._prompts,
             inbox=self._inbox,
@@ -187,9 +198,10 @@ class Session:
     def _status(self) -> StatusLine:
         question = self._prompts.question
         running = "running" if self._player is not None else "idle"
+        asks = self._attention is not None and self._attention.wanted
         usage = self.chat.history.usage()
         return StatusLine(
-            state="waiting" if question is not None else running,
+            state="waiting" if question is not None or asks else running,
             prompts=question.total - question.number + 1 if question is not None else 0,
             pending=len(self.chat.pending),
             mode=self.chat.policy.mode,

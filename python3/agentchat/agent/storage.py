@@ -32,8 +32,9 @@ class Storage:
             file.write(text)
         return path
 
-    def bounded(self, tool: str, text: str) -> str:
-        """Return the text as the model gets it: head and tail only where it is too large."""
+    def bounded(self, tool: str, text: str) -> tuple[str, str | None]:
+        """Return the text as the model gets it, and where all of it is kept if it was too large."""
         if tool in OWN_LIMIT or len(text.encode("utf-8", "surrogatepass")) <= RESULT_BYTES:
-            return text
-        return head_and_tail(text, self.keep(text))
+            return text, None
+        path = self.keep(text)
+        return head_and_tail(text, path), path

@@ -41,6 +41,7 @@ class Desk:
             "send": self._send,
             "stop": lambda p: self._chat(p).session.stop(),
             "answer": self._answer,
+            "answers": lambda p: self._chat(p).frontend.take(p["id"], p["answers"]),
             "resolve": self._resolve,
             "mode": self._mode,
             "model": self._model,

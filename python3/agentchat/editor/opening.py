@@ -21,6 +21,7 @@ from agentchat.core.toolbox import Toolbox
 from agentchat.editor import pages
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.buffers import NvimBuffers
+from agentchat.editor.frontend import NvimFrontend
 from agentchat.editor.settings import Settings, read_settings
 from agentchat.editor.view import View
 from agentchat.journal.journal import Journal
@@ -58,9 +59,16 @@ class Opened:
     """One open chat and what was put together for it."""
 
     def __init__(
-        self, session: Session, view: View, journal: Journal, settings: Settings, models: Models
+        self,
+        session: Session,
+        view: View,
+        journal: Journal,
+        settings: Settings,
+        models: Models,
+        frontend: NvimFrontend,
     ) -> None:
         self.session = session
+        self.frontend = frontend
         self._view = view
         self._journal = journal
         self._settings = settings
@@ -129,6 +137,7 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     workspace = BuffersWorkspace(local, NvimBuffers(bridge, settings.plain_save))
     journal = Journal.open(state.folder, payload["chat"], secrets(settings.model, os.environ))
     models = Models(settings.model)
+    frontend = NvimFrontend(bridge, payload["chat"], root)
     scribe = JournalScribe(journal)
     chat = _chat(payload["chat"], root, settings)
     # After the host died the same chat is opened again, and goes on where its journal ends.
@@ -142,8 +151,9 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
         storage=Storage(state.folder / "results" / payload["chat"]),
         model=models.current,
         max_parallel=settings.max_parallel,
+        frontend=frontend,
     )
-    return Opened(session, view, journal, settings, models)
+    return Opened(session, view, journal, settings, models, frontend)
 
 
 def _chat(uuid: str, root: str, settings: Settings) -> Chat:

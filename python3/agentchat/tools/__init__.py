@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from agentchat.core.tool import Tool
-from agentchat.tools import ast_edit, bash, delete, edit, find, grep, ls, read, resolve, write
+from agentchat.tools import (
+    ask,
+    ast_edit,
+    bash,
+    delete,
+    diagnostics,
+    edit,
+    find,
+    grep,
+    ls,
+    read,
+    resolve,
+    tool_search,
+    write,
+)
 
 BUILTINS: tuple[Tool, ...] = (
     read.TOOL,
     grep.TOOL,
     find.TOOL,
     ls.TOOL,
+    diagnostics.TOOL,
     edit.TOOL,
     write.TOOL,
     delete.TOOL,
     bash.TOOL,
     ast_edit.TOOL,
+    ask.TOOL,
     resolve.TOOL,
+    tool_search.TOOL,
 )
 """In the order in which they are listed."""

@@ -66,9 +66,10 @@ async def run(arguments: BashArguments, context: ToolContext) -> Result:
     text = output(finished, context.overflow) or "(no output)"
     ending = how_it_ended(finished.code, timeout)
     details = {"exitCode": finished.code}
+    stored = context.overflow if finished.dropped else None
     if not ending:
-        return Result(text, details=details)
-    return Result(f"{text}\n\n{ending}", is_error=True, details=details)
+        return Result(text, details=details, stored=stored)
+    return Result(f"{text}\n\n{ending}", is_error=True, details=details, stored=stored)
 
 
 async def shell(context: ToolContext) -> tuple[str, ...]:

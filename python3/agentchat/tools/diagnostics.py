@@ -1,0 +1,92 @@
+"""What language servers and linters say of the files that are open in the editor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from agentchat.core.errors import ToolError
+from agentchat.core.limits import DIAGNOSTICS
+from agentchat.core.ports import Diagnostic
+from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.tools.arguments import PydanticArguments, ToolArguments
+from agentchat.tools.notices import given_text, one_line, with_notices
+from agentchat.tools.targets import existing
+
+NO_EDITOR = "There are no diagnostics: this chat runs without an editor. Run a linter with bash."
+
+_SPELLINGS = {"warn": "warning", "information": "info"}
+
+
+def _spelled(value: Any) -> Any:
+    lower = value.lower() if isinstance(value, str) else value
+    return _SPELLINGS.get(lower, lower) if isinstance(lower, str) else lower
+
+
+Severity = Annotated[Literal["error", "warning", "info", "hint"], BeforeValidator(_spelled)]
+
+
+class DiagnosticsArguments(ToolArguments):
+    """What ``diagnostics`` takes."""
+
+    path: str | None = Field(None, description="File or directory; the workspace by default")
+    severity: Severity | None = Field(
+        None, description="Only diagnostics at least as bad; all by default"
+    )
+
+
+async def run(arguments: DiagnosticsArguments, context: ToolContext) -> Result:
+    """Return one line for each diagnostic."""
+    if context.frontend is None:
+        raise ToolError(NO_EDITOR)
+    path = (await existing(arguments.path, context))[0].path if arguments.path else None
+    found = await context.frontend.diagnostics(path, arguments.severity)
+    paths = {item.path for item in found[:DIAGNOSTICS]}
+    names = {path: (await context.workspace.locate(path)).shown for path in paths}
+    lines = [_line(names[item.path], item) for item in found[:DIAGNOSTICS]]
+    left = len(found) - len(lines)
+    notices = [f"[{left} more diagnostics. Give path or severity to see them]"] if left else []
+    text = "\n".join(lines) or "No diagnostics found"
+    return Result(with_notices(text, notices), details={"diagnostics": len(found)})
+
+
+def _line(name: str, item: Diagnostic) -> str:
+    by = " ".join(part for part in (item.source, item.code) if part)
+    message = " ".join(item.message.split())
+    place = f"{one_line(name)}:{item.line}:{item.column}"
+    return f"{place}: {item.severity}: {message}" + (f" [{by}]" if by else "")
+
+
+def touches(arguments: DiagnosticsArguments) -> Touch:
+    """Return what a call reads."""
+    return Touch(reads=(arguments.path or ".",))
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``diagnostics src/a.py (error)``."""
+    which = f" ({given_text(given['severity'])})" if given.get("severity") else ""
+    return f"diagnostics {given_text(given.get('path'), '.')}{which}"
+
+
+TOOL = Tool(
+    name="diagnostics",
+    description=(
+        "List what language servers and linters report on files that are open in the editor, as "
+        f"PATH:LINE:COL: SEVERITY: MESSAGE. At most {DIAGNOSTICS}."
+    ),
+    arguments=PydanticArguments(DiagnosticsArguments),
+    steps=(run,),
+    metadata=Metadata(
+        concurrency_safe=True,
+        read_only=True,
+        aliases=("get_diagnostics",),
+        search_hint="errors and warnings of language servers",
+        permission_class="read",
+        audit_operation="diagnose",
+    ),
+    touches=touches,
+    render_call=render_call,
+    snippet="List errors and warnings of open files",
+)

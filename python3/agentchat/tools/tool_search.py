@@ -1,0 +1,62 @@
+"""Find tools that are not sent until they are needed, and activate them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from agentchat.core.errors import ToolError
+from agentchat.core.tool import Metadata, Result, Tool, ToolContext
+from agentchat.tools.arguments import PydanticArguments, ToolArguments
+from agentchat.tools.notices import given_text
+
+
+class ToolSearchArguments(ToolArguments):
+    """What ``tool_search`` takes."""
+
+    query: str = Field(min_length=1, description="The tool's name, or words about what it does")
+
+
+async def run(arguments: ToolSearchArguments, context: ToolContext) -> Result:
+    """Return the tools that were found; they can be called from the next request on."""
+    if context.toolbox is None:
+        raise ToolError("This chat has no tools to search.")
+    waiting = len(context.toolbox.deferred())
+    found = context.toolbox.search(arguments.query)
+    details = {"tools": [tool.name for tool in found]}
+    if found:
+        lines = [f"- {tool.name}: {tool.description}" for tool in found]
+        return Result("\n".join(["You can call these tools now:", *lines]), details=details)
+    if not waiting:
+        return Result("All tools of this chat are loaded; there is nothing to find.")
+    more = f"{waiting} tools are not loaded; try other words."
+    return Result(f'No tools found for "{arguments.query}". {more}', details=details)
+
+
+def render_call(given: Mapping[str, Any]) -> str:
+    """Return the call in one line, like ``tool_search: rename symbol``."""
+    return f"tool_search: {given_text(given.get('query'))}"
+
+
+TOOL = Tool(
+    name="tool_search",
+    description=(
+        "Find more tools: not all tools of this chat are listed. Give a name or a few words on "
+        "what you need; the tools that are found can be called from then on."
+    ),
+    arguments=PydanticArguments(ToolSearchArguments),
+    steps=(run,),
+    metadata=Metadata(
+        concurrency_safe=True,
+        read_only=True,
+        search_hint="find more tools",
+        permission_class="read",
+        audit_operation="search",
+    ),
+    render_call=render_call,
+    snippet="Find and load more tools",
+    hidden=True,
+    asks=False,
+)
