@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 
 async def survey(call: Call, workspace: Workspace) -> Place | str:
     """Return the targets, directory and command of a call, or why it cannot act."""
-    touch = call.tool.touches(call.arguments)
     try:
+        touch = call.tool.touches(call.arguments)
         reads = await _located(touch.reads, workspace)
         writes = await _located(touch.writes, workspace)
     except (ToolError, OSError) as error:

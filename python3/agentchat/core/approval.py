@@ -185,7 +185,7 @@ def scope_of(call: Call, place: Place) -> Scope | None:
     name = call.tool.name
     if place.command is not None and len(place.command) > LONGEST:
         return None
-    if place.command is not None:
+    if place.command is not None and not call.tool.source:
         return _command_scope(call, place)
     if place.unusual or (call.tool.metadata.destructive and place.writes):
         return path_scope(name, call.tool.definition, (*place.reads, *place.writes))

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agentchat.core.errors import ToolError
 from agentchat.core.messages import Image
 
 if TYPE_CHECKING:
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from agentchat.core.ports import Frontend, Workspace
     from agentchat.core.prompt import Surroundings
     from agentchat.core.toolbox import Toolbox
+
+
+NO_STORE = "Pending action store unavailable for custom tools in this runtime."
+
+
+def no_store(pending: Pending) -> None:
+    """Refuse a preview where nothing could resolve it."""
+    raise ToolError(NO_STORE)
 
 
 class ArgumentError(Exception):
@@ -128,6 +137,8 @@ class ToolContext:
     given: Any = None
     frontend: Frontend | None = None
     toolbox: Toolbox | None = None
+    flags: dict[str, bool] = field(default_factory=dict)
+    """What commands of this chat left behind, by name: whether the last one went well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +194,8 @@ class Tool:
         describe: the description where it depends on the chat's surroundings.
         always_load: whether it is sent even while many tools are deferred.
         system_prompt: what the model is told, hidden from the user, while it has the tool.
+        undo: takes back a call whose ``Undo`` names this tool; gets that call's arguments.
+        source: a hash of the file a custom tool comes from; empty for the plugin's own.
     """
 
     name: str
@@ -205,6 +218,8 @@ class Tool:
     system_prompt: str = ""
     asks: bool | Callable[[Any], bool | Awaitable[bool]] | None = None
     """Whether a call asks first, or how to find out; ``None``: unless it only reads."""
+    undo: Step | None = None
+    source: str = ""
 
     @property
     def runs_beside_others(self) -> bool:
@@ -215,5 +230,6 @@ class Tool:
     @property
     def definition(self) -> str:
         """Return a hash that changes when what the tool means changes."""
-        said = [self.name, self.description, json.dumps(self.arguments.schema(), sort_keys=True)]
+        schema = json.dumps(self.arguments.schema(), sort_keys=True, default=str)
+        said = [self.name, self.description, schema, self.source]
         return hashlib.sha256("\0".join(said).encode()).hexdigest()
