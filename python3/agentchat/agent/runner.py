@@ -80,9 +80,11 @@ class Runner:
             await asyncio.wait_for(_stepped(hook, call.arguments, context), HOOK_SECONDS)
         except ToolError as error:
             return str(error)
+        except asyncio.TimeoutError:
+            return f"{call.tool.name} timed out after {HOOK_SECONDS:g} s."
         except Exception as error:
             log.exception("a hook of %s failed", call.tool.name)
-            return f"{call.tool.name} failed: {error!r}"
+            return f"{call.tool.name} failed: {error}"
         return None
 
     async def preview(self, call: Call) -> Preview | str:

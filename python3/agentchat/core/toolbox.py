@@ -28,20 +28,31 @@ class Toolbox:
         deferred_threshold: int = 0,
     ) -> None:
         self._registry = registry
-        self._groups = {group.name: group for group in groups}
-        self._given: list[str] = []
+        self._own_groups = {group.name: group for group in groups}
+        self._groups = dict(self._own_groups)
+        # A name may be known later only: files with tools are read after the chat is opened.
+        self._given = list(dict.fromkeys(given))
         self._always_load = frozenset(always_load)
         self._threshold = threshold(deferred_threshold)
         self._activated: set[str] = set()
-        for name in given:
-            self.add(name)
 
     def add(self, name: str) -> bool:
-        """Give the chat a tool or group by name; return whether it is known."""
+        """Give the chat a tool or group by name; return whether it is known.
+
+        A tool that is named is wanted now: it is sent even while others are deferred.
+        """
         known = self.mentionable(name)
         if known and name not in self._given:
             self._given.append(name)
+        tool = self._registry.get(name)
+        if known and tool is not None:
+            self._activated.add(tool.name)
         return known
+
+    def add_groups(self, groups: Iterable[Group]) -> None:
+        """Take groups in place of those added before; the chat's first ones win over them."""
+        added = {group.name: group for group in groups}
+        self._groups = {**added, **self._own_groups}
 
     def remove(self, name: str) -> None:
         """Take a tool or group back."""

@@ -40,10 +40,11 @@ class PydanticArguments:
         try:
             return self._model.model_validate(dict(value))
         except ValidationError as error:
-            raise ArgumentError(_problems(error)) from error
+            raise ArgumentError(problems(error)) from error
 
 
-def _problems(error: ValidationError) -> tuple[tuple[str, str], ...]:
+def problems(error: ValidationError) -> tuple[tuple[str, str], ...]:
+    """Return what is wrong as pairs of field and reason."""
     return tuple(
         (_field(problem["loc"]), problem["msg"].removeprefix("Value error, "))
         for problem in error.errors(include_url=False, include_input=False)
@@ -58,12 +59,16 @@ def _field(location: tuple[int | str, ...]) -> str:
 
 def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return a model's JSON Schema without titles, references and ``null`` alternatives."""
-    schema = model.model_json_schema()
+    return plain(model.model_json_schema())
+
+
+def plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON Schema of pydantic's in its plainest form; a recursive one cannot be."""
     definitions = schema.pop("$defs", {})
     for described in (schema, *definitions.values()):
         described.pop("description", None)  # the docstring is for readers of the code
-    plain: dict[str, Any] = _plain(schema, definitions)
-    return plain
+    found: dict[str, Any] = _plain(schema, definitions)
+    return found
 
 
 def _plain(node: Any, definitions: Mapping[str, Any]) -> Any:
