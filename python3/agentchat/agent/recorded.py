@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+
 from agentchat.agent.scribe import Scribe
-from agentchat.core.changes import ChangeSet
+from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.ports import Applied, Workspace
 
 
 class RecordedWorkspace:
     """Any workspace, as one call sees it; ``source`` is the call's id.
 
-    What is not named here is the inner workspace's own.
+    What is not named here is the inner workspace's own. ``takes`` are the numbers of the changes
+    that its own take back.
     """
 
-    def __init__(self, inner: Workspace, scribe: Scribe, source: str) -> None:
+    def __init__(
+        self, inner: Workspace, scribe: Scribe, source: str, takes: Sequence[int] = ()
+    ) -> None:
         self._inner = inner
         self._scribe = scribe
         self._source = source
+        self._takes = takes
 
     async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
         """Keep the bytes before and after, then make the change."""
-        self._scribe.changing(self._source, change)
+        change = ChangeSet(tuple([await self._with_mode(file) for file in change.files]))
+        self._scribe.changing(self._source, change, self._takes)
         applied = await self._inner.apply(change)
-        self._scribe.changed(self._source)
+        self._scribe.changed(self._source, await self._settled(change, applied))
         return applied
+
+    async def _with_mode(self, file: FileChange) -> FileChange:
+        """Return a deletion with the permission bits that go with the file."""
+        if file.after is not None or file.mode is not None:
+            return file
+        return replace(file, mode=(await self._inner.locate(file.path)).mode)
+
+    async def _settled(self, change: ChangeSet, applied: Sequence[Applied]) -> list[FileChange]:
+        """Return the files that saving changed further, with the bytes they have now."""
+        formatted = {one.path for one in applied if one.reformatted}
+        settled = []
+        for file in change.files:
+            if file.path in formatted:
+                with contextlib.suppress(OSError):
+                    now = await self._inner.read(file.path)
+                    settled.append(replace(file, after=now))
+        return settled
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)

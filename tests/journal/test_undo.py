@@ -1,0 +1,272 @@
+"""What a journal tells of changes, and what an undo or a redo would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from agentchat.core.errors import UserError
+from agentchat.core.messages import Note, UserText
+from agentchat.journal import records as r
+from agentchat.journal.past import Past, Ran, past
+from agentchat.journal.undo import (
+    FileWork,
+    Way,
+    contents,
+    later_turn,
+    redoing,
+    turns,
+    undoing,
+    untold,
+    way_back,
+)
+
+
+def change(
+    source: str, path: str, before: str | None, after: str | None, *takes: int
+) -> list[r.Record]:
+    """A change that was made."""
+    return [r.Changing(source, (r.FileBytes(path, before, after),), takes), r.Changed(source)]
+
+
+def turn(number: int, *parts: Iterable[r.Record]) -> list[r.Record]:
+    inner = [record for part in parts for record in part]
+    return [r.TurnStarted(number), *inner, r.TurnFinished(number, "stop")]
+
+
+def named(call: Ran) -> bool:
+    return call.tool == "bash"
+
+
+def undone(happened: Past, number: int | None = None) -> dict[str, list[int]]:
+    """The numbers of the changes that an undo takes back, newest first, by path."""
+    work = undoing(happened, number, named)
+    return {file.path: [step.number for step in file.steps] for file in work.files}
+
+
+TWO = [
+    *turn(1, change("a", "/x", "0", "1")),
+    *turn(2, change("b", "/x", "1", "2"), change("c", "/new", None, "9")),
+]
+
+
+def test_the_newest_turn_that_changed_files_is_undone_first() -> None:
+    happened = past([*TWO, *turn(3)])
+    assert happened.turn == 3
+    assert turns(happened) == (2, 1)
+    assert undone(happened) == {"/new": [2], "/x": [1]}
+    assert undone(happened, 1) == {"/x": [0]}
+
+
+def test_several_changes_to_one_file_compose() -> None:
+    happened = past(turn(1, change("a", "/x", "0", "1"), change("b", "/x", "1", "2")))
+    steps = undoing(happened, None, named).files[0].steps
+    assert way_back(steps, "2") == Way((1, 0), "0")
+
+
+def test_a_file_that_changed_since_is_not_taken_back() -> None:
+    happened = past(turn(1, change("a", "/x", "0", "1")))
+    steps = undoing(happened, None, named).files[0].steps
+    assert way_back(steps, "the user's") is None
+
+
+def test_an_edit_of_the_user_in_between_keeps_the_older_change() -> None:
+    happened = past(turn(1, change("a", "/x", "0", "1"), change("b", "/x", "user", "2")))
+    steps = undoing(happened, None, named).files[0].steps
+    assert way_back(steps, "2") == Way((1,), "user", None, 1)
+
+
+def test_what_the_user_took_back_by_hand_counts_as_taken_back() -> None:
+    happened = past(turn(1, change("a", "/x", "0", "1"), change("b", "/x", "1", "2")))
+    steps = undoing(happened, None, named).files[0].steps
+    assert way_back(steps, "1") == Way((1, 0), "0")
+    assert way_back(steps, "0") == Way((1, 0), "0")
+
+
+def test_a_deleted_file_comes_back_with_its_mode() -> None:
+    deleting = r.Changing("b", (r.FileBytes("/x", "1", None, 0o755),))
+    happened = past(turn(1, change("a", "/x", "0", "1"), [deleting, r.Changed("b")]))
+    steps = undoing(happened, None, named).files[0].steps
+    assert way_back(steps, None) == Way((1, 0), "0", 0o755)
+
+
+def test_a_file_created_and_deleted_in_one_turn_needs_nothing() -> None:
+    happened = past(turn(1, change("a", "/x", None, "1"), change("b", "/x", "1", None)))
+    steps = undoing(happened, None, named).files[0].steps
+    assert way_back(steps, None) == Way((1, 0), None)
+
+
+def test_what_a_formatter_made_of_it_is_what_must_be_there() -> None:
+    formatted = (r.FileBytes("/x", "0", "1 formatted"),)
+    happened = past(
+        turn(1, [r.Changing("a", (r.FileBytes("/x", "0", "1"),)), r.Changed("a", formatted)])
+    )
+    steps = undoing(happened, None, named).files[0].steps
+    assert way_back(steps, "1 formatted") == Way((0,), "0")
+    assert way_back(steps, "1") is None
+
+
+def test_a_preview_applied_after_the_turn_belongs_to_it() -> None:
+    happened = past([*turn(1), *change("staged", "/x", "0", "1")])
+    assert undone(happened) == {"/x": [0]}
+
+
+# --- undone, redone ---------------------------------------------------------------------------
+
+UNDO_2 = [
+    r.Undone("u", 2),
+    *change("u", "/new", "9", None, 2),
+    *change("u", "/x", "2", "1", 1),
+]
+
+
+def test_what_is_undone_is_not_undone_twice() -> None:
+    happened = past([*TWO, *UNDO_2])
+    assert turns(happened) == (1,)
+    assert undone(happened) == {"/x": [0]}
+    with pytest.raises(UserError, match="Turn 2 is undone already"):
+        undoing(happened, 2, named)
+
+
+def test_redo_takes_the_last_undo_back_and_then_it_can_be_undone_again() -> None:
+    work = redoing(past([*TWO, *UNDO_2]))
+    assert (work.turn, work.undone) == (2, "u")
+    assert [file.path for file in work.files] == ["/x", "/new"]
+    assert way_back(work.files[1].steps, None) == Way((3,), "9")
+    redo = [
+        r.Redone("v", "u"),
+        *change("v", "/x", "1", "2", 4),
+        *change("v", "/new", None, "9", 3),
+    ]
+    happened = past([*TWO, *UNDO_2, *redo])
+    assert undone(happened) == {"/new": [2], "/x": [1]}
+    with pytest.raises(UserError, match="Nothing to redo"):
+        redoing(happened)
+
+
+def test_two_undos_are_redone_newest_first() -> None:
+    both = [*TWO, *UNDO_2, r.Undone("w", 1), *change("w", "/x", "1", "0", 0)]
+    assert redoing(past(both)).turn == 1
+    again = [*both, r.Redone("v", "w"), *change("v", "/x", "0", "1", 5)]
+    assert redoing(past(again)).turn == 2
+
+
+def test_an_undo_that_took_a_part_back_is_not_tried_again_without_its_number() -> None:
+    part = [r.Undone("u", 2), *change("u", "/new", "9", None, 2)]
+    happened = past([*TWO, *part])
+    assert turns(happened) == (1,)
+    assert undone(happened, 2) == {"/x": [1]}
+
+
+def test_an_undo_that_took_nothing_back_is_tried_again() -> None:
+    assert turns(past([*TWO, r.Undone("u", 2)])) == (2, 1)
+
+
+def test_a_turn_that_changes_more_after_its_undo_can_be_undone_again() -> None:
+    happened = past([*TWO, *UNDO_2, *change("staged", "/y", "0", "1")])
+    assert turns(happened) == (2, 1)
+    assert undone(happened) == {"/y": [5]}
+
+
+def test_a_later_turn_that_changed_the_file_is_known() -> None:
+    happened = past([*TWO])
+    work = undoing(happened, 1, named).files[0]
+    assert later_turn(happened, work, "2") == 2
+    assert later_turn(happened, work, "the user's") is None
+
+
+# --- a process that died ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("now", "expected"), [("1", {"/x": [0]}), ("0", None), ("other", None)])
+def test_a_change_cut_off_by_a_crash_counts_if_its_bytes_are_there(
+    now: str, expected: dict[str, list[int]] | None
+) -> None:
+    happened = past([r.TurnStarted(1), r.Changing("a", (r.FileBytes("/x", "0", "1"),))])
+    assert happened.doubtful() == {"/x"}
+    settled = happened.settled({"/x": now})
+    assert turns(settled) == ((1,) if expected else ())
+    if expected:
+        assert undone(settled) == expected
+
+
+def test_a_change_cut_off_that_a_later_one_followed_was_made() -> None:
+    begun: list[r.Record] = [r.Changing("a", (r.FileBytes("/x", "0", "1"),))]
+    happened = past(turn(1, begun, change("b", "/x", "1", "2"))).settled({"/x": "2"})
+    assert undone(happened) == {"/x": [1, 0]}
+
+
+def test_an_undo_cut_off_by_a_crash_is_undone_where_its_bytes_are_there() -> None:
+    begun = [*UNDO_2[:3], UNDO_2[3]]
+    happened = past([*TWO, *begun])
+    assert undone(happened.settled({"/x": "2"}), 2) == {"/x": [1]}
+    with pytest.raises(UserError, match="undone already"):
+        undoing(happened.settled({"/x": "1"}), 2, named)
+
+
+# --- calls ------------------------------------------------------------------------------------
+
+
+def ran(call_id: str, tool: str, status: str = "success") -> list[r.Record]:
+    return [r.CallStarted(call_id, tool, {"command": "x"}), r.CallFinished(call_id, status)]
+
+
+NOTED = r.UndoNoted("d", "restore", "restore", {"id": 1})
+
+
+def test_a_call_that_told_how_to_undo_it_is_taken_back_in_order() -> None:
+    deploy = [*ran("d", "deploy"), NOTED]
+    happened = past(
+        turn(1, change("a", "/x", "0", "1"), deploy, ran("b", "bash"), ran("e", "read"))
+    )
+    items = undoing(happened, None, named).items
+    shown = [item.path if isinstance(item, FileWork) else item.call_id for item in items]
+    assert shown == ["b", "d", "/x"]
+    assert [call.call_id for call in undoing(happened, None, named).calls] == ["d"]
+
+
+@pytest.mark.parametrize(("status", "left"), [("success", ()), ("error", (1,))])
+def test_a_call_is_undone_once_its_undo_succeeded(status: str, left: tuple[int, ...]) -> None:
+    undo = [r.Undone("u", 1, {"u.1": "d"}), *ran("u.1", "restore", status)]
+    happened = past([*turn(1, ran("d", "deploy"), [NOTED]), *undo])
+    assert turns(happened) == left
+    assert [call.takes for call in happened.calls] == ["", "d"]
+
+
+def test_a_turn_of_irreversible_calls_is_named_by_number_only() -> None:
+    happened = past([*TWO, *turn(3, ran("b", "bash"))])
+    assert turns(happened) == (2, 1)
+    assert [item.at for item in undoing(happened, 3, named).items] == [11]
+    with pytest.raises(UserError, match="Nothing to undo in turn 3"):
+        undoing(happened, 3, lambda call: False)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(0, "no turn 0"), (9, "no turn 9: this chat has turns 1 to 2"), (None, "")],
+)
+def test_a_turn_that_is_not_there_is_said_in_one_line(number: int | None, said: str) -> None:
+    if number is None:
+        with pytest.raises(UserError, match="Nothing to undo"):
+            undoing(past([]), None, named)
+        return
+    with pytest.raises(UserError, match=said):
+        undoing(past(TWO), number, named)
+
+
+# --- what is kept -----------------------------------------------------------------------------
+
+
+def test_bytes_are_found_by_their_hash_and_secrets_are_not_there() -> None:
+    kept = [r.Content("0", b"zero"), r.Content("1", b"", withheld=True), r.Content("2", b"two")]
+    assert contents(kept, {"0", "1", "7"}) == {"0": b"zero", "1": None}
+
+
+def test_what_the_model_was_not_told_before_the_process_ended_is_known() -> None:
+    happened = [*TWO, *UNDO_2]
+    assert untold(past(happened)) == (
+        "The user ran :AgentUndo on turn 2. Files it changed: /new, /x.",
+    )
+    assert untold(past([*happened, r.Said(UserText("go on"))])) != ()
+    assert untold(past([*happened, r.Said(Note("The user ran :AgentUndo."))])) == ()
