@@ -21,7 +21,7 @@ from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.pending import Pending
 from agentchat.core.ports import Frontend, Workspace
-from agentchat.core.tool import Preview, Result, Step, Tool, ToolContext
+from agentchat.core.tool import Preview, Result, Step, Tool, ToolContext, no_store
 from agentchat.core.toolbox import Toolbox
 
 log = logging.getLogger(__name__)
@@ -51,6 +51,7 @@ class Runner:
         self._screen = screen
         self._staging = staging
         self._storage = storage
+        self._flags: dict[str, bool] = {}
 
     async def run(self, ready: Ready) -> ToolResult | Moved:
         """Run a call; never raises but for being cancelled."""
@@ -75,7 +76,7 @@ class Runner:
     async def _hook(self, call: Call, hook: Step | None) -> str | None:
         if hook is None:
             return None
-        context = self._context(call, lambda pending: None, None)
+        context = self._context(call, no_store, None)
         try:
             await asyncio.wait_for(_stepped(hook, call.arguments, context), HOOK_SECONDS)
         except ToolError as error:
@@ -91,7 +92,7 @@ class Runner:
         """Return what a call would do, or why it cannot work."""
         if call.tool.dry_run is None:
             return Preview()
-        context = self._context(call, lambda pending: None, None)
+        context = self._context(call, no_store, None)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError as error:
@@ -119,6 +120,7 @@ class Runner:
             preview=preview,
             frontend=self._frontend,
             toolbox=self._toolbox,
+            flags=self._flags,
         )
 
     def _settled(self, call: Call, result: Result, staged: bool) -> ToolResult:
