@@ -22,6 +22,9 @@ from agentchat.core.rules import (
 )
 from agentchat.core.shell import LONGEST
 
+USUAL = "it has an effect"
+"""Why most calls ask; a question need not say it."""
+
 MODES = ("ask", "edit", "plan", "yolo")
 EDITING = frozenset({"edit", "write"})
 PLANNING = frozenset({"ask", "tool_search", "resolve"})
@@ -164,7 +167,7 @@ def _by_nature(call: Call, place: Place) -> Decision:
     if asks and place.script is not None and place.script.unread:
         return Decision(Verdict.ASK, f"the command is not understood: {place.script.unread}")
     if asks:
-        return Decision(Verdict.ASK, "it has an effect")
+        return Decision(Verdict.ASK, USUAL)
     return Decision(Verdict.ALLOW, "it only reads")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentchat.core.approval import Decision, Policy, Verdict, mode_allows
+from agentchat.core.approval import USUAL, Decision, Policy, Verdict, mode_allows
 from agentchat.core.asking import Queue, ask, consent, count_use, rejected
 from agentchat.core.calls import Call, Place
 from agentchat.core.chat import Chat
@@ -47,7 +47,7 @@ def judge_resolution(policy: Policy, pending: Pending, action: str) -> Decision:
         return Decision(Verdict.ALLOW, "remembered answer", scope)
     if pending.ordinary and mode_allows(policy.mode, editing=True, destructive=False):
         return Decision(Verdict.ALLOW, f"{policy.mode} mode", scope)
-    return Decision(Verdict.ASK, "it has an effect", scope)
+    return Decision(Verdict.ASK, USUAL, scope)
 
 
 def _asked(

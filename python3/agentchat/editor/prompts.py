@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from agentchat.core.approval import USUAL, Scope
 from agentchat.core.asking import offers_always
 from agentchat.core.effects import Question
 from agentchat.core.escapes import escape
@@ -43,7 +44,7 @@ def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
         "place": question.number,
         "total": question.total,
         "always": offers_always(question),
-        "always_text": scope.shown if scope is not None else "",
+        "always_text": _always(scope) if scope is not None else "",
         "arguments": json.dumps(dict(question.call.given), indent=2, ensure_ascii=False),
         "details": _details(question, level),
     }
@@ -64,6 +65,11 @@ def preview_table(pending: Pending, root: str) -> dict[str, Any]:
 def safety(question: Question) -> int:
     """Return the safety level; a staged preview is shown before it happens, whoever made it."""
     return 2 if question.pending is not None else question.call.tool.capability.safety_level
+
+
+def _always(scope: Scope) -> str:
+    """Return what *always* covers; a command is shown in full above it."""
+    return "this very command in this directory" if scope.key[0] == "command" else scope.shown
 
 
 def title(question: Question) -> str:
@@ -102,7 +108,8 @@ def _facts(question: Question) -> list[list[str]]:
     timeout = question.call.given.get("timeout")
     if place.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])
-    facts.append(["asks because", escape(question.decision.why)])
+    if question.decision.why != USUAL:
+        facts.append(["asks because", escape(question.decision.why)])
     return facts
 
 
