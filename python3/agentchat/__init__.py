@@ -1,3 +1,34 @@
-"""agentchat.nvim: an AI coding agent that lives in a Neovim buffer and asks before it acts."""
+"""agentchat.nvim: an AI coding agent that lives in a Neovim buffer and asks before it acts.
+
+Files with tools of your own import ``tool``, ``Context``, ``Result``, ``ToolError`` and ``Group``
+from here: see ``:help agentchat-custom-tools``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentchat.core.errors import ToolError
+    from agentchat.core.groups import Group
+    from agentchat.tools.custom.context import Context, Result
+    from agentchat.tools.custom.decorator import tool
 
 __version__ = "0.1.0"
+__all__ = ["Context", "Group", "Result", "ToolError", "__version__", "tool"]
+
+_HOMES = {
+    "Context": "agentchat.tools.custom.context",
+    "Group": "agentchat.core.groups",
+    "Result": "agentchat.tools.custom.context",
+    "ToolError": "agentchat.core.errors",
+    "tool": "agentchat.tools.custom.decorator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is asked for: every room of the package imports this module first."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

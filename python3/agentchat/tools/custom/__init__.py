@@ -1,0 +1,1 @@
+"""Tools of the user's own: Python files whose functions become tools."""

@@ -1,0 +1,110 @@
+"""Shell commands with ``{argument}``s, put in so that a value stays one word whatever it holds."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentchat.core.errors import ToolError
+from agentchat.tools.custom.errors import DefinitionError
+
+NAME = re.compile(r"\{(\w+)\}")
+SPECIAL = re.compile(r"<<(?!<)|\(\(|`|\$\[")
+"""Here-documents, arithmetic and back-ticks read a quoted word in ways of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A command: pieces of shell text, and at odd places names of arguments."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arguments that stand in it."""
+        return self.parts[1::2]
+
+    def fill(self, given: Mapping[str, Any]) -> str:
+        """Return the command with the values quoted; one that is ``None`` is left out.
+
+        Raises:
+            ToolError: a value holds NUL, which no command can.
+        """
+        text = list(self.parts)
+        text[1::2] = [quoted(given.get(name)) for name in self.names]
+        return "".join(text)
+
+
+def quoted(value: Any) -> str:
+    """Return a value as one word of the shell, and the items of a list as a word each."""
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return " ".join(quoted(item) for item in value)
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    if "\0" in text:
+        raise ToolError("A command cannot hold the character NUL. Nothing was run.")
+    return shlex.quote(text)
+
+
+def parse(text: str, names: tuple[str, ...]) -> Template:
+    """Read a command in which ``names`` may stand in braces.
+
+    Raises:
+        DefinitionError: an argument is unknown, or stands where quoting would not hold.
+    """
+    parts, start = [], 0
+    for found, state in _braces(text):
+        name = found[1]
+        if name not in names:
+            if state or text[: found.start()].endswith("$"):
+                continue  # the shell's own, like ${HOME} or awk's '{print}'
+            known = ", ".join(names) or "none"
+            raise DefinitionError(f"command: {{{name}}} is no argument; there are: {known}")
+        _refuse_place(text, found, state)
+        parts += [text[start : found.start()], name]
+        start = found.end()
+    return Template((*parts, text[start:]))
+
+
+def _refuse_place(text: str, found: re.Match[str], state: str) -> None:
+    if state:
+        how = f"is {state}: write it bare, for it is quoted already"
+        raise DefinitionError(f"command: {found[0]} {how}")
+    if text[: found.start()].endswith(("$", "\\")):
+        raise DefinitionError(f"command: {found[0]} stands behind a $ or a backslash")
+    special = SPECIAL.search(text)
+    if special is not None:
+        raise DefinitionError(f"command: {special[0]} and {found[0]} do not go together")
+
+
+def _braces(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield every name in braces, with what it stands in: quotes, a comment, or nothing."""
+    state, at = "", 0
+    while at < len(text):
+        found = NAME.match(text, at)
+        if found is not None:
+            yield found, state
+            at = found.end()
+            continue
+        state, at = _after(text, at, state)
+
+
+def _after(text: str, at: int, state: str) -> tuple[str, int]:
+    char = text[at]
+    if state == "in a comment":
+        return ("" if char == "\n" else state), at + 1
+    if char == "\\" and state != "in single quotes":
+        # A brace behind it is looked at as it stands.
+        return state, at + (1 if text[at + 1 : at + 2] == "{" else 2)
+    if char == "'" and state != "in double quotes":
+        return ("" if state else "in single quotes"), at + 1
+    if char == '"' and state != "in single quotes":
+        return ("" if state else "in double quotes"), at + 1
+    if char == "#" and not state and (at == 0 or text[at - 1] in " \t\n;&|("):
+        return "in a comment", at + 1
+    return state, at + 1
