@@ -16,6 +16,7 @@ from agentchat.core.effects import (
     Effect,
     Locate,
     Moved,
+    Phrase,
     Plan,
     Question,
     ResolvePending,
@@ -136,6 +137,8 @@ class World:
         if isinstance(effect, Say):
             self.said.append(effect.message)
             return None
+        if isinstance(effect, Phrase):
+            return effect.result
         if isinstance(effect, TakeSteering):
             return self.steering.pop(0) if self.steering else ()
         if isinstance(effect, AskModel):

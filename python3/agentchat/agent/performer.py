@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agentchat.agent.inbox import Inbox
+from agentchat.agent.phrasing import Phrasing
 from agentchat.agent.prompts import Prompts
 from agentchat.agent.runner import Runner
 from agentchat.agent.screen import Block, Screen
@@ -39,6 +40,7 @@ class Performer:
         inbox: Inbox,
         model: Callable[[], Model],
         max_parallel: int,
+        phrasing: Phrasing,
     ) -> None:
         self._workspace = workspace
         self._screen = screen
@@ -48,6 +50,7 @@ class Performer:
         self._prompts = prompts
         self._inbox = inbox
         self._teller = Teller(screen, scribe)
+        self._phrasing = phrasing
         self._slots = asyncio.Semaphore(max_parallel)
         self._model = model
         self._kinds: dict[type, Callable[[Any], Awaitable[Any]]] = {
@@ -59,6 +62,7 @@ class Performer:
             effects.AskUser: self._ask_user,
             effects.RunTools: self._run_tools,
             effects.ResolvePending: self._resolve_pending,
+            effects.Phrase: self._phrase,
             effects.Say: self._say,
             effects.TakeSteering: self._take_steering,
         }
@@ -102,6 +106,7 @@ class Performer:
             self._start(ready.call)
             outcome = await self._runner.run(ready)
         if isinstance(outcome, ToolResult):
+            outcome = await self._phrasing.phrased(outcome)
             self._scribe.finished(outcome)
             self._teller.finished(outcome)
         return outcome
@@ -119,6 +124,9 @@ class Performer:
             self._screen.block(call.id, Block(title=title))
         status = Status.ERROR if result.is_error else Status.SUCCESS
         return ToolResult(call.id, call.name, result.text, status, result.details)
+
+    async def _phrase(self, effect: effects.Phrase) -> ToolResult:
+        return await self._phrasing.phrased(effect.result)
 
     async def _say(self, effect: effects.Say) -> None:
         self._scribe.said(effect.message, effect.decision)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agentchat.core.effects import Effect, Plan, Say, TearDown
+from agentchat.core.effects import Effect, Phrase, Plan, Say, TearDown
 from agentchat.core.errors import Cancelled
 from agentchat.core.turn import Ending
 
@@ -51,7 +51,7 @@ class Player:
             return ending
 
     async def _answer(self, effect: Effect) -> Any:
-        if isinstance(effect, (Say, TearDown)):
+        if isinstance(effect, (Phrase, Say, TearDown)):
             # What was said is kept, and what was set up is cleaned, even while all else stops.
             return await self._perform(effect)
         if self._stopped:

@@ -10,6 +10,7 @@ from typing import Any
 from agentchat.agent.attention import Attention
 from agentchat.agent.inbox import Inbox
 from agentchat.agent.performer import Performer
+from agentchat.agent.phrasing import Phrasing
 from agentchat.agent.playing import Player
 from agentchat.agent.prompts import Prompts
 from agentchat.agent.runner import Runner
@@ -76,6 +77,7 @@ class Session:
             inbox=self._inbox,
             model=model,
             max_parallel=max_parallel,
+            phrasing=Phrasing(chat.toolbox),
         )
         self._player: Player | None = None
         self._tasks: set[asyncio.Task[None]] = set()

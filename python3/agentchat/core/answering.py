@@ -15,6 +15,7 @@ from agentchat.core.effects import (
     DryRun,
     Locate,
     Moved,
+    Phrase,
     Plan,
     Question,
     Ready,
@@ -50,6 +51,7 @@ def answer_call(chat: Chat, call: Call, queue: Queue) -> Plan[None]:
 
 
 def _say(chat: Chat, result: ToolResult, decision: Decision | None) -> Plan[None]:
+    result = yield from do(Phrase(result), ToolResult)
     chat.history = chat.history.add(result)
     yield from do(Say(result, decision))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentchat.core.approval import Decision
 from agentchat.core.calls import Call, Place
-from agentchat.core.messages import Message, ToolCall
+from agentchat.core.messages import Message, ToolCall, ToolResult
 from agentchat.core.ports import ModelRequest
 from agentchat.core.tool import Preview
 
@@ -129,6 +129,13 @@ class ResolvePending:
 
 
 @dataclass(frozen=True, slots=True)
+class Phrase:
+    """Let the tool of a call say its result, even while everything else stops → ToolResult."""
+
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
 class Say:
     """Something was added to the history: write and show it → None."""
 
@@ -150,10 +157,18 @@ Effect = (
     | AskUser
     | RunTools
     | ResolvePending
+    | Phrase
     | Say
     | TakeSteering
 )
 Plan = Generator[Effect, Any, Answered]
+
+
+def phrased(message: Message) -> Plan[Message]:
+    """Return a message as it is said: a result in the words of its tool."""
+    if isinstance(message, ToolResult):
+        return (yield from do(Phrase(message), ToolResult))
+    return message
 
 
 def do(effect: Effect, answer: type[Answered] | None = None) -> Plan[Answered]:

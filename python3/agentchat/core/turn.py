@@ -16,7 +16,7 @@ from agentchat.core.asking import Queue
 from agentchat.core.calls import Call, Place
 from agentchat.core.chat import RESOLVE, Chat
 from agentchat.core.checking import check, cut_off
-from agentchat.core.effects import AskModel, Locate, Plan, Ready, Say, TakeSteering, do
+from agentchat.core.effects import AskModel, Locate, Plan, Ready, Say, TakeSteering, do, phrased
 from agentchat.core.errors import Cancelled
 from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.lives import Lives
@@ -82,6 +82,7 @@ def _listen(chat: Chat) -> Plan[None]:
 
 def say(chat: Chat, message: Message) -> Plan[None]:
     """Add a message to the history, write it and show it."""
+    message = yield from phrased(message)
     chat.history = chat.history.add(message)
     yield from do(Say(message))
 
