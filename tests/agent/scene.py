@@ -16,7 +16,7 @@ from agentchat.core.effects import Answer, Question, Ready
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, ToolResult
 from agentchat.core.pending import Pending
-from agentchat.core.ports import ModelRequest, Piece, TextDelta
+from agentchat.core.ports import Frontend, ModelRequest, Piece, TextDelta
 from agentchat.core.tool import Tool, Undo
 from agentchat.journal.records import Record
 from agentchat.workspace.local import LocalWorkspace
@@ -182,7 +182,13 @@ class KeptNotes:
 class Scene:
     """One session of a chat that was given exactly these tools."""
 
-    def __init__(self, folder: Path, replies: list[Script], *tools: Tool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        replies: list[Script],
+        *tools: Tool,
+        frontend: Frontend | None = None,
+    ) -> None:
         self.screen = KeptScreen()
         self.scribe = KeptNotes()
         self.model = ScriptedModel(replies)
@@ -196,6 +202,7 @@ class Scene:
             storage=Storage(folder),
             model=self._source,
             max_parallel=10,
+            frontend=frontend,
         )
 
     def _source(self) -> ScriptedModel:

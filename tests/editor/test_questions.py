@@ -27,8 +27,8 @@ vim.ui.input = function(opts, callback) keep('input', opts.prompt, {}, callback)
 """
 """Dialogs that wait until the test answers, like those of a plugin."""
 
-COLOURS = [{"label": "red", "description": "like fire"}, {"label": "green"}]
-BOTH = [
+COLOURS: list[dict[str, Any]] = [{"label": "red", "description": "like fire"}, {"label": "green"}]
+BOTH: list[dict[str, Any]] = [
     {"question": "Which colour?", "header": "Look", "options": COLOURS},
     {"question": "Which name?"},
 ]

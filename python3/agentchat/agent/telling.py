@@ -11,6 +11,7 @@ from pydantic_core import from_json
 
 from agentchat.agent.screen import Block, Screen
 from agentchat.agent.scribe import Scribe
+from agentchat.core.excerpt import excerpt
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.ports import (
     CallDelta,
@@ -135,7 +136,8 @@ def _last_look(result: ToolResult) -> Block:
     if result.status is Status.CANCELLED:
         # What it printed until then stays.
         return Block(state=state, append=text)
-    return Block(state=state, body=text.split("\n"))
+    body = excerpt(text, result.stored) if result.stored else text.split("\n")
+    return Block(state=state, body=body)
 
 
 def _note(reply: Reply) -> str:

@@ -31,8 +31,11 @@ async def run(arguments: ToolSearchArguments, context: ToolContext) -> Result:
         return Result("\n".join(["You can call these tools now:", *lines]), details=details)
     if not waiting:
         return Result("All tools of this chat are loaded; there is nothing to find.")
-    more = f"{waiting} tools are not loaded; try other words."
-    return Result(f'No tools found for "{arguments.query}". {more}', details=details)
+    more = "1 tool is" if waiting == 1 else f"{waiting} tools are"
+    return Result(
+        f'No tools found for "{arguments.query}". {more} not loaded; try other words.',
+        details=details,
+    )
 
 
 def render_call(given: Mapping[str, Any]) -> str:
