@@ -63,6 +63,8 @@ class Runner:
         except Stale as stale:
             return Moved(stale.path, str(stale))
         await self._staging.stage(call, staged)
+        if _status(result) is Status.SUCCESS:
+            await self._note_undo(call, result)
         return self._settled(call, result, bool(staged))
 
     async def set_up(self, call: Call) -> str | None:
@@ -87,6 +89,19 @@ class Runner:
             log.exception("a hook of %s failed", call.tool.name)
             return f"{call.tool.name} failed: {error}"
         return None
+
+    async def _note_undo(self, call: Call, result: Result) -> None:
+        """Write down how a call can be taken back; a failure at it fails nothing else."""
+        hook = call.tool.hooks.undo
+        if hook is None:
+            return
+        try:
+            noting = asyncio.to_thread(hook, call.arguments, result)
+            undo = await asyncio.wait_for(noting, HOOK_SECONDS)
+            if undo is not None:
+                self._scribe.undo_noted(call.call.id, undo)
+        except Exception:
+            log.exception("%s did not say how to undo its call", call.tool.name)
 
     async def preview(self, call: Call) -> Preview | str:
         """Return what a call would do, or why it cannot work."""

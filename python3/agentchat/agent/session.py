@@ -19,6 +19,7 @@ from agentchat.agent.scribe import Scribe
 from agentchat.agent.staging import Staging
 from agentchat.agent.storage import Storage
 from agentchat.agent.surroundings import look_around
+from agentchat.agent.undoing import Undoing
 from agentchat.core.approval import MODES, Verdict, decide
 from agentchat.core.chat import Chat
 from agentchat.core.effects import Answer, Effect
@@ -59,19 +60,28 @@ class Session:
         self._prompts = Prompts(screen, self.refresh)
         self._attention = Attention(frontend, self.refresh) if frontend is not None else None
         self._staging = Staging(chat.pending, workspace, screen, scribe, self.refresh)
+        runner = Runner(
+            workspace,
+            screen,
+            scribe,
+            self._staging,
+            storage,
+            toolbox=chat.toolbox,
+            frontend=self._attention,
+        )
+        self._undoing = Undoing(
+            chat.toolbox,
+            workspace=workspace,
+            screen=screen,
+            scribe=scribe,
+            runner=runner,
+            tell=lambda text: self._inbox.put(Note(text)),
+        )
         self._performer = Performer(
             workspace=workspace,
             screen=screen,
             scribe=scribe,
-            runner=Runner(
-                workspace,
-                screen,
-                scribe,
-                self._staging,
-                storage,
-                toolbox=chat.toolbox,
-                frontend=self._attention,
-            ),
+            runner=runner,
             staging=self._staging,
             prompts=self._prompts,
             inbox=self._inbox,
@@ -80,6 +90,7 @@ class Session:
             phrasing=Phrasing(chat.toolbox),
         )
         self._player: Player | None = None
+        self._rollback: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, text: str) -> None:
@@ -88,7 +99,7 @@ class Session:
         for name in mentioned.names:
             self.chat.toolbox.add(name)
         self._inbox.put(UserText(mentioned.text, shown=text))
-        if self._player is None:
+        if self._player is None and self._rollback is None:
             self._begin_turn()
 
     def stop(self) -> None:
@@ -99,6 +110,20 @@ class Session:
         self._inbox.drop()
         if self._player is not None:
             self._player.stop()
+        if self._rollback is not None:
+            self._rollback.cancel()
+
+    def undo(self, turn: int | None = None) -> None:
+        """Take the file changes of a turn back, by default of the newest that has some."""
+        self._take_back("undo", lambda: self._undoing.undo(turn))
+
+    def redo(self) -> None:
+        """Take the last undo back."""
+        self._take_back("redo", self._undoing.redo)
+
+    def catch_up(self) -> None:
+        """Go on where the journal of this chat ends: its turns, and what the model must know."""
+        self.chat.turn = self._undoing.catch_up()
 
     def answer(self, prompt: str, answer: Answer) -> None:
         """Take an answer to a question; a stale one does nothing."""
@@ -139,10 +164,38 @@ class Session:
         self.chat.policy.grants.clear()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _take_back(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if self._player is not None:
+            text = f"Nothing to {what} while a turn runs: stop it first with :AgentStop."
+            self._screen.notify("warn", text)
+        elif self._rollback is not None:
+            self._screen.notify("warn", f"Nothing to {what} yet: an undo or redo is running.")
+        else:
+            self._rollback = self._spawn(self._taken_back(what, work))
+            self._rollback.add_done_callback(lambda task: self._goes_on())
+            self.refresh()
+
+    async def _taken_back(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            await work()
+        except UserError as error:
+            self._screen.notify("warn", str(error))
+        except Exception as error:
+            log.exception("the %s failed", what)
+            self._screen.note("error", f"The {what} failed: {error!r}. See the log.")
+
+    def _goes_on(self) -> None:
+        """An undo is over, stopped or not: what was sent meanwhile begins a turn."""
+        self._rollback = None
+        self.refresh()
+        if self._inbox.wants_answer:
+            self._begin_turn()
 
     def _begin_turn(self) -> None:
         self._player = Player(self._perform)
@@ -199,7 +252,8 @@ class Session:
 
     def _status(self) -> StatusLine:
         question = self._prompts.question
-        running = "running" if self._player is not None else "idle"
+        idle = self._player is None and self._rollback is None
+        running = "idle" if idle else "running"
         asks = self._attention is not None and self._attention.wanted
         usage = self.chat.history.usage()
         return StatusLine(

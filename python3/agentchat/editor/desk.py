@@ -43,6 +43,8 @@ class Desk:
             "answer": self._answer,
             "answers": lambda p: self._chat(p).frontend.take(p["id"], p["answers"]),
             "resolve": self._resolve,
+            "undo": lambda p: self._chat(p).session.undo(p.get("turn")),
+            "redo": lambda p: self._chat(p).session.redo(),
             "mode": self._mode,
             "model": self._model,
             "approvals": self._approvals,

@@ -153,6 +153,7 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
         max_parallel=settings.max_parallel,
         frontend=frontend,
     )
+    session.catch_up()
     return Opened(session, view, journal, settings, models, frontend)
 
 

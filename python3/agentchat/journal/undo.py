@@ -69,7 +69,8 @@ def turns(past: Past) -> tuple[int, ...]:
     """
     tried = {saga.turn: saga.at for saga in past.sagas_in_force() if not saga.undone}
     calls = (call for call in past.calls_in_force() if call.can_be_undone)
-    found = (item for item in (*past.steps_in_force(), *calls) if not past.saga_of(item))
+    all_there: tuple[Step | Ran, ...] = (*past.steps_in_force(), *calls)
+    found = (item for item in all_there if not past.saga_of(item))
     return tuple(sorted({i.turn for i in found if i.at > tried.get(i.turn, -1)}, reverse=True))
 
 
