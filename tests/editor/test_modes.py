@@ -48,6 +48,7 @@ def test_a_mode_decides_what_asks_and_what_runs(
         chat.send("go")
         asked = chat.asks()
         if asked:
+            chat.asked(wanted.name)
             editor.command("AgentApprove reject")
         chat.finished()
         told = model_server.requests[-1].result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -399,6 +400,18 @@ def test_long_output_reaches_the_model_as_head_and_tail(
     assert " bytes truncated; full output: " in told
     stored = told.partition("full output: ")[2].partition(" ...]")[0]
     assert os.path.getsize(stored) == 700000
+
+
+def test_a_workspace_that_is_gone_is_one_clear_error_and_not_a_loop(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    shutil.rmtree(workspace)
+    model_server.always(text("ok"))
+    chat.send("hello")
+    chat.event("AgentTurnFinished")
+    editor.settle(0.5)
+    assert chat.status()["turn"] == 1
+    assert chat.status()["state"] == "idle"
 
 
 # --- the editor stays free ------------------------------------------------------------------

@@ -57,25 +57,25 @@ class Chat:
         """Wait for an event of this chat."""
         return self.editor.wait_event(name, chat=self.id, **match)
 
-    def asked(self, tool: str | None = None) -> Float:
-        """Wait until an approval is shown and return its float."""
-        match = {"tool": tool} if tool else {}
-        self.event("AgentApprovalRequested", **match)
-        return self.editor.floats()[0]
-
     def asks(self) -> bool:
         """Wait until the turn asks or ends; return whether it asks."""
-
-        def seen(name: str) -> bool:
-            events = self.editor.events
-            return any(e.name == name and not e.awaited for e in events)
-
         asked, over = "AgentApprovalRequested", "AgentTurnFinished"
-        self.editor.wait(lambda: seen(asked) or seen(over), why="a question or an end")
-        if seen(asked):
-            self.event(asked)
-            return True
-        return False
+        self.editor.wait(
+            lambda: self._happened(asked) or self._happened(over), why="a question or an end"
+        )
+        return self._happened(asked)
+
+    def asked(self, tool: str | None = None) -> Float:
+        """Wait until an approval is shown and return its float."""
+        assert self.asks(), f"The turn is over and asked nothing.\n{self.editor.report()}"
+        data = self.event("AgentApprovalRequested")
+        assert tool in (None, data["tool"])
+        return self.editor.floats()[0]
+
+    def _happened(self, name: str) -> bool:
+        """Whether there is an event of this chat that no test has waited for yet."""
+        fresh = (e for e in self.editor.events if e.name == name and not e.awaited)
+        return any(event.data["chat"] == self.id for event in fresh)
 
     def answer(self, key: str) -> dict[str, Any]:
         """Go to the approval that is shown, press ``key`` and wait until it is answered."""

@@ -228,7 +228,7 @@ class Editor:
     def report(self) -> str:
         """Screen, events and notices, for a person who reads a failed test."""
         self.drain()
-        events = [f"  {event.name} {event.data}" for event in self.events]
+        events = [f"  {event.name} {event.data}" for event in self.events[-40:]]
         notices = [f"  [{notice.level}] {notice.text}" for notice in self.notices]
         rows = groupby(self.grid.lines())
         screen = [f"  |{row}" for row, same in rows for _ in range(min(2, len(list(same))))]

@@ -15,6 +15,9 @@ from .replies import Hold, call, calls, stream, text
 
 Scene = Callable[[Editor, ModelServer], None]
 
+USAGE = (6200, 80)
+"""Tokens as the server counts them: shown in the winbar, so they must not vary."""
+
 ANSWER = """\
 `greet` builds the greeting in **one** place:
 
@@ -34,7 +37,8 @@ def chat(editor: Editor, server: ModelServer) -> None:
     editor.command("edit src/greet.py")
     chat = Chat.open(editor)
     server.script(
-        calls(call("read", {"path": "src/greet.py"}), say="I look at it first."), text(ANSWER)
+        calls(call("read", {"path": "src/greet.py"}), say="I look at it first.", usage=USAGE),
+        text(ANSWER, usage=USAGE),
     )
     chat.play("Where is the greeting made?")
     chat.type("Yes, rename it to @grep")
@@ -53,7 +57,9 @@ def command(editor: Editor, server: ModelServer) -> None:
     """The approval of a shell command, the first of two."""
     chat = Chat.open(editor)
     run = call("bash", {"command": "python -m pytest -q test_greet.py && git status --short"})
-    server.script(calls(run, call("bash", {"command": "rm -r build"}), say="I run the tests."))
+    server.script(
+        calls(run, call("bash", {"command": "rm -r build"}), say="I run the tests.", usage=USAGE)
+    )
     chat.send("Do the tests pass?")
     chat.asked("bash")
 
@@ -69,7 +75,9 @@ def diff(editor: Editor, server: ModelServer) -> None:
             "new_text": 'def farewell(name):\n    """Return a farewell."""\n',
         },
     ]
-    server.script(calls(call("edit", {"path": "src/greet.py", "edits": edits}), say="I edit it."))
+    server.script(
+        calls(call("edit", {"path": "src/greet.py", "edits": edits}), say="I edit it.", usage=USAGE)
+    )
     chat.send("Make the greeting louder")
     chat.asked("edit")
 
@@ -79,8 +87,8 @@ def review(editor: Editor, server: ModelServer) -> None:
     chat = Chat.open(editor)
     ops = [{"pat": "greet($A)", "out": "welcome($A)"}]
     server.script(
-        calls(call("ast_edit", {"ops": ops, "lang": "python"}), say="I stage it."),
-        text("I staged the rename: apply it?"),
+        calls(call("ast_edit", {"ops": ops, "lang": "python"}), say="I stage it.", usage=USAGE),
+        text("I staged the rename: apply it?", usage=USAGE),
     )
     chat.play("Rename the calls of greet to welcome")
     chat.focus()
