@@ -141,9 +141,15 @@ def _careful(call: Call, policy: Policy, decision: Decision) -> Decision:
 
 def _unattended(call: Call, place: Place, decision: Decision) -> Decision:
     rule = "" if decision.why.startswith("rule: ") else suggestion(call, place)
-    way_out = f" Add a rule to g:agentchat.rules: {rule}" if rule else f" It asks: {decision.why}."
+    why = decision.why if place.script is None else _why_not_covered(place, decision.why)
+    way_out = f" Add a rule to g:agentchat.rules: {rule}" if rule else f" It asks: {why}."
     message = f"Denied: nobody is here to answer.{way_out}"
     return Decision(Verdict.DENY, f"nobody is here to answer: {decision.why}", message=message)
+
+
+def _why_not_covered(place: Place, why: str) -> str:
+    parts = place.script.parts if place.script is not None else ()
+    return next((f"no rule covers {p.source!r}, {p.obscure}" for p in parts if p.obscure), why)
 
 
 def _settled(call: Call, place: Place, policy: Policy, scope: Scope | None) -> Decision:

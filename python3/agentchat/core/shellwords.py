@@ -18,6 +18,10 @@ _PLAIN = re.compile(
 _TILDE = re.compile(r"(?:^|[:=])~|^#")
 _QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ANSI = re.compile(
+    r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|.)", re.DOTALL
+)
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 
 
@@ -66,11 +70,17 @@ def _likely(part: Node) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Return what ``$'…'`` means, as nearly as Python's own escapes do."""
-    try:
-        return text.encode("ascii", "backslashreplace").decode("unicode_escape")
-    except UnicodeDecodeError:
-        return text
+    """Return what ``$'…'`` means."""
+    return _ANSI.sub(_meaning, text)
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    said = escape[1]
+    if said[0] in "xuU" and len(said) > 1:
+        return chr(min(int(said[1:], 16), 0x10FFFF))
+    if said[0] in "01234567":
+        return chr(int(said, 8) & 0xFF)
+    return _NAMED.get(said, said)
 
 
 def inner_nodes(value: Any) -> Iterator[Node]:
