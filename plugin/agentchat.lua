@@ -18,7 +18,7 @@ command('AgentApprove', 'Answer the approval that is shown', { nargs = '*' })
 command('AgentApprovals', 'List or revoke what the chat remembers', { nargs = '?' })
 command('AgentMode', 'Choose what runs without a question', { nargs = 1 })
 command('AgentModel', 'Show or choose the model', { nargs = '?' })
-command('AgentTools', 'List the tools of the chat', { nargs = 0 })
+command('AgentTools', 'List the tools of the chat, or load your own', { nargs = '?' })
 command('AgentLog', 'Show the journal of the chat', { nargs = 0 })
 command('AgentInstall', 'Create or update the Python environment', { nargs = 0 })
 

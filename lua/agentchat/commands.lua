@@ -7,6 +7,7 @@ local M = {}
 local MODES = { 'ask', 'edit', 'plan', 'yolo' }
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
+local TOOLS = { 'reload', 'trust' }
 
 local function chats() return require('agentchat.chat') end
 
@@ -95,9 +96,14 @@ function RUN.AgentModel(args)
   bridge.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
 end
 
-function RUN.AgentTools()
+function RUN.AgentTools(args)
+  local toolfiles = require('agentchat.toolfiles')
+  if args.args == 'reload' then return toolfiles.reload() end
+  if args.args ~= '' and not is_known('argument', args.args, TOOLS) then return end
   local chat = M.chat()
-  if chat then bridge.send('tools', { chat = chat.id }) end
+  if not chat then return end
+  if args.args == 'trust' then return toolfiles.trust(chat.cwd) end
+  bridge.send('tools', { chat = chat.id })
 end
 
 function RUN.AgentLog()
@@ -138,6 +144,7 @@ local WORDS = {
   AgentApprovals = function() return { 'clear' } end,
   AgentMode = function() return MODES end,
   AgentModel = models,
+  AgentTools = function() return TOOLS end,
 }
 
 --- Completes the arguments of a command.

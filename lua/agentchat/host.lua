@@ -12,6 +12,7 @@ local READY_WITHIN = 30000 -- ms; a cold disk and uncompiled packages take sever
 local LONGEST_PAUSE = 30000 -- ms between two starts of a host that keeps dying
 local STEADY_AFTER = 60000 -- ms after which a host counts as healthy again
 local STDERR_LINES = 200
+local STDERR_BYTES = 10000 -- of a line that goes on and on
 
 ---@class agentchat.Host
 ---@field phase 'stopped'|'paused'|'starting'|'ready'
@@ -40,7 +41,7 @@ end
 
 local function on_stderr(_, data)
   local kept = host.stderr
-  kept[#kept] = (kept[#kept] or '') .. data[1]
+  kept[#kept] = ((kept[#kept] or '') .. data[1]):sub(-STDERR_BYTES)
   for i = 2, #data do
     table.insert(kept, data[i])
   end
@@ -68,6 +69,7 @@ local function start_payload()
   return {
     version = M.VERSION,
     state = vim.fn.stdpath('state') .. '/agentchat',
+    config = vim.fn.stdpath('config'),
     runtime = vim.api.nvim_list_runtime_paths(),
     pid = vim.uv.os_getpid(),
   }

@@ -60,6 +60,11 @@ local BOOT = table.concat({
   'import sys',
   "if sys.version_info < (3, 10): sys.exit('agentchat: python %d.%d' % sys.version_info[:2])",
   'import os, pynvim',
+  -- Neovim speaks through a copy of standard input: a program that a tool starts reads nothing.
+  "sys.stdin = os.fdopen(os.dup(0), 'rb', 0)",
+  'os.dup2(os.open(os.devnull, os.O_RDONLY), 0)',
+  -- Nor is a module taken from whatever directory a tool works in.
+  'sys.path = [path for path in sys.path if path]',
   'sys.path.append(os.path.dirname(sys.argv[1]))',
   "__import__('agentchat_rplugin')",
   'pynvim.start_host()',

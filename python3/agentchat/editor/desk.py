@@ -18,8 +18,9 @@ import pynvim
 import agentchat
 from agentchat.core.effects import Answer
 from agentchat.core.errors import UserError
-from agentchat.editor import pages
+from agentchat.editor import pages, streams
 from agentchat.editor.bridge import Bridge
+from agentchat.editor.custom_tools import CustomTools
 from agentchat.editor.opening import Opened, State, open_chat
 
 log = logging.getLogger(__name__)
@@ -33,13 +34,14 @@ class Desk:
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
         self._state = State()
+        self._custom = CustomTools(bridge, Path(), Path())
         self._chats: dict[str, Opened] = {}
         self._tasks: set[asyncio.Future[Any]] = set()
         self._events: dict[str, Callable[[Payload], None]] = {
             "start": self._start,
             "open": self._open,
             "send": self._send,
-            "stop": lambda p: self._chat(p).session.stop(),
+            "stop": self._stop,
             "answer": self._answer,
             "answers": lambda p: self._chat(p).frontend.take(p["id"], p["answers"]),
             "resolve": self._resolve,
@@ -50,6 +52,7 @@ class Desk:
             "approvals": self._approvals,
             "revoke": self._revoke,
             "tools": self._tools,
+            "reload": lambda p: self._custom.reload(anew=bool(p["anew"])),
             "log": self._log,
             "closed": self._closed,
         }
@@ -82,8 +85,11 @@ class Desk:
         self._bridge.call("agentchat.notice", level, text)
 
     def _start(self, payload: Payload) -> None:
-        self._state = State(Path(payload["state"]), tuple(payload["runtime"]))
+        config = Path(payload.get("config") or "")
+        self._state = State(Path(payload["state"]), tuple(payload["runtime"]), config)
         self._state.prepare()
+        self._custom = CustomTools(self._bridge, config, self._state.trust_file)
+        streams.part()
         # Ends by the ordinary way out, so that what runs at exit (killing children) runs.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         about = {
@@ -100,11 +106,17 @@ class Desk:
         opened = open_chat(payload, self._bridge, self._state)
         self._chats[payload["chat"]] = opened
         opened.announce()
+        self._custom.join(payload["chat"], opened.shelf, opened.tool_paths, opened.show_tools)
 
     def _send(self, payload: Payload) -> None:
         chat = self._chat(payload)
         chat.configure(payload.get("settings") or {})
-        chat.session.send(payload["text"])
+        self._custom.when_read(payload["chat"], lambda: chat.session.send(payload["text"]))
+
+    def _stop(self, payload: Payload) -> None:
+        self._chat(payload).session.stop()
+        if self._custom.drop_held(payload["chat"]):
+            self._bridge.call("agentchat.chat", "refuse", payload["chat"])
 
     def _answer(self, payload: Payload) -> None:
         answer = Answer(
@@ -131,7 +143,8 @@ class Desk:
         pages.revoke(self._chat(payload).session.chat, payload.get("id"))
 
     def _tools(self, payload: Payload) -> None:
-        self._page("Tools", pages.tools(self._chat(payload).session.chat))
+        listed = pages.tools(self._chat(payload).session.chat)
+        self._page("Tools", [*listed, *self._custom.lines(payload["chat"])])
 
     def _log(self, payload: Payload) -> None:
         self._page("Journal", self._chat(payload).journal_lines())
@@ -140,6 +153,7 @@ class Desk:
         self._bridge.call("agentchat.float", "page", title, lines)
 
     def _closed(self, payload: Payload) -> None:
+        self._custom.leave(payload["chat"])
         chat = self._chats.pop(payload["chat"], None)
         if chat is not None:
             self._later(chat.close())

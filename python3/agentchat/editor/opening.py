@@ -30,6 +30,7 @@ from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import transcript
 from agentchat.models.choice import choose, secrets
 from agentchat.tools import BUILTINS
+from agentchat.tools.custom.shelf import Shelf
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 
@@ -38,15 +39,24 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where the plugin keeps its own files, and which directories Neovim loads code from."""
+    """Where the plugin keeps its own files, and which directories Neovim loads code from.
+
+    ``config`` is Neovim's folder of the user's configuration.
+    """
 
     folder: Path = Path()
     runtime: tuple[str, ...] = ()
+    config: Path = Path()
 
     @property
     def log_file(self) -> Path:
         """Where tracebacks go."""
         return self.folder / "log"
+
+    @property
+    def trust_file(self) -> Path:
+        """Where Neovim keeps what the user trusts."""
+        return self.folder.parent / "trust"
 
     def prepare(self) -> None:
         """Make the folder, readable by the user only, and log into it."""
@@ -66,8 +76,10 @@ class Opened:
         settings: Settings,
         models: Models,
         frontend: NvimFrontend,
+        shelf: Shelf,
     ) -> None:
         self.session = session
+        self.shelf = shelf
         self.frontend = frontend
         self._view = view
         self._journal = journal
@@ -76,10 +88,19 @@ class Opened:
 
     def announce(self) -> None:
         """Tell Lua which mentions there are, the chat's state, and what is wrong in settings."""
-        self._view.tools(pages.mentions(self.session.chat))
+        self.show_tools()
         self.session.refresh()
         for problem in self._settings.problems:
             self._view.notify("warn", problem)
+
+    def show_tools(self) -> None:
+        """Tell Lua which mentions there are now."""
+        self._view.tools(pages.mentions(self.session.chat))
+
+    @property
+    def tool_paths(self) -> tuple[str, ...]:
+        """Where the settings say there are tools of the user's own."""
+        return self._settings.tool_paths
 
     def configure(self, given: Mapping[str, Any]) -> None:
         """Take the settings as they are now; what the user chose in the chat stays."""
@@ -133,13 +154,15 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     settings = read_settings(payload.get("settings") or {})
     root = os.path.realpath(payload["cwd"])
     view = View(bridge, payload["chat"], root)
-    local = LocalWorkspace(root, guarded=(*state.runtime, str(state.folder)))
+    own = map(os.path.expanduser, settings.tool_paths)
+    local = LocalWorkspace(root, guarded=(*state.runtime, str(state.folder), *own))
     workspace = BuffersWorkspace(local, NvimBuffers(bridge, settings.plain_save))
     journal = Journal.open(state.folder, payload["chat"], secrets(settings.model, os.environ))
     models = Models(settings.model)
     frontend = NvimFrontend(bridge, payload["chat"], root)
     scribe = JournalScribe(journal)
-    chat = _chat(payload["chat"], root, settings)
+    registry = Registry(BUILTINS)
+    chat = _chat(payload["chat"], root, settings, registry)
     # After the host died the same chat is opened again, and goes on where its journal ends.
     chat.history = history(journal.records())
     scribe.opened(chat.uuid, root, "", agentchat.__version__)
@@ -154,10 +177,16 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
         frontend=frontend,
     )
     session.catch_up()
-    return Opened(session, view, journal, settings, models, frontend)
+    shelf = Shelf(registry, chat.toolbox, root)
+    return Opened(session, view, journal, settings, models, frontend, shelf)
 
 
-def _chat(uuid: str, root: str, settings: Settings) -> Chat:
-    toolbox = Toolbox(Registry(BUILTINS), settings.groups, settings.default_tools)
+def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
+    toolbox = Toolbox(
+        registry,
+        settings.groups,
+        settings.default_tools,
+        deferred_threshold=settings.deferred_threshold,
+    )
     policy = Policy(Grants(), settings.mode, settings.rules)
     return Chat(uuid, toolbox, Surroundings(root), policy)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.groups import Group, parse_groups
-from agentchat.core.limits import PARALLEL_TOOLS
+from agentchat.core.limits import DEFERRED_THRESHOLD, PARALLEL_TOOLS
 from agentchat.core.rules import Rule, parse_rules
 
 
@@ -19,6 +19,8 @@ class Settings:
     default_tools: tuple[str, ...] = ("agent",)
     groups: tuple[Group, ...] = ()
     max_parallel: int = PARALLEL_TOOLS
+    deferred_threshold: int = DEFERRED_THRESHOLD
+    tool_paths: tuple[str, ...] = ()
     mode: str = "ask"
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
@@ -35,6 +37,8 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         default_tools=tuple(default) if default is not None else ("agent",),
         groups=parse_groups(table(tools.get("groups"))),
         max_parallel=int(tools.get("max_parallel") or PARALLEL_TOOLS),
+        deferred_threshold=int(tools.get("deferred_threshold") or DEFERRED_THRESHOLD),
+        tool_paths=tuple(tools.get("paths") or ()),
         mode=given.get("mode") or "ask",
         plain_save=given.get("save") == "plain",
         rules=rules,

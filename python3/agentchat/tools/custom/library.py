@@ -25,12 +25,12 @@ class Library:
     seconds: float = IMPORT_SECONDS
     _known: dict[Path, tuple[str, Contents | Problem]] = field(default_factory=dict)
 
-    def load(self, sources: Sequence[Source], *, anew: bool = False) -> None:
-        """Import what changed, or all of it ``anew``. Blocks; call it in a thread.
+    def load(self, sources: Sequence[Source]) -> None:
+        """Import what changed. Blocks; call it in a thread.
 
         Each file is imported twice: by a process that may hang or die, then by this one.
         """
-        fresh = [source for source in sources if anew or not self._has(source)]
+        fresh = [source for source in sources if not self._has(source)]
         problems = {problem.path: problem for problem in probe(fresh, self.seconds)}
         for source in fresh:
             found = problems.get(source.path) or _bounded_import(source, self.seconds)
@@ -50,6 +50,11 @@ class Library:
             elif found is not None:
                 problems.append(found)
         return loaded, problems
+
+    def clear(self) -> None:
+        """Forget every file, so that each is imported again."""
+        for path in tuple(self._known):
+            self._forget(path)
 
     def _has(self, source: Source) -> bool:
         return self._known.get(source.path, ("", None))[0] == source.digest

@@ -9,7 +9,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.groups import BUILTIN_GROUPS, Group
 from agentchat.core.registry import Registry
 from agentchat.core.tool import Tool
-from agentchat.core.toolbox import TOOL_SEARCH
+from agentchat.core.toolbox import TOOL_SEARCH, Toolbox
 from agentchat.tools.custom.building import build, with_source
 from agentchat.tools.custom.importing import Contents, Problem
 
@@ -24,11 +24,11 @@ RESERVED = frozenset(
 class Shelf:
     """Puts the tools of files into a registry, and takes those out that are gone."""
 
-    def __init__(self, registry: Registry, cwd: str) -> None:
+    def __init__(self, registry: Registry, toolbox: Toolbox, cwd: str) -> None:
+        self.cwd = cwd
         self._registry = registry
-        self._cwd = cwd
+        self._toolbox = toolbox
         self._places: dict[str, tuple[Path, int]] = {}
-        self.groups: tuple[Group, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,12 +45,12 @@ class Shelf:
         for contents in loaded:
             problems += self._take_tools(contents)
             problems += self._take_groups(contents, groups)
-        self.groups = tuple(groups.values())
+        self._toolbox.add_groups(groups.values())
         return problems
 
     def _take_tools(self, contents: Contents) -> list[Problem]:
         digest = contents.source.digest
-        found = [(build(d, digest, self._cwd), d.line) for d in contents.definitions]
+        found = [(build(d, digest, self.cwd), d.line) for d in contents.definitions]
         found += [(with_source(made, digest), 0) for made in contents.made]
         answers = [self._take(contents.source.path, made, line) for made, line in found]
         return [problem for problem in answers if problem is not None]
