@@ -56,3 +56,9 @@ class Buffers:
         Path(path).write_bytes(self.loaded[path].encoded())
         self.saved.append(path)
         return SaveOutcome(True)
+
+    async def reload(self, path: str) -> None:
+        seen = self.loaded.get(path)
+        if seen is not None and not seen.modified and Path(path).exists():
+            lines, form = decoded(Path(path).read_bytes(), seen.form)
+            self.loaded[path] = replace(seen, tick=seen.tick + 1, lines=lines, form=form)

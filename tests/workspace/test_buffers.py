@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -176,6 +176,20 @@ async def test_a_loaded_file_is_deleted_unless_it_has_unsaved_changes(world: Wor
     with pytest.raises(ToolError, match="unsaved changes"):
         await world.workspace.apply(ChangeSet((world.change("b", "mine\n", None),)))
     assert world.disk("b") == "old\n"
+
+
+async def test_a_deleted_file_that_is_still_loaded_comes_back_and_its_buffer_follows(
+    world: World,
+) -> None:
+    path = world.write("a", "one\n")
+    world.editor.load(path)
+    await world.workspace.apply(ChangeSet((world.change("a", "one\n", None),)))
+    assert world.disk("a") is None
+    back = replace(world.change("a", None, "two\n"), mode=0o755)
+    await world.workspace.apply(ChangeSet((back,)))
+    assert world.disk("a") == "two\n"
+    assert path.stat().st_mode & 0o777 == 0o755
+    assert world.lines("a") == ("two",)
 
 
 async def test_a_buffer_in_another_encoding_is_changed_too(world: World) -> None:

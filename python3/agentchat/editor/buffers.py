@@ -47,6 +47,10 @@ class NvimBuffers:
         done = await self._bridge.request(BUFFERS, "save", path, self._plain_save)
         return SaveOutcome(saved=bool(done["ok"]), problem=done.get("message", ""))
 
+    async def reload(self, path: str) -> None:
+        """Let a loaded buffer take what the disk has."""
+        await self._bridge.request(BUFFERS, "reload", path)
+
 
 def _snapshot(found: Mapping[str, Any]) -> Snapshot:
     form = Form(bool(found["eol"]), bool(found["bomb"]), found["fileformat"])

@@ -97,9 +97,11 @@ class BuffersWorkspace:
     async def _apply(self, change: ChangeSet) -> tuple[Applied, ...]:
         loaded: dict[str, BufferChange] = {}
         on_disk: list[FileChange] = []
+        behind: list[str] = []
         for file in change.files:
             seen = await self._editor.snapshot(file.path)
-            if seen is None:
+            behind += [file.path] if seen is not None else []
+            if seen is None or await self._comes_back(file, seen):
                 on_disk.append(file)
             elif file.after is None:
                 on_disk.append(await self._removal(file, seen))
@@ -117,7 +119,15 @@ class BuffersWorkspace:
             await self._take_back(disk, loaded, error)
             raise
         done.update({path: await buffer.applied() for path, buffer in loaded.items()})
+        for path in (path for path in behind if path not in loaded):
+            await self._editor.reload(path)
         return tuple(done[file.path] for file in change.files)
+
+    async def _comes_back(self, file: FileChange, seen: Snapshot) -> bool:
+        """Whether the file is gone and only a buffer still has a text of it, not the user's own."""
+        if file.before is not None or seen.modified or not seen.lines:
+            return False
+        return await self._inner.kind(file.path) is None
 
     async def _check(self, buffer: BufferChange, file: FileChange, seen: Snapshot) -> None:
         """Raise Stale or ToolError if the buffer moved, or saving would undo foreign work."""

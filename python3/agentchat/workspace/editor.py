@@ -44,3 +44,9 @@ class Editor(Protocol):
 
         Folders that its file needs are made.
         """
+
+    async def reload(self, path: str) -> None:
+        """Let a loaded buffer without unsaved changes take what the disk has, without a question.
+
+        Called after a file was written beside the editor, or deleted.
+        """
