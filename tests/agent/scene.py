@@ -84,12 +84,15 @@ class KeptScreen:
 
     def note(self, level: str, text: str) -> None:
         self.notes.append((level, text))
+        self._changed.set()
 
     def notify(self, level: str, text: str) -> None:
         self.notes.append((level, text))
+        self._changed.set()
 
     def status(self, status: StatusLine) -> None:
         self.statuses.append(status)
+        self._changed.set()
 
     def event(self, name: str, data: Mapping[str, Any]) -> None:
         self.events.append((name, dict(data)))
