@@ -209,6 +209,10 @@ function M.take(block, fields)
   block.state = fields.state or block.state
   block.badge = fields.badge and lines.one(fields.badge) or block.badge
   if fields.body then block.output = lines.of(fields.body) end
+  if (fields.stream or '') ~= '' then
+    local last = table.remove(block.output) or ''
+    vim.list_extend(block.output, lines.split(last .. fields.stream))
+  end
   if fields.append then vim.list_extend(block.output, lines.of(fields.append)) end
 end
 
@@ -236,10 +240,6 @@ end
 ---@param buf integer
 ---@param block agentchat.Block
 ---@param text string
-function M.stream(buf, block, text)
-  local last = table.remove(block.output) or ''
-  vim.list_extend(block.output, lines.split(last .. text))
-  M.update(buf, block, {})
-end
+function M.stream(buf, block, text) M.update(buf, block, { stream = text }) end
 
 return M

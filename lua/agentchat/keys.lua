@@ -16,6 +16,7 @@ local KEYS = {
   { modes = { 'n', 'i' }, lhs = '<C-c>', plug = 'Stop', about = 'stop request, tools and queue' },
   { modes = { 'n' }, lhs = 'ga', plug = 'Approval', about = 'go to the pending approval' },
   { modes = { 'n' }, lhs = 'gr', plug = 'Review', about = 'go to the review of the preview' },
+  { modes = { 'n' }, lhs = 'gf', plug = 'File', about = 'open the file under the cursor' },
   { modes = { 'n', 'x', 'o' }, lhs = ']]', plug = 'Next', about = 'next message' },
   { modes = { 'n', 'x', 'o' }, lhs = '[[', plug = 'Previous', about = 'previous message' },
   { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'these keys' },
@@ -58,6 +59,11 @@ end
 function M.review()
   local chat = near()
   if chat then require('agentchat.review').focus(chat.id) end
+end
+
+function M.file()
+  local chat = here()
+  if chat then require('agentchat.link').open(chat) end
 end
 
 --- Goes to the header of a message.

@@ -1,4 +1,4 @@
-"""What a running tool prints, as whole lines for the next frame."""
+"""What a running tool prints, as pieces of text for the next frame."""
 
 from __future__ import annotations
 
@@ -9,28 +9,33 @@ LINE_CHARACTERS = 2_000
 
 
 class LiveOutput:
-    """Collects text and gives out finished lines; a flood keeps its newest lines only.
+    """Collects text of one call; a flood keeps its newest lines only.
 
-    The full output is the tool's business: it replaces the lines when the call ends.
+    The full output is the tool's business: it replaces the text when the call ends.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tool: str = "") -> None:
+        self.tool = tool
         self._lines: deque[str] = deque(maxlen=LINES_PER_FRAME)
         self._rest = ""
+        self._break = False
 
     def add(self, text: str) -> None:
-        """Take some more text; what has no line end yet waits for it."""
+        """Take some more text."""
         *lines, rest = (self._rest + text).split("\n")
         self._lines.extend(line[:LINE_CHARACTERS] for line in lines[-LINES_PER_FRAME:])
         self._rest = rest[-LINE_CHARACTERS:]
 
-    def end(self) -> list[str]:
-        """Return what is left, an unfinished line too."""
-        self.add("\n" if self._rest else "")
-        return self.take()
+    def take(self) -> str:
+        """Return what came since the last time.
 
-    def take(self) -> list[str]:
-        """Return the lines that were finished since the last time."""
-        lines = list(self._lines)
+        A line end at its end is held back until something follows it.
+        """
+        text = "\n".join([*self._lines, self._rest])
+        if not text:
+            return ""
         self._lines.clear()
-        return lines
+        self._rest = ""
+        text = "\n" + text if self._break else text
+        self._break = text.endswith("\n")
+        return text.removesuffix("\n")

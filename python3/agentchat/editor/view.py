@@ -64,12 +64,12 @@ class View:
         """Show or change the block of one call; live output waits for the next frame."""
         fields = {name: value for name, value in asdict(change).items() if value is not None}
         if change.append is not None:
-            output = self._output.setdefault(call_id, LiveOutput())
+            output = self._output.setdefault(call_id, LiveOutput(change.tool or ""))
             if change.state is None:
                 output.add(change.append)
                 self._schedule()
                 return
-            fields["append"] = [*output.end(), *change.append.split("\n")]
+            fields.update(stream=output.take(), append=change.append.split("\n"))
         if change.title is not None:
             fields["title"] = escape(" ".join(change.title.split()))[:TITLE_CHARACTERS]
         if change.body is not None:
@@ -95,7 +95,7 @@ class View:
 
     def event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event after all that was drawn before."""
-        self._draw("event", name, dict(data))
+        self._draw(*_event(name, data))
 
     def tools(self, names: list[dict[str, str]]) -> None:
         """Say which mentions there are."""
@@ -124,9 +124,11 @@ class View:
             self._frame.cancel()
             self._frame = None
         for call_id, output in self._output.items():
-            lines = output.take()
-            if lines:
-                self._ops.append(["block", call_id, {"append": lines}])
+            text = output.take()
+            if text:
+                said = {"tool": output.tool, "call_id": call_id, "text": text.strip("\n")}
+                self._ops.append(["block", call_id, {"stream": text}])
+                self._ops.append(_event("AgentToolProgress", said))
         if self._ops:
             ops, self._ops = self._ops, []
             self._bridge.call(CHAT, "apply", self._chat, ops)
@@ -153,3 +155,7 @@ class View:
         if self._frame is None:
             loop = asyncio.get_running_loop()
             self._frame = loop.call_later(FRAME_SECONDS, self.flush)
+
+
+def _event(name: str, data: Mapping[str, Any]) -> list[Any]:
+    return ["event", name, dict(data)]

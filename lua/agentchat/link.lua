@@ -1,0 +1,77 @@
+-- Files that are named in a chat: `gf` opens them beside it, never in its place.
+
+local notice = require('agentchat.notice')
+
+local M = {}
+
+local api = vim.api
+
+-- How a block names the file with all of a result; that path may hold blanks.
+local STORED = { 'full output: (.-) %.%.%.%]', 'full output: (/.+)$' }
+
+---@param line string
+---@return string?
+local function stored(line)
+  for _, pattern in ipairs(STORED) do
+    local path = line:match(pattern)
+    if path then return path end
+  end
+end
+
+---@param path string
+---@param folder string
+---@return string? path of a file that is there
+local function found(path, folder)
+  local full = vim.startswith(path, '/') and path or vim.fs.joinpath(folder, path)
+  local stat = vim.uv.fs_stat(full)
+  return stat and stat.type == 'file' and full or nil
+end
+
+--- The file that is named under the cursor, and the line of it.
+---@param chat agentchat.Chat
+---@return string? path, integer? row, string named
+local function under_cursor(chat)
+  local line = api.nvim_get_current_line()
+  local named = stored(line) or vim.fn.expand('<cfile>')
+  local path = named ~= '' and found(named, chat.cwd) or nil
+  local at = path and select(2, line:find(named, 1, true))
+  return path, at and tonumber(line:match('^[:%-](%d+)', at + 1)), named
+end
+
+--- A window of this tab for a file: the last one the user was in, else any other.
+---@return integer?
+local function beside()
+  local all = api.nvim_tabpage_list_wins(0)
+  table.insert(all, 1, vim.fn.win_getid(vim.fn.winnr('#')))
+  return vim.iter(all):find(function(win)
+    local buf = win > 0 and api.nvim_win_get_buf(win)
+    return buf
+      and api.nvim_win_get_config(win).relative == ''
+      and vim.bo[buf].buftype == ''
+      and not vim.wo[win].winfixbuf
+  end)
+end
+
+--- Opens the file under the cursor in another window of the tab, and goes there.
+---@param chat agentchat.Chat
+function M.open(chat)
+  local path, row, named = under_cursor(chat)
+  if named == '' then return notice.warn('there is no file under the cursor') end
+  if not path then
+    return notice.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))
+  end
+  local win = beside()
+  if win then
+    api.nvim_set_current_win(win)
+  else
+    vim.cmd.new({ mods = { vertical = true, split = 'topleft' } })
+  end
+  local ok, problem = pcall(vim.cmd.edit, vim.fn.fnameescape(path))
+  if not ok then return notice.warn(vim.split(tostring(problem), '\n')[1]) end
+  if row then
+    vim.cmd("normal! m'")
+    api.nvim_win_set_cursor(0, { math.min(row, api.nvim_buf_line_count(0)), 0 })
+  end
+end
+
+return M

@@ -1,0 +1,140 @@
+"""Blocks of calls in a real editor: while they stream, while they run, when they are over."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.chat import Chat
+from tests.support.editor import Editor
+from tests.support.model_server import ModelServer
+from tests.support.replies import Call, Hold, call, calls, stream, text
+
+
+def run(chat: Chat, command: str) -> Call:
+    """Let the model run a command, and accept it."""
+    wanted = call("bash", {"command": command}, "b")
+    chat.send("run it")
+    chat.asked("bash")
+    chat.answer("a")
+    return wanted
+
+
+def test_progress_is_shown_and_told_before_the_end(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    command = "printf 50%%; while ! test -e go; do sleep 0.1; done; echo ' done'"
+    model_server.script(calls(call("bash", {"command": command}, "b")), text("ok"))
+    run(chat, command)
+    told = chat.event("AgentToolProgress")
+    assert (told["tool"], told["text"]) == ("bash", "50%")
+    editor.wait_text("\n    50%\n", chat.buffer)
+    (workspace / "go").touch()
+    chat.finished()
+    assert told["call_id"] == chat.event("AgentToolFinished")["call_id"]
+    assert "\n    50% done\n" in chat.text()
+
+
+def test_a_large_result_names_a_file_that_gf_opens_in_another_window(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    command = "seq 100000"
+    model_server.script(calls(call("bash", {"command": command}, "b")), text("ok"))
+    run(chat, command)
+    chat.finished()
+    block = chat.transcript().partition("bash: seq")[2].partition("\n\n")[0].split("\n")[1:]
+    assert block[:2] == ["    1", "    2"]
+    assert block[-2] == "    100000"
+    assert len(block) <= 10
+    path = block[-1].partition("full output: ")[2]
+    assert path in model_server.requests[-1].results["b"]
+    chat.focus()
+    editor.command(r"call search('full output: /', 'bw')")
+    windows = editor.eval("winnr('$')")
+    editor.keys("gf")
+    assert editor.eval("expand('%:p')") == path
+    assert editor.eval("line('$')") == 100000
+    assert editor.eval("winnr('$')") == windows
+    assert editor.lua("return vim.fn.bufwinid(...)", chat.buffer) > 0
+
+
+def test_gf_goes_to_the_line_that_a_result_names(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(call("grep", {"pattern": "farewell"})), text("ok"))
+    chat.play("where?")
+    chat.focus()
+    editor.command("only")
+    editor.command("cd /")
+    editor.command(r"call search('src/app.py:6', 'bw')")
+    editor.keys("gf")
+    assert editor.eval("expand('%:p')") == str(workspace / "src/app.py")
+    assert editor.eval("line('.')") == 6
+    chat.focus()
+    editor.command("normal! gg")
+    editor.keys("gf")
+    editor.wait_notice("no file")
+
+
+# --- one line while the arguments stream -----------------------------------------------------
+
+STREAMED: list[tuple[str, dict[str, Any], str]] = [
+    ("read", {"path": "notes.txt", "offset": 2, "limit": 1}, "read notes.txt:2-2"),
+    ("grep", {"pattern": "two", "path": "src", "glob": "*.py"}, 'grep "two" in src (*.py)'),
+    ("find", {"pattern": "*.py", "path": "src"}, "find *.py in src"),
+    ("ls", {"path": "src"}, "ls src"),
+    ("diagnostics", {"path": "src", "severity": "error"}, "diagnostics src (error)"),
+    ("edit", {"path": "a.py", "edits": []}, "edit a.py"),
+    ("write", {"path": "a.py", "content": "x\n" * 50}, "write a.py"),
+    ("delete", {"path": "a.py"}, "delete a.py"),
+    ("bash", {"command": "make\nmake test"}, "bash: make ..."),
+    ("ast_edit", {"ops": [{"pat": "f($A)", "out": "g($A)"}]}, "ast_edit f($A) → g($A)"),
+    ("ask", {"questions": [{"question": "Sure?"}]}, "ask: Sure?"),
+]
+
+
+def streamed(chat: Chat, server: ModelServer, arriving: Call, title: str) -> None:
+    """Let a call arrive, look at its block, and end the stream."""
+    gate = threading.Event()
+    server.script(stream(arriving, Hold(gate), finish=None, done=False))
+    chat.send(f"call {arriving.name}")
+    chat.editor.wait_text(f"▸ {title} · streaming", chat.buffer)
+    gate.set()
+    chat.finished("error")
+    chat.editor.allow("cut|ended|connection")
+
+
+def test_each_call_says_in_one_line_what_it_does(chat: Chat, model_server: ModelServer) -> None:
+    for name, given, title in STREAMED:
+        streamed(chat, model_server, call(name, given, "c"), title)
+
+
+BEGUN = [
+    ("read", "", "read ..."),
+    ("read", '{"path": "not', "read not"),
+    ("edit", '{"path": "a.py", "edits": [{"old_te', "edit a.py"),
+    ("ask", '{"questions": [{"question": "Are you', "ask: Are you"),
+    ("unknown", '{"a": ', "unknown"),
+]
+
+
+def test_a_call_is_one_line_from_its_first_piece_on(chat: Chat, model_server: ModelServer) -> None:
+    for name, arguments, title in BEGUN:
+        streamed(chat, model_server, Call(name, arguments, "c"), title)
+
+
+@pytest.mark.parametrize("lines", [8, 40])
+def test_a_result_of_more_than_ten_lines_is_folded(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path, lines: int
+) -> None:
+    (workspace / "many.txt").write_text("".join(f"row {n}\n" for n in range(1, lines + 1)))
+    model_server.script(calls(call("read", {"path": "many.txt"})), text("ok"))
+    chat.play("read it")
+    chat.focus()
+    at = editor.eval(rf"search('row {lines}$', 'bnw')")
+    assert (editor.eval(f"foldclosed({at})") > 0) == (lines > 10)
+    if lines > 10:
+        editor.wait_screen("more lines")
