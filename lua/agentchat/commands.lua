@@ -7,6 +7,8 @@ local M = {}
 local MODES = { 'ask', 'edit', 'plan', 'yolo' }
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
+local APPROVALS = { 'clear', 'explain' }
+local RECORDS = { 'decisions' }
 local TOOLS = { 'reload', 'trust' }
 
 local function chats() return require('agentchat.chat') end
@@ -80,8 +82,11 @@ end
 function RUN.AgentApprovals(args)
   local chat = M.chat()
   if not chat then return end
-  if args.args == '' then return bridge.send('approvals', { chat = chat.id }) end
-  if is_known('argument', args.args, { 'clear' }) then require('agentchat.grants').revoke(chat) end
+  local word, rest = first_word(args.args)
+  if word == '' then return bridge.send('approvals', { chat = chat.id }) end
+  if not is_known('argument', word, APPROVALS) then return end
+  if word == 'clear' then return require('agentchat.grants').revoke(chat) end
+  bridge.send('explain', { chat = chat.id, text = rest or '' })
 end
 
 function RUN.AgentMode(args)
@@ -96,6 +101,26 @@ function RUN.AgentModel(args)
   bridge.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
 end
 
+--- A turn's number; nil for anything else, and then the user is told.
+---@param text string
+---@return integer?
+local function turn_number(text)
+  if text:match('^[1-9]%d*$') then return tonumber(text) end
+  notice.warn(('unknown turn "%s": use its number'):format(text))
+end
+
+function RUN.AgentUndo(args)
+  local chat = M.chat()
+  if not chat then return end
+  local turn = args.args ~= '' and turn_number(args.args) or nil
+  if args.args == '' or turn then bridge.send('undo', { chat = chat.id, turn = turn }) end
+end
+
+function RUN.AgentRedo()
+  local chat = M.chat()
+  if chat then bridge.send('redo', { chat = chat.id }) end
+end
+
 function RUN.AgentTools(args)
   local toolfiles = require('agentchat.toolfiles')
   if args.args == 'reload' then return toolfiles.reload() end
@@ -106,9 +131,11 @@ function RUN.AgentTools(args)
   bridge.send('tools', { chat = chat.id })
 end
 
-function RUN.AgentLog()
+function RUN.AgentLog(args)
   local chat = M.chat()
-  if chat then bridge.send('log', { chat = chat.id }) end
+  if not chat then return end
+  if args.args ~= '' and not is_known('argument', args.args, RECORDS) then return end
+  bridge.send('log', { chat = chat.id, only = args.args })
 end
 
 function RUN.AgentInstall() require('agentchat.install').run() end
@@ -137,14 +164,33 @@ local function models()
   return names
 end
 
+--- The numbers of the turns there were, the newest first.
+local function turns()
+  local chat, found = chats().near(), {}
+  for number = chat and chat.status.turn or 0, 1, -1 do
+    table.insert(found, tostring(number))
+  end
+  return found
+end
+
+--- Names of the tools a call can be explained of.
+local function tools()
+  local chat = chats().near()
+  local names = chat and chat.names or require('agentchat.mentions').BUILTIN
+  local found = vim.iter(names):filter(function(item) return item.kind == 'tool' end)
+  return found:map(function(item) return item.name end):totable()
+end
+
 ---@type table<string, fun(): string[]> words the first argument can be
 local WORDS = {
   AgentResolve = function() return ACTIONS end,
   AgentApprove = function() return CHOICES end,
-  AgentApprovals = function() return { 'clear' } end,
+  AgentApprovals = function() return APPROVALS end,
+  AgentLog = function() return RECORDS end,
   AgentMode = function() return MODES end,
   AgentModel = models,
   AgentTools = function() return TOOLS end,
+  AgentUndo = turns,
 }
 
 --- Completes the arguments of a command.
@@ -158,6 +204,8 @@ function M.complete(name, lead, line)
     words = vim.startswith(lead, '@') and mentions() or {}
   elseif WORDS[name] and not line:match('%u%a+!?%s+%S+%s') then
     words = WORDS[name]()
+  elseif name == 'AgentApprovals' and line:match('%sexplain%s+%S*$') then
+    words = tools()
   end
   return vim.iter(words):filter(function(word) return vim.startswith(word, lead) end):totable()
 end

@@ -79,6 +79,19 @@ end
 --- Creates or updates the plugin's own Python environment; headless, waits until it is done.
 function M.install() require('agentchat.install').run() end
 
+--- Takes back the file changes of a turn, newest first; calling it is the user's consent.
+---@param bufnr? integer
+---@param turn? integer its number; without one, the newest turn that changed files
+function M.undo(bufnr, turn)
+  vim.validate('turn', turn, 'number', true)
+  local chat = need_chat(bufnr).id
+  require('agentchat.bridge').send('undo', { chat = chat, turn = turn })
+end
+
+--- Takes the last undo of a chat back.
+---@param bufnr? integer
+function M.redo(bufnr) require('agentchat.bridge').send('redo', { chat = need_chat(bufnr).id }) end
+
 local CHOICES = { always = true, accept = true, reject = true, cancel = true }
 
 --- Answers the approval that is shown for the current chat, else for the only chat that has one.

@@ -107,6 +107,8 @@ end
 M.approvals = command('AgentApprovals')
 M.tools = command('AgentTools')
 M.log = command('AgentLog')
+M.undo_turn = command('AgentUndo')
+M.redo_turn = command('AgentRedo')
 M.apply = command('AgentResolve', 'apply')
 M.discard = command('AgentResolve', 'discard')
 
