@@ -65,6 +65,9 @@ function M.near()
   return #shown == 1 and shown[1] or nil
 end
 
+--- Whether somebody sees this editor; without a screen nobody could answer.
+local function attended() return #api.nvim_list_uis() > 0 end
+
 local function announce(chat)
   if not host.is_ready() then return host.ensure() end
   local settings = config.get(chat.buf)
@@ -148,7 +151,12 @@ function M.send(chat, text)
   table.insert(chat.outbox, text)
   status.sent(chat)
   drawing.refresh(chat)
-  bridge.send('send', { chat = chat.id, text = text, settings = config.get(chat.buf) })
+  bridge.send('send', {
+    chat = chat.id,
+    text = text,
+    settings = config.get(chat.buf),
+    attended = attended(),
+  })
 end
 
 --- Sends what stands in the prompt.

@@ -46,7 +46,8 @@ M.settings = {
         groups = { each = GROUP },
       },
     },
-    rules = { kind = 'list' },
+    -- A value that is no list goes on to Python, which then asks about everything.
+    rules = { kind = 'any' },
     mode = { kind = 'string', one_of = { 'ask', 'edit', 'plan', 'yolo' } },
     save = { kind = 'string', one_of = { 'vim', 'plain' } },
     ui = { fields = { prompt_delay_ms = { kind = 'number', min = 0 } } },
@@ -84,6 +85,7 @@ end
 ---@param leaf agentchat.Leaf
 ---@return string? problem what the value must be, or nil if it fits
 local function misfit(leaf, value)
+  if leaf.kind == 'any' then return nil end
   local kind = KINDS[leaf.kind]
   if not kind.fits(value) then return ('must be %s, got %s'):format(kind.name, type(value)) end
   if leaf.one_of and not vim.list_contains(leaf.one_of, value) then

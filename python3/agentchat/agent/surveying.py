@@ -10,22 +10,27 @@ from agentchat.core.calls import Call, Place
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Target, Workspace
 from agentchat.core.shell import Script
+from agentchat.core.tool import Touch
 from agentchat.workspace.shell import read_shell
 from agentchat.workspace.shellevidence import evidence
 
 log = logging.getLogger(__name__)
 
 
-async def survey(call: Call, workspace: Workspace) -> Place | str:
-    """Return the targets, directory and command of a call, or why it cannot act."""
+async def survey(call: Call, workspace: Workspace, supposed: Touch | None = None) -> Place | str:
+    """Return the targets, directory and command of a call, or why it cannot act.
+
+    With ``supposed`` the call has no arguments: it is about what it would touch.
+    """
     try:
-        touch = call.tool.touches(call.arguments)
+        touch = supposed or call.tool.touches(call.arguments)
         reads = await _located(touch.reads, workspace)
         writes = await _located(touch.writes, workspace)
     except (ToolError, OSError) as error:
         return str(error)
     script, ran = await _command(touch.command, workspace.root)
-    asks = await _asks(call)
+    unsure = supposed is not None and callable(call.tool.asks)
+    asks = None if unsure else await _asks(call)
     return Place(workspace.root, reads, writes, touch.command, script, ran, asks)
 
 

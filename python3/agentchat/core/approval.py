@@ -22,6 +22,8 @@ from agentchat.core.rules import (
 )
 from agentchat.core.shell import LONGEST
 
+NOBODY = "Denied: nobody is here to answer. The preview stays pending."
+
 USUAL = "it has an effect"
 """Why most calls ask; a question need not say it."""
 

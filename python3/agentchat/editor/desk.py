@@ -21,6 +21,7 @@ from agentchat.core.errors import UserError
 from agentchat.editor import pages, streams
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.custom_tools import CustomTools
+from agentchat.editor.explaining import explain
 from agentchat.editor.opening import Opened, State, open_chat
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class Desk:
             "model": self._model,
             "approvals": self._approvals,
             "revoke": self._revoke,
+            "explain": lambda p: self._later(self._explain(p)),
             "tools": self._tools,
             "reload": lambda p: self._custom.reload(anew=bool(p["anew"])),
             "log": self._log,
@@ -110,7 +112,7 @@ class Desk:
 
     def _send(self, payload: Payload) -> None:
         chat = self._chat(payload)
-        chat.configure(payload.get("settings") or {})
+        chat.configure(payload.get("settings") or {}, payload.get("attended", True))
         self._custom.when_read(payload["chat"], lambda: chat.session.send(payload["text"]))
 
     def _stop(self, payload: Payload) -> None:
@@ -147,7 +149,17 @@ class Desk:
         self._page("Tools", [*listed, *self._custom.lines(payload["chat"])])
 
     def _log(self, payload: Payload) -> None:
-        self._page("Journal", self._chat(payload).journal_lines())
+        only = payload.get("only") or ""
+        lines = self._chat(payload).journal_lines(only)
+        self._page(only.capitalize() or "Journal", lines)
+
+    async def _explain(self, payload: Payload) -> None:
+        try:
+            chat = self._chat(payload)
+            lines = await explain(chat.session.chat, chat.workspace, payload["text"])
+            self._page("Explained", lines)
+        except UserError as error:
+            self._tell(str(error))
 
     def _page(self, title: str, lines: list[str]) -> None:
         self._bridge.call("agentchat.float", "page", title, lines)

@@ -14,7 +14,7 @@ from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Grants, Policy
 from agentchat.core.chat import Chat
-from agentchat.core.ports import Model
+from agentchat.core.ports import Model, Workspace
 from agentchat.core.prompt import Surroundings
 from agentchat.core.registry import Registry
 from agentchat.core.toolbox import Toolbox
@@ -27,7 +27,7 @@ from agentchat.editor.view import View
 from agentchat.journal.journal import Journal
 from agentchat.journal.reading import history
 from agentchat.journal.scribe import JournalScribe
-from agentchat.journal.transcript import transcript
+from agentchat.journal.transcript import decisions, transcript
 from agentchat.models.choice import choose, secrets
 from agentchat.tools import BUILTINS
 from agentchat.tools.custom.shelf import Shelf
@@ -77,8 +77,10 @@ class Opened:
         models: Models,
         frontend: NvimFrontend,
         shelf: Shelf,
+        workspace: Workspace,
     ) -> None:
         self.session = session
+        self.workspace = workspace
         self.shelf = shelf
         self.frontend = frontend
         self._view = view
@@ -102,15 +104,21 @@ class Opened:
         """Where the settings say there are tools of the user's own."""
         return self._settings.tool_paths
 
-    def configure(self, given: Mapping[str, Any]) -> None:
-        """Take the settings as they are now; what the user chose in the chat stays."""
+    def configure(self, given: Mapping[str, Any], attended: bool = True) -> None:
+        """Take the settings as they are now; what the user chose in the chat stays.
+
+        Args:
+            attended: whether somebody sees the editor.
+        """
         settings = read_settings(given)
         for problem in settings.problems:
             if problem not in self._settings.problems:
                 self._view.notify("warn", problem)
         self._settings = settings
         self._models.settings = settings.model
-        self.session.chat.policy.rules = settings.rules
+        policy = self.session.chat.policy
+        policy.rules, policy.problems = settings.rules, settings.rule_problems
+        policy.attended = attended
 
     def choose_model(self, name: str | None) -> None:
         """Take another model by name, or say which one is in use."""
@@ -119,9 +127,10 @@ class Opened:
         self._view.notify("info", f"model: {self._models.current().name}")
         self.session.refresh()
 
-    def journal_lines(self) -> list[str]:
-        """Return the journal as readable text."""
-        return transcript(self._journal.records())
+    def journal_lines(self, only: str = "") -> list[str]:
+        """Return the journal as readable text; ``only`` may be ``decisions``."""
+        records = self._journal.records()
+        return transcript(decisions(records) if only == "decisions" else records)
 
     async def close(self) -> None:
         """End what runs and close the journal."""
@@ -178,7 +187,7 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     )
     session.catch_up()
     shelf = Shelf(registry, chat.toolbox, root)
-    return Opened(session, view, journal, settings, models, frontend, shelf)
+    return Opened(session, view, journal, settings, models, frontend, shelf, workspace)
 
 
 def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
@@ -188,5 +197,5 @@ def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
         settings.default_tools,
         deferred_threshold=settings.deferred_threshold,
     )
-    policy = Policy(Grants(), settings.mode, settings.rules)
+    policy = Policy(Grants(), settings.mode, settings.rules, settings.rule_problems)
     return Chat(uuid, toolbox, Surroundings(root), policy)

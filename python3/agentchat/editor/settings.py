@@ -24,13 +24,14 @@ class Settings:
     mode: str = "ask"
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
+    rule_problems: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def read_settings(given: Mapping[str, Any]) -> Settings:
     """Return the settings; a rule that cannot be read is named in ``problems``."""
     tools = table(given.get("tools"))
-    rules, problems = parse_rules(given.get("rules") or ())
+    rules, problems = parse_rules(given.get("rules"))
     default = tools.get("default")
     return Settings(
         model=table(given.get("model")),
@@ -42,6 +43,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         mode=given.get("mode") or "ask",
         plain_save=given.get("save") == "plain",
         rules=rules,
+        rule_problems=problems,
         problems=problems,
     )
 

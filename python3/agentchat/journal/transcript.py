@@ -24,6 +24,11 @@ def transcript(records: Iterable[r.Record]) -> list[str]:
     return lines
 
 
+def decisions(records: Iterable[r.Record]) -> Iterator[r.Record]:
+    """Yield what was decided about calls, by whom and why."""
+    return (record for record in records if isinstance(record, r.Decided))
+
+
 def _entry(record: r.Record) -> Iterator[str]:
     """Yield the headline of a record and the texts below it; nothing for one that is not shown."""
     if isinstance(record, r.Said):
