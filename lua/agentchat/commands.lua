@@ -9,8 +9,6 @@ local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
 local APPROVALS = { 'clear', 'explain' }
 local RECORDS = { 'decisions' }
-local APPROVALS = { 'clear', 'explain' }
-local RECORDS = { 'decisions' }
 local TOOLS = { 'reload', 'trust' }
 
 local function chats() return require('agentchat.chat') end
@@ -173,14 +171,6 @@ local function turns()
     table.insert(found, tostring(number))
   end
   return found
-end
-
---- Names of the tools a call can be explained of.
-local function tools()
-  local chat = chats().near()
-  local names = chat and chat.names or require('agentchat.mentions').BUILTIN
-  local found = vim.iter(names):filter(function(item) return item.kind == 'tool' end)
-  return found:map(function(item) return item.name end):totable()
 end
 
 --- Names of the tools a call can be explained of.
