@@ -12,6 +12,7 @@ from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Decision
 from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.chat import Chat
 from agentchat.core.effects import Answer, Question, Ready
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, ToolResult
@@ -57,6 +58,7 @@ class KeptScreen:
         self.statuses: list[StatusLine] = []
         self.questions: dict[str, Question] = {}
         self.staged: list[Pending] = []
+        self.proposals: list[tuple[str, FileChange]] = []
         self._changed = asyncio.Event()
 
     def user(self, text: str) -> None:
@@ -106,7 +108,15 @@ class KeptScreen:
         self.questions.pop(prompt, None)
 
     def stage(self, pending: Pending) -> None:
-        self.staged.insert(0, pending)
+        ids = [other.id for other in self.staged]
+        if pending.id in ids:
+            self.staged[ids.index(pending.id)] = pending
+        else:
+            self.staged.insert(0, pending)
+        self._changed.set()
+
+    def propose(self, subject: str, file: FileChange) -> None:
+        self.proposals.append((subject, file))
 
     def unstage(self, pending: Pending) -> None:
         self.staged = [other for other in self.staged if other.id != pending.id]
@@ -191,12 +201,13 @@ class Scene:
         replies: list[Script],
         *tools: Tool,
         frontend: Frontend | None = None,
+        chat: Chat | None = None,
     ) -> None:
         self.screen = KeptScreen()
         self.scribe = KeptNotes()
         self.model = ScriptedModel(replies)
         self.no_model = ""
-        self.chat = a_chat(*tools)
+        self.chat = chat or a_chat(*tools)
         self.session = Session(
             self.chat,
             workspace=LocalWorkspace(str(folder)),

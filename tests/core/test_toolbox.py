@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from agentchat.core.approval import Grants, Policy
+from agentchat.core.chat import Chat
 from agentchat.core.deferred import search
 from agentchat.core.errors import UserError
 from agentchat.core.groups import Group, parse_groups
@@ -174,3 +176,58 @@ def test_a_search_weighs_name_before_hint_before_description() -> None:
     found = search([told, a_tool("other"), hinted, named], "deploy")
     assert [tool.name for tool in found] == ["deploy", "ship", "send"]
     assert search([named], "") == ()
+
+
+# --- taking back, and what tools and groups tell the model --------------------------------------
+
+
+def test_a_tool_that_is_removed_is_gone_from_its_groups_until_it_is_given_again() -> None:
+    toolbox = a_toolbox("files")
+    assert toolbox.remove("read_file")
+    assert toolbox.tools() == (GREP,)
+    assert toolbox.find("read") is None
+    assert not toolbox.remove("read")
+    toolbox.add("files")
+    assert toolbox.tools() == (READ, GREP)
+
+
+def test_a_group_that_is_removed_leaves_what_was_given_by_itself() -> None:
+    toolbox = a_toolbox("files", "grep")
+    assert toolbox.remove("files")
+    assert toolbox.tools() == (GREP,)
+    assert not toolbox.remove("files")
+    assert not toolbox.remove("nothing")
+
+
+def test_a_group_is_one_line_of_context_or_one_for_each_tool() -> None:
+    wide = replace(FILES, name="wide", collapse=False)
+    toolbox = Toolbox(Registry([READ, BASH, GREP]), [FILES, wide], [])
+    assert toolbox.context("files") == ("files",)
+    assert toolbox.context("wide") == ("read", "grep")
+    assert toolbox.context("read_file") == ("read",)
+
+
+LOUD = replace(BASH, name="loud", system_prompt="Mind the loud tool.")
+QUIET = Group("quiet", ("loud",), system_prompt="Be quiet.", ignore_tool_prompts=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "heard"),
+    [(["loud"], True), (["quiet"], False), (["quiet", "loud"], True), (["read"], False)],
+)
+def test_a_tools_own_prompt_is_told_unless_all_its_groups_ignore_it(
+    given: list[str], heard: bool
+) -> None:
+    toolbox = Toolbox(Registry([READ, LOUD]), [QUIET], given)
+    said = Chat("c", toolbox, Surroundings("/ws")).request().system
+    assert ("Mind the loud tool." in said) == heard
+    assert ("Be quiet." in said) == ("quiet" in given)
+
+
+def test_tools_that_the_mode_forbids_are_not_sent() -> None:
+    look = replace(READ, metadata=Metadata(read_only=True))
+    toolbox = Toolbox(Registry([look, BASH]), [], ["read", "bash"])
+    chat = Chat("c", toolbox, Surroundings("/ws"), Policy(Grants(), "plan"))
+    assert [tool.name for tool in chat.request().tools] == ["read"]
+    chat.policy.mode = "ask"
+    assert [tool.name for tool in chat.request().tools] == ["read", "bash"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentchat.agent.screen import Screen
 from agentchat.core.messages import Message, Note, UserText
 
@@ -12,10 +14,12 @@ class Inbox:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._waiting: list[UserText | Note] = []
+        self._context: list[str] = []
 
-    def put(self, message: UserText | Note) -> None:
-        """Add a message."""
+    def put(self, message: UserText | Note, context: Sequence[str] = ()) -> None:
+        """Add a message; ``context`` are lines that are shown with it."""
         self._waiting.append(message)
+        self._context += context
 
     def take(self) -> tuple[Message, ...]:
         """Return and forget everything that waits; what the user sent is shown from now on."""
@@ -23,6 +27,9 @@ class Inbox:
         for message in taken:
             if isinstance(message, UserText):
                 self._screen.user(message.shown or message.text)
+        lines, self._context = self._context, []
+        for line in lines:
+            self._screen.note("info", line)
         return taken
 
     def drop(self) -> bool:

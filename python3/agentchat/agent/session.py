@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from agentchat.agent.attention import Attention
+from agentchat.agent.giving import Giving
 from agentchat.agent.inbox import Inbox
 from agentchat.agent.performer import Performer
 from agentchat.agent.phrasing import Phrasing
@@ -57,6 +58,7 @@ class Session:
         self._scribe = scribe
         self._model = model
         self._inbox = Inbox(screen)
+        self.giving = Giving(chat.toolbox, screen)
         self._prompts = Prompts(screen, self.refresh)
         self._attention = Attention(frontend, self.refresh) if frontend is not None else None
         self._staging = Staging(chat.pending, workspace, screen, scribe, self.refresh)
@@ -96,9 +98,8 @@ class Session:
     def send(self, text: str) -> None:
         """Take what the user typed: begins a turn, or joins the running one's next request."""
         mentioned = read_mentions(text, self.chat.toolbox)
-        for name in mentioned.names:
-            self.chat.toolbox.add(name)
-        self._inbox.put(UserText(mentioned.text, shown=text))
+        context = self.giving.mentioned(mentioned.names)
+        self._inbox.put(UserText(mentioned.text, shown=text), context)
         if self._player is None and self._rollback is None:
             self._begin_turn()
 

@@ -21,6 +21,7 @@ from agentchat.core.rules import (
     suggestion,
 )
 from agentchat.core.shell import LONGEST
+from agentchat.core.tool import Tool
 
 NOBODY = "Denied: nobody is here to answer. The preview stays pending."
 
@@ -124,8 +125,8 @@ def decide(call: Call, place: Place, policy: Policy) -> Decision:
 
 
 def _refused(call: Call, place: Place, policy: Policy) -> Decision | None:
-    name, metadata = call.tool.name, call.tool.metadata
-    if policy.mode == "plan" and not metadata.read_only and name not in PLANNING:
+    name = call.tool.name
+    if forbidden(policy.mode, call.tool):
         return Decision(Verdict.DENY, "plan mode", message=f"Not allowed in plan mode: {name}.")
     rule = refusing(policy.rules, "deny", call, place)
     if rule is not None:
@@ -177,6 +178,11 @@ def _by_nature(call: Call, place: Place) -> Decision:
     if asks:
         return Decision(Verdict.ASK, USUAL)
     return Decision(Verdict.ALLOW, "it only reads")
+
+
+def forbidden(mode: str, tool: Tool) -> bool:
+    """Whether the mode lets no call of this tool run."""
+    return mode == "plan" and not tool.metadata.read_only and tool.name not in PLANNING
 
 
 def mode_allows(mode: str, editing: bool, destructive: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from agentchat.core.approval import Grants, Policy
+from agentchat.core.approval import Grants, Policy, forbidden
 from agentchat.core.messages import History
 from agentchat.core.pending import PendingStore
 from agentchat.core.ports import ModelRequest
@@ -34,18 +34,23 @@ class Chat:
 
     def request(self) -> ModelRequest:
         """Return what to send the model now."""
-        tools = self.toolbox.offered()
+        mode = self.policy.mode
+        tools = tuple(tool for tool in self.toolbox.offered() if not forbidden(mode, tool))
         resolve = self.toolbox.find(RESOLVE)
         if self.pending.newest() is not None and resolve is not None:
             tools = (*tools, resolve)
         waiting = len(self.pending) > 0
         return ModelRequest(
-            system=system_prompt(tools, self.toolbox.given_groups(), self.surroundings),
+            system=self._system(tools),
             history=self.history,
             tools=tuple(_described(tool, self.surroundings) for tool in tools),
             forced=RESOLVE if waiting else None,
             reminder=REMINDER if waiting else None,
         )
+
+    def _system(self, tools: tuple[Tool, ...]) -> str:
+        groups, silent = self.toolbox.given_groups(), self.toolbox.silent()
+        return system_prompt(tools, groups, self.surroundings, silent)
 
 
 def _described(tool: Tool, surroundings: Surroundings) -> Tool:

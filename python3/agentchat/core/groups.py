@@ -12,7 +12,8 @@ class Group:
     """Tools by name; ``prompt`` stands for the group's mention, ``system_prompt`` joins in.
 
     ``replace_system_prompt`` puts the group's own system prompt in place of the default one;
-    ``collapse`` shows the group as one context line instead of one per tool.
+    ``ignore_tool_prompts`` leaves out what its tools would add to it; ``collapse`` shows the
+    group as one context line instead of one per tool.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Group:
     system_prompt: str = ""
     replace_system_prompt: bool = False
     collapse: bool = True
+    ignore_tool_prompts: bool = False
 
 
 FILES = ("read", "grep", "find", "ls", "edit", "write", "delete")
@@ -41,5 +43,6 @@ def parse_groups(given: Mapping[str, Mapping[str, Any]]) -> tuple[Group, ...]:
             system_prompt=spec.get("system_prompt") or "",
             replace_system_prompt=bool(spec.get("replace_system_prompt", False)),
             collapse=bool(spec.get("collapse", True)),
+            ignore_tool_prompts=bool(spec.get("ignore_tool_prompts", False)),
         )
     return tuple(groups.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from agentchat.core.groups import Group
@@ -31,14 +31,22 @@ class Surroundings:
 
 
 def system_prompt(
-    tools: Iterable[Tool], groups: Iterable[Group], surroundings: Surroundings
+    tools: Iterable[Tool],
+    groups: Iterable[Group],
+    surroundings: Surroundings,
+    silent: Collection[str] = (),
 ) -> str:
-    """Return the system prompt for exactly these tools."""
+    """Return the system prompt for exactly these tools.
+
+    Args:
+        silent: names of the tools that add nothing of their own.
+    """
     active = tuple(tools)
     own = [group for group in groups if group.system_prompt]
     replaced = any(group.replace_system_prompt for group in own)
     sections = [] if replaced else [ROLE, _available(active), _guidelines(active)]
     sections += [group.system_prompt for group in own]
+    sections += [tool.system_prompt for tool in active if tool.name not in silent]
     sections.append(_surroundings(surroundings))
     return "\n\n".join(section for section in sections if section)
 

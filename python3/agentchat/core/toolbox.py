@@ -35,6 +35,7 @@ class Toolbox:
         self._always_load = frozenset(always_load)
         self._threshold = threshold(deferred_threshold)
         self._activated: set[str] = set()
+        self._taken: set[str] = set()
 
     def add(self, name: str) -> bool:
         """Give the chat a tool or group by name; return whether it is known.
@@ -47,6 +48,9 @@ class Toolbox:
         tool = self._registry.get(name)
         if known and tool is not None:
             self._activated.add(tool.name)
+            self._taken.discard(tool.name)
+        elif known:
+            self._taken.difference_update(member.name for member in self._members(name))
         return known
 
     def add_groups(self, groups: Iterable[Group]) -> None:
@@ -54,9 +58,33 @@ class Toolbox:
         added = {group.name: group for group in groups}
         self._groups = {**added, **self._own_groups}
 
-    def remove(self, name: str) -> None:
-        """Take a tool or group back."""
-        self._given = [other for other in self._given if other != name]
+    def remove(self, name: str) -> bool:
+        """Take a tool or group back, a tool also out of its groups; return whether it was there."""
+        had = self.has(name)
+        tool = self._registry.get(name)
+        alike = {name} if tool is None else {name, tool.name, *tool.metadata.aliases}
+        self._given = [other for other in self._given if other not in alike]
+        if had and tool is not None:
+            self._taken.add(tool.name)
+            self._activated.discard(tool.name)
+        return had
+
+    def has(self, name: str) -> bool:
+        """Whether the chat has a tool, or was given a group."""
+        if self._registry.get(name) is None:
+            return name in self._given and bool(self._members(name))
+        return any(tool is self._registry.get(name) for tool in self.tools())
+
+    def context(self, name: str) -> tuple[str, ...]:
+        """Return the names of the lines that show a tool or group in the chat's context."""
+        tool, group = self._registry.get(name), self.group(name)
+        if group is None or group.collapse:
+            return (tool.name if tool is not None else name,)
+        return tuple(member.name for member in self._members(name) if not member.hidden)
+
+    def named(self, name: str) -> bool:
+        """Whether the chat was given this very tool or group, not only a group with it."""
+        return name in self._given
 
     def mentionable(self, name: str) -> bool:
         """Whether a mention of this name means something; hidden tools are never mentioned."""
@@ -85,7 +113,19 @@ class Toolbox:
         for name in self._given:
             group = self.group(name)
             names.extend(group.tools if group else (name,))
-        return tuple(t for t in self._registry.filter(names) if not t.hidden)
+        found = self._registry.filter(names)
+        return tuple(t for t in found if not t.hidden and t.name not in self._taken)
+
+    def silent(self) -> frozenset[str]:
+        """Return the tools whose own prompt is left out: all their groups here say so."""
+        quiet: set[str] = set()
+        heard: set[str] = set()
+        for name in self._given:
+            group = self.group(name)
+            members = self._members(name) if group else self._registry.filter([name])
+            kind = quiet if group is not None and group.ignore_tool_prompts else heard
+            kind.update(tool.name for tool in members)
+        return frozenset(quiet - heard)
 
     def deferred(self) -> tuple[Tool, ...]:
         """Return the given tools that are not sent until they are activated."""

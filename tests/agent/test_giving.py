@@ -1,0 +1,69 @@
+"""Tools are given by mention or command, and taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agentchat.core.chat import Chat
+from agentchat.core.groups import Group
+from agentchat.core.messages import Reply
+from agentchat.core.prompt import Surroundings
+from agentchat.core.registry import Registry
+from agentchat.core.tool import Tool
+from agentchat.core.toolbox import Toolbox
+from tests.agent.scene import Scene
+from tests.core.world import a_call, a_tool, calls
+
+DONE = Reply("Done.")
+
+
+def a_scene(folder: Path, replies: list[Any]) -> Scene:
+    """A chat that was given nothing yet."""
+    tools: list[Tool] = [a_tool("one", snippet="First"), a_tool("two"), a_tool("three")]
+    groups = [Group("both", ("one", "two")), Group("wide", ("two", "three"), collapse=False)]
+    chat = Chat("c", Toolbox(Registry(tools), groups, []), Surroundings(str(folder)))
+    return Scene(folder, replies, chat=chat)
+
+
+def notes(scene: Scene) -> list[str]:
+    return [text for _, text in scene.screen.notes]
+
+
+async def test_a_mention_shows_what_it_gives_once(tmp_path: Path) -> None:
+    scene = a_scene(tmp_path, [DONE, DONE])
+    await scene.play("use @both and @three")
+    await scene.play("use @both and @{wide}")
+    assert notes(scene) == ["Tools: both", "Tools: three", "Tools: two", "Tools: three"]
+
+
+async def test_what_is_removed_is_neither_sent_nor_run(tmp_path: Path) -> None:
+    scene = a_scene(tmp_path, [DONE, calls(a_call("1", "one")), DONE])
+    await scene.play("use @both")
+    assert "- one: First" in scene.model.requests[0].system
+    scene.session.giving.remove("one")
+    await scene.play("go on")
+    assert [tool.name for tool in scene.model.requests[1].tools] == ["two"]
+    assert "- one: First" not in scene.model.requests[1].system
+    assert scene.results()["1"] == 'Tool "one" not found. Available tools: two.'
+    assert notes(scene)[1:] == ["Tools removed: one"]
+
+
+async def test_the_user_gives_and_takes_by_name(tmp_path: Path) -> None:
+    scene = a_scene(tmp_path, [])
+    giving = scene.session.giving
+    for act, name in (
+        (giving.add, "both"),
+        (giving.add, "both"),
+        (giving.add, "nothing"),
+        (giving.remove, "both"),
+        (giving.remove, "both"),
+    ):
+        act(name)
+    assert notes(scene) == [
+        "Tools: both",
+        "This chat has both already.",
+        'There is no tool or group "nothing".',
+        "Tools removed: both",
+        'This chat has no tool or group "both".',
+    ]
