@@ -21,6 +21,7 @@ from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.pending import Pending
 from agentchat.core.ports import Frontend, Workspace
+from agentchat.core.redaction import masked
 from agentchat.core.tool import Preview, Result, Step, Tool, ToolContext, no_store
 from agentchat.core.toolbox import Toolbox
 
@@ -139,7 +140,8 @@ class Runner:
         )
 
     def _settled(self, call: Call, result: Result, staged: bool) -> ToolResult:
-        full = f"{STAGED}\n{result.text}" if staged else result.text
+        said = masked(result.text)
+        full = f"{STAGED}\n{said}" if staged else said
         text, stored = self._storage.bounded(call.tool.name, full)
         return ToolResult(
             call_id=call.call.id,
