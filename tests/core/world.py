@@ -19,6 +19,7 @@ from agentchat.core.effects import (
     Phrase,
     Plan,
     Question,
+    Refresh,
     ResolvePending,
     RunTools,
     Say,
@@ -29,6 +30,7 @@ from agentchat.core.effects import (
 from agentchat.core.errors import Cancelled
 from agentchat.core.groups import Group
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
+from agentchat.core.pending import Pending
 from agentchat.core.ports import ModelRequest, Target
 from agentchat.core.prompt import Surroundings
 from agentchat.core.registry import Registry
@@ -102,6 +104,8 @@ class World:
     previews: dict[str, Preview | str] = field(default_factory=dict)
     targets: dict[str, Target] = field(default_factory=dict)
     outcomes: dict[str, list[ToolResult | Moved]] = field(default_factory=dict)
+    refreshed: list[Pending | str] = field(default_factory=list)
+    moves: list[Moved] = field(default_factory=list)
     setup_fails: dict[str, str] = field(default_factory=dict)
     on_run: Callable[[Call], None] = lambda call: None
     stop_at: Callable[[Effect], bool] = lambda effect: False
@@ -110,6 +114,7 @@ class World:
         self.requests: list[ModelRequest] = []
         self.questions: list[Question] = []
         self.ran: list[tuple[str, ...]] = []
+        self.applied: list[Preview | None] = []
         self.said: list[Message] = []
         self.lives: list[tuple[str, str]] = []
         self.resolved: list[tuple[str, str, str]] = []
@@ -158,11 +163,17 @@ class World:
         if isinstance(effect, (SetUp, TearDown)):
             self.lives.append((type(effect).__name__, effect.call.call.id))
             return self.setup_fails.get(effect.call.call.id)
+        if isinstance(effect, Refresh):
+            return self.refreshed.pop(0) if self.refreshed else effect.pending
         if isinstance(effect, ResolvePending):
+            self.applied.append(effect.pending.preview)
+            if self.moves:
+                return self.moves.pop(0)
             self.resolved.append((effect.pending.label, effect.action, effect.reason))
             text = f"{effect.action}: {effect.reason}"
             return ToolResult(effect.call.id, "resolve", text)
         assert isinstance(effect, RunTools)
+        self.applied += [ready.preview for ready in effect.calls]
         self.ran.append(tuple(ready.call.call.id for ready in effect.calls))
         return tuple(self._outcome(ready.call) for ready in effect.calls)
 

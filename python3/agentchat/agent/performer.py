@@ -20,7 +20,7 @@ from agentchat.core.calls import Call, Place
 from agentchat.core.effects import Answer, Moved, Ready
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, Status, ToolResult
-from agentchat.core.pending import resolution_line
+from agentchat.core.pending import Pending, resolution_line
 from agentchat.core.ports import Model, Workspace
 from agentchat.core.tool import Preview
 
@@ -61,6 +61,7 @@ class Performer:
             effects.TearDown: self._tear_down,
             effects.AskUser: self._ask_user,
             effects.RunTools: self._run_tools,
+            effects.Refresh: self._refresh,
             effects.ResolvePending: self._resolve_pending,
             effects.Phrase: self._phrase,
             effects.Say: self._say,
@@ -111,7 +112,10 @@ class Performer:
             self._teller.finished(outcome)
         return outcome
 
-    async def _resolve_pending(self, effect: effects.ResolvePending) -> ToolResult:
+    async def _refresh(self, effect: effects.Refresh) -> Pending | str:
+        return await self._staging.refresh(effect.pending)
+
+    async def _resolve_pending(self, effect: effects.ResolvePending) -> ToolResult | Moved:
         call = effect.call
         title = resolution_line(effect.pending.label, effect.action, failed=False)
         self._screen.block(call.id, Block(title=title, state="running"))
@@ -119,6 +123,8 @@ class Performer:
         result = await self._staging.resolve(
             effect.pending, effect.action, effect.reason, effect.extra
         )
+        if isinstance(result, Moved):
+            return result
         if result.is_error:
             title = resolution_line(effect.pending.label, effect.action, failed=True)
             self._screen.block(call.id, Block(title=title))

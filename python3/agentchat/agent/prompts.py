@@ -51,9 +51,14 @@ class Prompts:
         """Answer whatever question is open; return whether there was one."""
         return self.answer(self._id, answer)
 
+    def is_open(self, prompt: str) -> bool:
+        """Whether the question with this id waits for its answer."""
+        return self.question is not None and self._id == prompt
+
     def asks_about(self, pending: Pending) -> bool:
         """Whether the open question is about applying this preview."""
-        return self.question is not None and self.question.pending is pending
+        asked = self.question.pending if self.question is not None else None
+        return asked is not None and asked.id == pending.id
 
     def _event(self, name: str, **data: str) -> None:
         self._screen.event(name, {"prompt": self._id, **data})

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from agentchat.core.changes import FileChange
 from agentchat.core.effects import Question
 from agentchat.core.pending import Pending
 
@@ -84,6 +85,9 @@ class Screen(Protocol):
 
     def stage(self, pending: Pending) -> None:
         """Show a staged preview."""
+
+    def propose(self, subject: str, file: FileChange) -> None:
+        """Show the proposed text of a file for editing; ``subject`` is what it belongs to."""
 
     def unstage(self, pending: Pending) -> None:
         """Take a preview away; it is applied or discarded."""

@@ -14,6 +14,7 @@ from agentchat.agent.performer import Performer
 from agentchat.agent.phrasing import Phrasing
 from agentchat.agent.playing import Player
 from agentchat.agent.prompts import Prompts
+from agentchat.agent.resolving import Order, Resolving
 from agentchat.agent.runner import Runner
 from agentchat.agent.screen import Screen, StatusLine
 from agentchat.agent.scribe import Scribe
@@ -27,7 +28,6 @@ from agentchat.core.effects import Answer, Effect
 from agentchat.core.errors import UserError
 from agentchat.core.mentions import read_mentions
 from agentchat.core.messages import Note, Status, ToolResult, UserText
-from agentchat.core.pending import NO_REASON, Pending, resolution_line
 from agentchat.core.ports import Frontend, Model, Workspace
 from agentchat.core.turn import Ending, turn
 
@@ -78,6 +78,14 @@ class Session:
             scribe=scribe,
             runner=runner,
             tell=lambda text: self._inbox.put(Note(text)),
+        )
+        self.resolving = Resolving(
+            chat.pending,
+            prompts=self._prompts,
+            staging=self._staging,
+            screen=screen,
+            tell=lambda text: self._inbox.put(Note(text)),
+            spawn=self._spawn,
         )
         self._performer = Performer(
             workspace=workspace,
@@ -133,15 +141,7 @@ class Session:
 
     def resolve(self, action: str, reason: str) -> None:
         """Apply or discard the newest preview: the user's command is the consent."""
-        pending = next(iter(self.chat.pending), None)
-        if pending is None:
-            text = "Nothing to resolve: no preview is pending in this chat."
-            self._screen.notify("warn", text)
-        elif self._prompts.asks_about(pending):
-            choice = "accept" if action == "apply" else "reject"
-            self._prompts.answer_open(Answer(choice, reason))
-        else:
-            self._spawn(self._resolve(pending, action, reason or NO_REASON))
+        self.resolving.resolve(Order(action, reason))
 
     def set_mode(self, mode: str) -> None:
         """Change the mode; an open question that the new mode settles is answered by it."""
@@ -242,14 +242,6 @@ class Session:
         for call in self.chat.history.unanswered():
             result = ToolResult(call.id, call.name, text, Status.ERROR)
             self.chat.history = self.chat.history.add(result)
-
-    async def _resolve(self, pending: Pending, action: str, reason: str) -> None:
-        result = await self._staging.resolve(pending, action, reason)
-        line = resolution_line(pending.label, action, result.is_error)
-        self._screen.note("error" if result.is_error else "info", f"{line}\nReason: {reason}")
-        did = f"The user ran :AgentResolve {action} on the preview {pending.label!r}."
-        self._inbox.put(Note(f"{did} Reason: {reason}\n{result.text}"))
-        self.refresh()
 
     def _status(self) -> StatusLine:
         question = self._prompts.question

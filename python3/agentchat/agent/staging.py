@@ -12,7 +12,10 @@ from agentchat.agent.screen import Screen
 from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import Scope, path_scope, tool_scope
 from agentchat.core.calls import Call
-from agentchat.core.errors import ToolError
+from agentchat.core.changes import ChangeSet
+from agentchat.core.effects import Moved
+from agentchat.core.errors import Stale, ToolError
+from agentchat.core.keeping import rebased
 from agentchat.core.pending import Extra, Pending, PendingStore, discarded, resolution_details
 from agentchat.core.ports import Target, Workspace
 from agentchat.core.tool import Result
@@ -49,9 +52,27 @@ class Staging:
             self._screen.stage(registered)
             self._event("AgentPreviewStaged", registered)
 
+    async def refresh(self, pending: Pending) -> Pending | str:
+        """Put a preview on top of what its files are now, shown anew under the same id.
+
+        Returns the preview itself if nothing moved, and why not where the place itself changed.
+        """
+        fresh = await self._rebased(pending)
+        if isinstance(fresh, str):
+            self._event("AgentPreviewResolved", pending, action="apply", status="error")
+        elif fresh is not pending:
+            self.replace(fresh)
+        return fresh
+
+    def replace(self, pending: Pending) -> None:
+        """Show a preview anew in the place of the one with its id."""
+        self._store.replace(pending)
+        self._scribe.staged(pending)
+        self._screen.stage(pending)
+
     async def resolve(
         self, pending: Pending, action: str, reason: str, extra: Extra = None
-    ) -> Result:
+    ) -> Result | Moved:
         """Apply or discard a preview; what raises becomes an error result and stays pending.
 
         Once begun this runs to its end even if the caller is cancelled, for files and store
@@ -65,17 +86,26 @@ class Staging:
             task.cancel()
             raise
 
-    async def _resolve(self, pending: Pending, action: str, reason: str, extra: Extra) -> Result:
+    async def _resolve(
+        self, pending: Pending, action: str, reason: str, extra: Extra
+    ) -> Result | Moved:
         self._scribe.resolving(pending, action)
         try:
             result = await _call_back(pending, action, reason, extra)
+        except Stale as stale:
+            if pending.make is not None:
+                return Moved(stale.path, str(stale))
+            return self._kept(pending, action, str(stale))
         except ToolError as error:
             return self._kept(pending, action, str(error))
         except Exception as error:
             log.exception("resolving %s failed", pending.label)
             prefix = "Apply failed: " if action == "apply" else ""
             return self._kept(pending, action, f"{prefix}{error}")
-        return self._consumed(pending, action, reason, extra, result)
+        said = self._consumed(pending, action, reason, extra, result)
+        if action == "apply":
+            await self._preview_anew(pending)
+        return said
 
     def _kept(self, pending: Pending, action: str, text: str) -> Result:
         self._event("AgentPreviewResolved", pending, action=action, status="error")
@@ -84,7 +114,7 @@ class Staging:
     def _consumed(
         self, pending: Pending, action: str, reason: str, extra: Extra, result: Result | None
     ) -> Result:
-        if pending is not self._store.standing:
+        if any(pending.id == other.id for other in self._store):
             self._store.remove(pending)
             self._screen.unstage(pending)
         details = resolution_details(pending, action, reason, extra, result)
@@ -94,10 +124,40 @@ class Staging:
         self._event("AgentPreviewResolved", pending, action=action, status=status)
         return replace(said, details=details)
 
-    async def _registered(self, call: Call, pending: Pending) -> Pending:
+    async def _preview_anew(self, applied: Pending) -> None:
+        """Put the older previews of the files that were just changed on top of that."""
+        paths = set(_paths(applied))
+        for other in list(self._store):
+            if paths.intersection(_paths(other)):
+                fresh = await self._rebased(other)
+                if isinstance(fresh, Pending) and fresh is not other:
+                    self.replace(fresh)
+
+    async def _rebased(self, pending: Pending) -> Pending | str:
+        """Return the preview on top of what its files are now, or why it cannot be."""
         change = pending.preview.change
-        paths = [file.path for file in change.files] if change else []
-        targets = tuple([await self._workspace.locate(path) for path in paths])
+        if change is None or pending.make is None:
+            return pending
+        now = {file.path: await self._bytes(file.path) for file in change.files}
+        moved = rebased(change, now)
+        if isinstance(moved, str):
+            return str(Stale(moved))
+        if moved is change:
+            return pending
+        first = rebased(pending.proposed, now) if pending.proposed else None
+        proposed = first if isinstance(first, ChangeSet) else pending.proposed
+        preview = replace(pending.preview, change=moved)
+        return replace(pending, preview=preview, proposed=proposed)
+
+    async def _bytes(self, path: str) -> bytes | None:
+        """Return what a file is now; where it cannot be read there is none to change."""
+        try:
+            return await self._workspace.read(path)
+        except OSError:
+            return None
+
+    async def _registered(self, call: Call, pending: Pending) -> Pending:
+        targets = tuple([await self._workspace.locate(path) for path in _paths(pending)])
         name, definition = call.tool.name, call.tool.definition
         return replace(
             pending,
@@ -111,6 +171,11 @@ class Staging:
         self._screen.event(name, {"label": pending.label, "source": pending.source, **more})
 
 
+def _paths(pending: Pending) -> list[str]:
+    change = pending.preview.change
+    return [file.path for file in change.files] if change is not None else []
+
+
 def _scope(name: str, definition: str, targets: tuple[Target, ...]) -> Scope:
     if all(target.ordinary for target in targets):
         return tool_scope(name, definition, bool(targets))
@@ -119,6 +184,8 @@ def _scope(name: str, definition: str, targets: tuple[Target, ...]) -> Scope:
 
 async def _call_back(pending: Pending, action: str, reason: str, extra: Extra) -> Result | None:
     if action == "apply":
+        if pending.make is not None:
+            return await pending.make(pending.preview)
         return await pending.apply(reason, extra)
     if pending.reject is None:
         return None

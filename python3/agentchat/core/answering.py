@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agentchat.core.approval import Decision, Verdict, decide
-from agentchat.core.asking import Queue, ask, consent, count_use, rejected
+from agentchat.core.asking import (
+    Queue,
+    ask,
+    changed_call,
+    consent,
+    count_use,
+    edited,
+    kept,
+    reason,
+    rejected,
+    with_arguments,
+    with_change,
+)
 from agentchat.core.calls import Call, Place
 from agentchat.core.chat import RESOLVE, Chat
-from agentchat.core.checking import check
 from agentchat.core.effects import (
     Answer,
     DryRun,
@@ -23,12 +33,24 @@ from agentchat.core.effects import (
     Say,
     do,
 )
+from agentchat.core.keeping import rebased
 from agentchat.core.limits import PREVIEWS_PER_CALL
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.resolution import resolve_call
 from agentchat.core.tool import Preview
 
-Attempt = tuple[ToolResult | Moved, Decision | None, Call]
+MOVED = "{} changed since it was shown: this is the change on top of what it is now."
+EDIT_LOST = "The text you edited does not fit there any more and is left out."
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How far a call came: ``question`` is the one that was answered with a yes, if any."""
+
+    outcome: ToolResult | Moved
+    decision: Decision | None
+    call: Call
+    question: Question | None = None
 
 
 def run_together(chat: Chat, batch: list[Ready]) -> Plan[None]:
@@ -60,30 +82,46 @@ def _until_settled(
     chat: Chat, call: Call, queue: Queue
 ) -> Plan[tuple[ToolResult, Decision | None]]:
     """Preview and ask again as long as the text moves under the preview, a few times."""
-    for _ in range(PREVIEWS_PER_CALL):
-        outcome, decision, call = yield from _attempt(chat, call, queue)
-        if isinstance(outcome, ToolResult):
+    attempt = yield from _attempt(chat, call, queue)
+    for _ in range(PREVIEWS_PER_CALL - 1):
+        if isinstance(attempt.outcome, ToolResult):
             break
-    return _settle(call, outcome), decision
+        attempt = yield from _attempt(chat, attempt.call, queue, attempt)
+    return _settle(attempt.call, attempt.outcome), attempt.decision
 
 
-def _attempt(chat: Chat, call: Call, queue: Queue) -> Plan[Attempt]:
+def _attempt(chat: Chat, call: Call, queue: Queue, last: Attempt | None = None) -> Plan[Attempt]:
     place = yield from do(Locate(call), object)
     if not isinstance(place, Place):
-        return _result(call, str(place), Status.ERROR), None, call
+        return Attempt(_result(call, str(place), Status.ERROR), None, call)
     decision = decide(call, place, chat.policy)
     if decision.verdict is Verdict.DENY:
-        return _result(call, decision.message, Status.DENIED), decision, call
+        return Attempt(_result(call, decision.message, Status.DENIED), decision, call)
     if call.tool.metadata.requires_checkpoint:
-        return _result(call, no_checkpoint(call), Status.DENIED), decision, call
+        return Attempt(_result(call, no_checkpoint(call), Status.DENIED), decision, call)
     if decision.verdict is Verdict.ALLOW:
         return (yield from _run(chat, Ready(call, place, decision)))
     preview = yield from _preview(call)
     if isinstance(preview, str):
-        return _result(call, preview, Status.ERROR), None, call
+        return Attempt(_result(call, preview, Status.ERROR), None, call)
     number, total = queue.take_place(call)
     question = Question(call, place, decision, preview, number=number, total=total)
-    return (yield from _put(chat, question, queue))
+    return (yield from _put(chat, _anew(question, last), queue))
+
+
+def _anew(question: Question, last: Attempt | None) -> Question:
+    """Return the question as it is asked again, with the text the user wrote for the last one."""
+    if last is None or last.question is None or not isinstance(last.outcome, Moved):
+        return question
+    question = replace(question, problem=MOVED.format(last.outcome.path))
+    change = question.preview.change if question.preview is not None else None
+    mine = last.question.preview.change if last.question.preview is not None else None
+    if change is None or mine is None or last.question.proposed is None:
+        return question
+    moved = rebased(mine, {file.path: file.before for file in change.files})
+    if isinstance(moved, str):
+        return replace(question, problem=f"{question.problem} {EDIT_LOST}")
+    return with_change(question, moved, change)
 
 
 def no_checkpoint(call: Call) -> str:
@@ -103,37 +141,37 @@ def _put(chat: Chat, question: Question, queue: Queue) -> Plan[Attempt]:
     """Put a question and do what the answer says."""
     call = question.call
     answer = yield from ask(question)
+    if answer.choice == "edit" and answer.replaced:
+        return (yield from _put(chat, edited(question, answer), queue))
     if answer.choice == "edit":
         return (yield from _changed(chat, question, answer, queue))
-    if answer.choice == "reject":
-        text = rejected(call, answer.reason)
-        return _result(call, text, Status.REJECTED), question.decision, call
+    keep = kept(question, answer)
+    if answer.choice == "reject" or keep is None:
+        text = rejected(call, reason(question, answer))
+        return Attempt(_result(call, text, Status.REJECTED), question.decision, call)
     allowed = consent(chat, question, answer)
-    return (yield from _run(chat, Ready(call, question.place, allowed, question.preview)))
+    attempt = yield from _run(chat, Ready(call, question.place, allowed, keep.preview))
+    return replace(attempt, question=question)
 
 
 def _changed(chat: Chat, question: Question, answer: Answer, queue: Queue) -> Plan[Attempt]:
     """Judge the arguments that the user wrote instead as if the model had sent them."""
-    edited = replace(question.call.call, arguments=answer.arguments or "")
-    checked = check(edited, chat.toolbox)
+    checked = changed_call(chat, question.call, answer)
     if isinstance(checked, ToolResult):
         return (yield from _put(chat, replace(question, problem=checked.text), queue))
-    return (yield from _attempt(chat, replace(checked, changed_by_user=True), queue))
+    return (yield from _attempt(chat, checked, queue))
 
 
 def _run(chat: Chat, ready: Ready) -> Plan[Attempt]:
     outcomes = yield from do(RunTools((ready,)), tuple)
     count_use(chat, ready.decision)
-    return outcomes[0], ready.decision, ready.call
+    return Attempt(outcomes[0], ready.decision, ready.call)
 
 
 def _settle(call: Call, outcome: ToolResult | Moved) -> ToolResult:
     if isinstance(outcome, Moved):
         return _result(call, outcome.message, Status.ERROR)
-    if not call.changed_by_user:
-        return outcome
-    head = "The user changed the arguments before running: "
-    return replace(outcome, text=f"{head}{json.dumps(call.given)}\n{outcome.text}")
+    return with_arguments(call, outcome)
 
 
 def _result(call: Call, text: str, status: Status) -> ToolResult:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from agentchat.core.approval import Decision, Verdict
 from agentchat.core.calls import Call
+from agentchat.core.changes import ChangeSet
 from agentchat.core.chat import Chat
+from agentchat.core.checking import check
 from agentchat.core.effects import Answer, AskUser, Plan, Question, do
 from agentchat.core.errors import Cancelled
 from agentchat.core.escapes import has_hidden
+from agentchat.core.keeping import amended, taken, why_not
+from agentchat.core.messages import ToolResult
+from agentchat.core.tool import Preview
 
 
 class Queue:
@@ -45,6 +52,47 @@ def rejected(call: Call, reason: str) -> str:
     """Return what the model is told of a rejected call."""
     text = f"User rejected the {call.tool.name} call."
     return f"{text} Reason: {reason}" if reason else text
+
+
+def kept(question: Question, answer: Answer) -> Question | None:
+    """Return the question with only what the user keeps of its preview; ``None``: nothing."""
+    if question.preview is None:
+        return question
+    preview = taken(question.preview, answer.hunks, question.proposed)
+    return None if preview is None else replace(question, preview=preview)
+
+
+def reason(question: Question, answer: Answer) -> str:
+    """Return why the user said no, to all of it or hunk by hunk."""
+    return why_not(answer.reason, question.preview, answer.hunks)
+
+
+def edited(question: Question, answer: Answer) -> Question:
+    """Return the question with the user's text in place of the proposed one."""
+    change = question.preview.change if question.preview is not None else None
+    if change is None:
+        return question
+    return with_change(question, amended(change, answer.replaced), question.proposed or change)
+
+
+def with_change(question: Question, change: ChangeSet, proposed: ChangeSet) -> Question:
+    """Return the question about the user's own change in place of what was proposed."""
+    preview = replace(question.preview or Preview(), change=change)
+    return replace(question, preview=preview, proposed=proposed)
+
+
+def changed_call(chat: Chat, call: Call, answer: Answer) -> Call | ToolResult:
+    """Return the call with the arguments that the user wrote, or what is wrong with them."""
+    checked = check(replace(call.call, arguments=answer.arguments or ""), chat.toolbox)
+    return checked if isinstance(checked, ToolResult) else replace(checked, changed_by_user=True)
+
+
+def with_arguments(call: Call, result: ToolResult) -> ToolResult:
+    """Return the result of a call that tells the model of arguments the user changed."""
+    if not call.changed_by_user:
+        return result
+    head = "The user changed the arguments before running: "
+    return replace(result, text=f"{head}{json.dumps(call.given)}\n{result.text}")
 
 
 def consent(chat: Chat, question: Question, answer: Answer) -> Decision:

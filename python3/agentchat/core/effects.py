@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agentchat.core.approval import Decision
 from agentchat.core.calls import Call, Place
+from agentchat.core.keeping import HunkDecision, Replacement
 from agentchat.core.messages import Message, ToolCall, ToolResult
 from agentchat.core.ports import ModelRequest
 from agentchat.core.tool import Preview
 
 if TYPE_CHECKING:
+    from agentchat.core.changes import ChangeSet
     from agentchat.core.pending import Pending
 
 Answered = TypeVar("Answered")
@@ -35,18 +37,23 @@ class Question:
     total: int = 1
     problem: str = ""
     """Why the last answer could not be taken, if it could not."""
+    proposed: ChangeSet | None = None
+    """The change as it was proposed, if the preview shows the user's own text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The user's answer; ``choice`` is ``always``, ``accept``, ``reject``, ``cancel`` or ``edit``.
 
-    ``arguments`` is the JSON text the user wrote instead, for ``edit``.
+    ``arguments`` is the JSON text the user wrote instead, or ``replaced`` what a file shall get
+    instead, for ``edit``. ``hunks`` are those that the user rejected or commented.
     """
 
     choice: str
     reason: str = ""
     arguments: str | None = None
+    hunks: tuple[HunkDecision, ...] = ()
+    replaced: tuple[Replacement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +124,15 @@ class RunTools:
 
 
 @dataclass(frozen=True, slots=True)
+class Refresh:
+    """Put a preview on top of what its files are now → Pending, or str: why it cannot be."""
+
+    pending: Pending
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvePending:
-    """Apply or discard a preview → ToolResult for ``call``."""
+    """Apply or discard a preview → ToolResult for ``call``, or Moved."""
 
     call: ToolCall
     pending: Pending
@@ -156,6 +170,7 @@ Effect = (
     | TearDown
     | AskUser
     | RunTools
+    | Refresh
     | ResolvePending
     | Phrase
     | Say

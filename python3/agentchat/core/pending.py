@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.approval import Scope
+from agentchat.core.changes import ChangeSet
 from agentchat.core.ports import Target
 from agentchat.core.tool import Preview, Result
 
 Extra = Mapping[str, Any] | None
 Resolver = Callable[[str, Extra], Awaitable[Result | None]]
 """Takes the reason and the call's free-form extra; raising keeps the preview pending."""
+Maker = Callable[[Preview], Awaitable[Result]]
+"""Makes the change of a preview: the staged one, or what the user and the files left of it."""
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_REASON = "No reason provided"
@@ -22,6 +25,8 @@ NO_REASON = "No reason provided"
 class Pending:
     """One staged preview. ``label`` is one line like ``AST Edit: 2 replacements in 1 file``.
 
+    With ``make``, applying makes the change of ``preview`` as it is then: rebased, or with the
+    hunks the user keeps; ``proposed`` is the change before the user edited its text, if they did.
     ``targets`` is what applying would write, ``scope`` what an *always* for it would cover;
     ``id`` and both are filled in where the preview is staged.
     """
@@ -34,6 +39,8 @@ class Pending:
     id: str = ""
     targets: tuple[Target, ...] = ()
     scope: Scope | None = None
+    make: Maker | None = None
+    proposed: ChangeSet | None = None
 
     @property
     def ordinary(self) -> bool:
@@ -63,6 +70,10 @@ class PendingStore:
     def newest(self) -> Pending | None:
         """Return what ``resolve`` would act on: the newest preview, else the standing handler."""
         return self._stack[-1] if self._stack else self.standing
+
+    def replace(self, pending: Pending) -> None:
+        """Put a preview in the place of the one with its id; one that is gone stays gone."""
+        self._stack = [pending if pending.id == other.id else other for other in self._stack]
 
     def remove(self, pending: Pending) -> None:
         """Take a resolved preview out; the standing handler stays set."""

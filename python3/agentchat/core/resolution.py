@@ -7,14 +7,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentchat.core.approval import USUAL, Decision, Policy, Verdict, mode_allows
-from agentchat.core.asking import Queue, ask, consent, count_use, rejected
+from agentchat.core.asking import (
+    Queue,
+    ask,
+    changed_call,
+    consent,
+    count_use,
+    edited,
+    kept,
+    reason,
+    rejected,
+    with_arguments,
+)
 from agentchat.core.calls import Call, Place
 from agentchat.core.chat import Chat
-from agentchat.core.effects import Plan, Question, ResolvePending, do
+from agentchat.core.effects import Answer, Moved, Plan, Question, Refresh, ResolvePending, do
+from agentchat.core.limits import PREVIEWS_PER_CALL
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.pending import NO_REASON, NOTHING_PENDING, Pending
 
-Resolved = tuple[ToolResult, "Decision | None"]
+NOBODY = "Denied: nobody is here to answer."
+Resolved = tuple[ToolResult | Moved, "Decision | None", Call]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +39,40 @@ class Resolution:
     extra: Mapping[str, Any] | None = None
 
 
-def resolve_call(chat: Chat, call: Call, queue: Queue) -> Plan[Resolved]:
-    """Resolve the newest preview; *cancel* in the question leaves it pending."""
+def resolve_call(chat: Chat, call: Call, queue: Queue) -> Plan[tuple[ToolResult, Decision | None]]:
+    """Resolve the newest preview; *cancel* in the question leaves it pending.
+
+    As long as the text moves under the preview it is put on top of it and asked again, a few
+    times.
+    """
+    for _ in range(PREVIEWS_PER_CALL):
+        outcome, decision, call = yield from _attempt(chat, call, queue)
+        if isinstance(outcome, ToolResult):
+            break
+    if isinstance(outcome, Moved):
+        outcome = _error(call, outcome.message)
+    return with_arguments(call, outcome), decision
+
+
+def _attempt(chat: Chat, call: Call, queue: Queue) -> Plan[Resolved]:
     pending = chat.pending.newest()
-    wanted = Resolution(call.arguments.action, call.arguments.reason, call.arguments.extra)
     if pending is None:
-        return ToolResult(call.call.id, call.tool.name, NOTHING_PENDING, Status.ERROR), None
+        return _error(call, NOTHING_PENDING), None, call
+    wanted = Resolution(call.arguments.action, call.arguments.reason, call.arguments.extra)
     decision = judge_resolution(chat.policy, pending, wanted.action)
+    if decision.verdict is Verdict.DENY:
+        return _result(call, decision.message, Status.DENIED), decision, call
+    if wanted.action == "apply" and pending.make is not None:
+        fresh = yield from do(Refresh(pending), object)
+        if not isinstance(fresh, Pending):
+            return _error(call, str(fresh)), decision, call
+        pending = fresh
     if decision.verdict is Verdict.ALLOW:
         return (yield from _perform(chat, call, pending, wanted, decision))
-    return (yield from _asked(chat, call, pending, wanted, decision, queue))
+    number, total = queue.take_place(call)
+    place = Place(chat.surroundings.cwd, writes=pending.targets)
+    question = Question(call, place, decision, pending.preview, pending, number, total)
+    return (yield from _put(chat, replace(question, proposed=pending.proposed), queue, wanted))
 
 
 def judge_resolution(policy: Policy, pending: Pending, action: str) -> Decision:
@@ -43,28 +80,48 @@ def judge_resolution(policy: Policy, pending: Pending, action: str) -> Decision:
     scope = pending.scope
     if action == "discard":
         return Decision(Verdict.ALLOW, "discarding changes nothing", scope)
-    if policy.grants.covers(scope):
+    sure = not policy.problems
+    if sure and policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, "remembered answer", scope)
-    if pending.ordinary and mode_allows(policy.mode, editing=True, destructive=False):
+    free = pending.ordinary and mode_allows(policy.mode, editing=True, destructive=False)
+    if sure and free:
         return Decision(Verdict.ALLOW, f"{policy.mode} mode", scope)
+    if not policy.attended:
+        return Decision(Verdict.DENY, NOBODY, scope, NOBODY)
     return Decision(Verdict.ASK, USUAL, scope)
 
 
-def _asked(
-    chat: Chat, call: Call, pending: Pending, wanted: Resolution, decision: Decision, queue: Queue
-) -> Plan[Resolved]:
-    number, total = queue.take_place(call)
-    place = Place(chat.surroundings.cwd, writes=pending.targets)
-    question = Question(call, place, decision, pending.preview, pending, number, total)
+def _put(chat: Chat, question: Question, queue: Queue, wanted: Resolution) -> Plan[Resolved]:
+    """Ask whether to apply a preview, and do what the answer says."""
+    call, pending = question.call, question.pending
+    assert pending is not None
     answer = yield from ask(question)
-    if answer.choice == "reject":
-        reason = answer.reason or NO_REASON
-        discard = replace(wanted, action="discard", reason=reason)
-        result, _ = yield from _perform(chat, call, pending, discard, decision)
-        text = f"{rejected(call, answer.reason)}\n{result.text}"
-        return replace(result, text=text, status=Status.REJECTED), decision
+    if answer.choice == "edit" and answer.replaced:
+        return (yield from _put(chat, edited(question, answer), queue, wanted))
+    if answer.choice == "edit":
+        checked = changed_call(chat, call, answer)
+        if isinstance(checked, Call):
+            return (yield from _attempt(chat, checked, queue))
+        return (yield from _put(chat, replace(question, problem=checked.text), queue, wanted))
+    keep = kept(question, answer)
+    if answer.choice == "reject" or keep is None:
+        return (yield from _rejected(chat, question, answer, wanted))
+    if keep.preview is not None:
+        pending = replace(pending, preview=keep.preview)
     allowed = consent(chat, question, answer)
     return (yield from _perform(chat, call, pending, wanted, allowed))
+
+
+def _rejected(chat: Chat, question: Question, answer: Answer, wanted: Resolution) -> Plan[Resolved]:
+    call, pending, decision = question.call, question.pending, question.decision
+    assert pending is not None
+    why = reason(question, answer)
+    discard = replace(wanted, action="discard", reason=why or NO_REASON)
+    outcome, _, _ = yield from _perform(chat, call, pending, discard, decision)
+    if isinstance(outcome, Moved):
+        return outcome, decision, call
+    text = f"{rejected(call, why)}\n{outcome.text}"
+    return replace(outcome, text=text, status=Status.REJECTED), decision, call
 
 
 def _perform(
@@ -73,6 +130,14 @@ def _perform(
     effect = ResolvePending(
         call.call, pending, wanted.action, wanted.reason, wanted.extra, decision
     )
-    result = yield from do(effect, ToolResult)
+    outcome: ToolResult | Moved = yield from do(effect)
     count_use(chat, decision)
-    return result, decision
+    return outcome, decision, call
+
+
+def _error(call: Call, text: str) -> ToolResult:
+    return _result(call, text, Status.ERROR)
+
+
+def _result(call: Call, text: str, status: Status) -> ToolResult:
+    return ToolResult(call.call.id, call.tool.name, text, status)

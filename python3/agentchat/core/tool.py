@@ -91,12 +91,17 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a call would do, computed without doing it."""
+    """What a call would do, computed without doing it.
+
+    ``headline`` stands in place of what the tool would say of the change, where the user keeps
+    or makes something else than what was proposed.
+    """
 
     change: ChangeSet | None = None
     text: str = ""
     notes: tuple[str, ...] = ()
     impact: Mapping[str, Any] = field(default_factory=dict)
+    headline: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from typing import Any
 import pynvim
 
 import agentchat
-from agentchat.core.effects import Answer
 from agentchat.core.errors import UserError
-from agentchat.editor import pages, streams
+from agentchat.core.keeping import Replacement
+from agentchat.editor import decided, pages, streams
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.custom_tools import CustomTools
 from agentchat.editor.explaining import explain
@@ -46,6 +46,8 @@ class Desk:
             "answer": self._answer,
             "answers": lambda p: self._chat(p).frontend.take(p["id"], p["answers"]),
             "resolve": self._resolve,
+            "propose": self._propose,
+            "amend": self._amend,
             "undo": lambda p: self._chat(p).session.undo(p.get("turn")),
             "redo": lambda p: self._chat(p).session.redo(),
             "mode": self._mode,
@@ -121,15 +123,17 @@ class Desk:
             self._bridge.call("agentchat.chat", "refuse", payload["chat"])
 
     def _answer(self, payload: Payload) -> None:
-        answer = Answer(
-            choice=payload["choice"],
-            reason=payload.get("reason") or "",
-            arguments=payload.get("arguments"),
-        )
-        self._chat(payload).session.answer(payload["prompt"], answer)
+        self._chat(payload).session.answer(payload["prompt"], decided.answer(payload))
 
     def _resolve(self, payload: Payload) -> None:
-        self._chat(payload).session.resolve(payload["action"], payload.get("reason") or "")
+        self._chat(payload).session.resolving.resolve(decided.order(payload))
+
+    def _propose(self, payload: Payload) -> None:
+        self._chat(payload).session.resolving.propose(payload["subject"], payload["path"])
+
+    def _amend(self, payload: Payload) -> None:
+        text = Replacement(payload["path"], payload["text"])
+        self._chat(payload).session.resolving.amend(payload["preview"], text)
 
     def _mode(self, payload: Payload) -> None:
         self._chat(payload).session.set_mode(payload["mode"])

@@ -9,6 +9,7 @@ from typing import Any
 
 from agentchat.core.changes import ChangeSet, FileChange, Hunk, HunkLine, counts, hunks
 from agentchat.core.diffs import Piece, changed_words
+from agentchat.core.keeping import keys, span
 from agentchat.core.textfile import split_lines
 from agentchat.editor.highlight import LONGEST_TEXT, Token, coloured, language_of
 from agentchat.editor.page import Document, Page
@@ -27,13 +28,19 @@ Colours = dict[tuple[str, int], list[Token]]
 
 
 def diff_document(change: ChangeSet, root: str) -> Document:
-    """Return a change file by file and hunk by hunk, all of it."""
+    """Return a change file by file and hunk by hunk, all of it.
+
+    ``hunks`` of the document says which rows belong to which hunk: ``row`` of its header, number
+    of ``rows``, ``path``, ``index``, ``first`` and ``last`` line in the file, and a ``key`` that
+    the same hunk has in another diff of the file.
+    """
     page = Page()
+    places: list[dict[str, Any]] = []
     for number, file in enumerate(change.files):
         if number:
             page.add("")
-        _add_file(page, file, root)
-    return page.document()
+        places += _add_file(page, file, root)
+    return {**page.document(), "hunks": places}
 
 
 def command_document(command: str) -> Document:
@@ -59,20 +66,43 @@ def _code(text: str, language: str) -> Document:
     return page.document()
 
 
-def _add_file(page: Page, file: FileChange, root: str) -> None:
+def _add_file(page: Page, file: FileChange, root: str) -> list[dict[str, Any]]:
     added, removed = counts(file)
     name = file.shown or _relative(file.path, root)
     mode = f"  mode {file.mode:04o}" if file.mode is not None else ""
     page.add(f"{file.letter} {name}  +{added} -{removed}{mode}", group="AgentChatFile")
     found = hunks(file)
+    starts = []
     if not any(hunk.lines for hunk in found):
+        starts.append(page.rows)
         page.add(_without_lines(file))
-        return
+    else:
+        starts += _add_hunks(page, file, found, name)
+    places = zip(found, pairwise([*starts, page.rows]), keys(file), strict=False)
+    return [_place(file, hunk, row, end, key) for hunk, (row, end), key in places]
+
+
+def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[str, Any]:
+    first, last = span(hunk)
+    return {
+        "row": row,
+        "rows": end - row,
+        "path": file.path,
+        "index": hunk.index,
+        "first": first,
+        "last": last,
+        "key": key,
+    }
+
+
+def _add_hunks(page: Page, file: FileChange, found: Sequence[Hunk], name: str) -> Iterator[int]:
+    """Add the hunks; yield the row where each begins."""
     colours = _colours(file, found, name)
     ends = _mixed_ends(file)
     width = len(str(max(hunk.old_start + hunk.old_count for hunk in found)))
     width = max(width, len(str(max(hunk.new_start + hunk.new_count for hunk in found))))
     for hunk in found:
+        yield page.rows
         page.add(hunk.header, group="AgentChatHunk")
         for line, tokens in _hunk_lines(hunk, colours):
             _add_line(page, line, tokens, width, ends)

@@ -45,6 +45,11 @@ class Page:
             self._rows.append([row, group])
         self._lines.append(gutter + _visible(text, hidden))
 
+    @property
+    def rows(self) -> int:
+        """How many lines there are."""
+        return len(self._lines)
+
     def document(self) -> Document:
         """Return what the float is given."""
         return {"lines": self._lines, "marks": self._marks, "rows": self._rows}

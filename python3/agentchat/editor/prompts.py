@@ -7,8 +7,10 @@ from typing import Any
 
 from agentchat.core.approval import USUAL, Scope
 from agentchat.core.asking import offers_always
+from agentchat.core.changes import FileChange
 from agentchat.core.effects import Question
 from agentchat.core.escapes import escape
+from agentchat.core.keeping import stamp
 from agentchat.core.pending import Pending
 from agentchat.core.tool import Preview
 from agentchat.editor.document import (
@@ -34,6 +36,7 @@ def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
     scope = question.decision.scope
     return {
         "id": prompt,
+        "subject": question.pending.id if question.pending else question.call.call.id,
         "tool": question.call.tool.name,
         "title": title(question),
         "facts": _facts(question),
@@ -58,8 +61,15 @@ def preview_table(pending: Pending, root: str) -> dict[str, Any]:
         "label": pending.label,
         "source": pending.source,
         "files": len(change.files) if change is not None else 0,
+        "stamp": stamp(change) if change is not None else "",
         "doc": _preview(pending.preview, root),
     }
+
+
+def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
+    """Return the proposed text of a file as ``agentchat.proposal.open`` takes it."""
+    text = (file.after or b"").decode("utf-8", "surrogateescape")
+    return {"subject": subject, "path": file.path, "name": file.shown or file.path, "text": text}
 
 
 def safety(question: Question) -> int:

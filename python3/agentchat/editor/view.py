@@ -9,18 +9,20 @@ from dataclasses import asdict
 from typing import Any
 
 from agentchat.agent.screen import Block, StatusLine
+from agentchat.core.changes import FileChange
 from agentchat.core.effects import Question
 from agentchat.core.escapes import escape
 from agentchat.core.pending import Pending
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.liveoutput import LiveOutput
-from agentchat.editor.prompts import preview_table, prompt_table
+from agentchat.editor.prompts import preview_table, prompt_table, proposal_table
 
 log = logging.getLogger(__name__)
 
 FRAME_SECONDS = 1 / 30
 TITLE_CHARACTERS = 200
 CHAT, APPROVAL, REVIEW = "agentchat.chat", "agentchat.approval", "agentchat.review"
+PROPOSAL = "agentchat.proposal"
 
 
 class View:
@@ -113,6 +115,11 @@ class View:
     def stage(self, pending: Pending) -> None:
         """Show a staged preview."""
         self._bridge.call(REVIEW, "show", self._chat, preview_table(pending, self._root))
+
+    def propose(self, subject: str, file: FileChange) -> None:
+        """Show the proposed text of a file for editing."""
+        table = proposal_table(subject, file, self._root)
+        self._bridge.call(PROPOSAL, "open", self._chat, table)
 
     def unstage(self, pending: Pending) -> None:
         """Take a preview away."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from agentchat.core.approval import Decision
 from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.effects import Answer, Question, Ready
+from agentchat.core.keeping import noted
 from agentchat.core.messages import Message, ToolResult
 from agentchat.core.pending import Pending
 from agentchat.core.tool import Undo
@@ -46,7 +47,10 @@ class JournalScribe:
         """The user answered a question."""
         call = question.call
         scope = question.decision.scope
-        why = answer.reason or (answer.arguments or "" if answer.choice == "edit" else "")
+        said = [answer.reason, noted(question.preview, answer.hunks)]
+        if answer.choice == "edit":
+            said += [answer.arguments or "", *(f"Edited {one.path}" for one in answer.replaced)]
+        why = " ".join(filter(None, said))
         self._journal.append(
             r.Decided(
                 call.call.id,

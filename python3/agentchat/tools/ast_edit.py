@@ -204,15 +204,20 @@ def staged(outcome: Outcome, context: ToolContext) -> Pending:
     """Return the preview; applying it makes the change in all files, or in none."""
     change = ChangeSet(tuple(rewrite.change() for rewrite in outcome.rewrites))
 
+    async def make(preview: Preview) -> Result:
+        notes = await apply_change(preview.change or change, context)
+        said = preview.headline or f"Applied {outcome.extent}."
+        return Result("\n".join([said, *notes]), details=_details(outcome))
+
     async def apply(reason: str, extra: Extra) -> Result:
-        notes = await apply_change(change, context)
-        return Result("\n".join([f"Applied {outcome.extent}.", *notes]), details=_details(outcome))
+        return await make(Preview(change))
 
     notes = tuple(f"Skipped {path}: {issue}" for path, issue in outcome.issues[:_ISSUES_SHOWN])
     return Pending(
         label=f"AST Edit: {outcome.extent}",
         source="ast_edit",
         apply=apply,
+        make=make,
         preview=Preview(change, notes=notes),
     )
 

@@ -54,7 +54,8 @@ async def run(arguments: DeleteArguments, context: ToolContext) -> Result:
         raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
     notes = await apply(change, context)
     file = change.files[0]
-    return Result("\n".join([f"Deleted {file.name}.", *notes]), details={"path": file.path})
+    said = preview.headline or f"Deleted {file.name}."
+    return Result("\n".join([said, *notes]), details={"path": file.path})
 
 
 def touches(arguments: DeleteArguments) -> Touch:

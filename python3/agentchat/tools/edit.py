@@ -130,7 +130,7 @@ async def run(arguments: EditArguments, context: ToolContext) -> Result:
     count = int(preview.impact.get("replacements", len(arguments.edits)))
     said = f"{count} replacement" if count == 1 else f"{count} replacements"
     return Result(
-        "\n".join([f"Edited {change.files[0].name}: {said}.", *notes]),
+        "\n".join([preview.headline or f"Edited {change.files[0].name}: {said}.", *notes]),
         details={"path": change.files[0].path, "replacements": count},
     )
 

@@ -1,0 +1,277 @@
+"""What the user keeps of a change, and what the model is told: pure, and through a turn."""
+
+from __future__ import annotations
+
+from agentchat.core.changes import ChangeSet, FileChange, hunks
+from agentchat.core.chat import Chat
+from agentchat.core.effects import Answer, Moved
+from agentchat.core.keeping import (
+    HunkDecision,
+    Replacement,
+    amended,
+    noted,
+    rebased,
+    span,
+    stamp,
+    taken,
+    why_not,
+)
+from agentchat.core.messages import Reply, Status, ToolResult
+from agentchat.core.pending import Pending
+from agentchat.core.tool import Preview, Result
+from agentchat.core.turn import turn
+from tests.core.world import World, a_call, a_chat, a_tool, calls
+
+BEFORE = b"".join(b"line %d\n" % n for n in range(1, 41))
+AFTER = BEFORE.replace(b"line 5\n", b"LINE 5\n").replace(b"line 30\n", b"LINE 30\nmore\n")
+FILE = FileChange("/ws/a.py", BEFORE, AFTER, "a.py")
+PREVIEW = Preview(ChangeSet((FILE,)))
+NO_TO_SECOND = HunkDecision("/ws/a.py", 1, comment="not\nthis")
+NO_TO_BOTH = (HunkDecision("/ws/a.py", 0), NO_TO_SECOND)
+EDIT = a_tool("edit", dry_run=lambda arguments, context: None)
+DONE = Reply("Done.")
+CALL = calls(a_call("1", "edit", '{"path": "a.py"}'))
+
+
+def change_of(preview: Preview | None) -> ChangeSet:
+    assert preview is not None
+    assert preview.change is not None
+    return preview.change
+
+
+def play(world: World, chat: Chat | None = None) -> str:
+    chat = chat or a_chat(EDIT)
+    ending = world.play(turn(chat))
+    assert not chat.history.unanswered()
+    reason: str = ending.reason
+    return reason
+
+
+# --- the value ------------------------------------------------------------------------------
+
+
+def test_what_is_kept_is_exactly_the_accepted_hunks() -> None:
+    keep = taken(PREVIEW, [NO_TO_SECOND])
+    assert change_of(keep).files[0].after == BEFORE.replace(b"line 5\n", b"LINE 5\n")
+    assert keep is not None
+    assert keep.headline == (
+        "Applied 1 of 2 hunks in a.py. Rejected: hunk 2 (lines 30-30): not this"
+    )
+
+
+def test_without_decisions_the_preview_is_taken_as_it_is() -> None:
+    assert taken(PREVIEW, []) is PREVIEW
+    assert taken(Preview(), NO_TO_BOTH) == Preview()
+
+
+def test_nothing_kept_is_no_preview() -> None:
+    assert taken(PREVIEW, NO_TO_BOTH) is None
+
+
+def test_a_file_of_which_nothing_is_kept_is_left_out() -> None:
+    both = ChangeSet((FILE, FileChange("/ws/new.py", None, b"new\n", "new.py")))
+    keep = taken(Preview(both), [HunkDecision("/ws/new.py", 0, comment="no new files")])
+    assert [file.path for file in change_of(keep).files] == ["/ws/a.py"]
+    assert keep is not None
+    assert keep.headline.split("\n") == [
+        "Applied 0 of 1 hunks in new.py. Rejected: hunk 1 (lines 1-1): no new files",
+        "Applied all hunks in 1 other file.",
+    ]
+
+
+def test_a_comment_on_a_kept_hunk_is_told() -> None:
+    keep = taken(PREVIEW, [HunkDecision("/ws/a.py", 0, keep=True, comment="nice")])
+    assert change_of(keep) == PREVIEW.change
+    assert keep is not None
+    assert keep.headline == "Applied 2 of 2 hunks in a.py. Comment on hunk 1 (lines 5-5): nice"
+
+
+def test_what_the_user_made_of_the_text_is_told_as_a_diff() -> None:
+    mine = amended(
+        change_of(PREVIEW), [Replacement("/ws/a.py", AFTER.decode().replace("LINE 5", "five"))]
+    )
+    keep = taken(Preview(mine), [NO_TO_SECOND], PREVIEW.change)
+    assert change_of(keep).files[0].after == BEFORE.replace(b"line 5\n", b"five\n")
+    assert keep is not None
+    told = keep.headline.split("\n")
+    assert told[0].startswith("Applied 1 of 2 hunks in a.py. Rejected: hunk 2")
+    assert told[1] == "The user edited the proposed text of a.py:"
+    assert "-LINE 5" in told
+    assert "+five" in told
+    assert "more" not in keep.headline
+
+
+def test_the_lines_of_a_hunk_are_those_of_the_text_before() -> None:
+    def only(before: bytes, after: bytes) -> tuple[int, int]:
+        (hunk,) = hunks(FileChange("/ws/x", before, after))
+        return span(hunk)
+
+    assert only(b"a\nb\nc\n", b"a\nc\n") == (2, 2)
+    assert only(b"a\nb\n", b"a\nnew\nb\n") == (1, 2)
+    assert only(b"a\n", b"a\nnew\n") == (1, 1)
+    assert only(b"a\n", b"new\na\n") == (1, 1)
+    assert only(b"", b"x\ny\n") == (1, 2)
+
+
+def test_reasons_of_single_hunks_join_the_reason_of_a_no() -> None:
+    said = "a.py hunk 2 (lines 30-30): not this"
+    assert why_not("", PREVIEW, [NO_TO_SECOND]) == said
+    assert why_not("no", PREVIEW, [NO_TO_SECOND]) == f"no; {said}"
+    assert why_not("no", None, [NO_TO_SECOND]) == "no"
+    assert noted(PREVIEW, [NO_TO_SECOND]).startswith("Kept 1 of 2 hunks in a.py.")
+
+
+def test_a_change_is_put_on_top_of_changes_elsewhere_only() -> None:
+    change = change_of(PREVIEW)
+    moved = rebased(change, {"/ws/a.py": b"first\n" + BEFORE})
+    assert isinstance(moved, ChangeSet)
+    assert moved.files[0].after == b"first\n" + AFTER
+    assert stamp(moved) != stamp(change)
+    assert rebased(change, {"/ws/a.py": BEFORE}) is change
+    assert rebased(change, {"/ws/a.py": BEFORE.replace(b"line 5", b"mine")}) == "a.py"
+    assert rebased(change, {"/ws/a.py": None}) == "a.py"
+
+
+# --- a call ---------------------------------------------------------------------------------
+
+
+def test_the_tool_runs_with_what_is_kept() -> None:
+    world = World([CALL, DONE], [Answer("accept", hunks=(NO_TO_SECOND,))], previews={"1": PREVIEW})
+    assert play(world) == "stop"
+    assert world.applied == [taken(PREVIEW, [NO_TO_SECOND])]
+
+
+def test_nothing_kept_is_a_no_with_the_comments_as_reason() -> None:
+    world = World([CALL, DONE], [Answer("accept", hunks=NO_TO_BOTH)], previews={"1": PREVIEW})
+    play(world)
+    assert world.ran == []
+    assert world.results()["1"] == (
+        "User rejected the edit call. Reason: a.py hunk 2 (lines 30-30): not this"
+    )
+
+
+def test_comments_are_not_lost_in_a_no() -> None:
+    answer = Answer("reject", "later", hunks=(NO_TO_SECOND,))
+    world = World([CALL, DONE], [answer], previews={"1": PREVIEW})
+    play(world)
+    assert world.results()["1"].endswith("Reason: later; a.py hunk 2 (lines 30-30): not this")
+
+
+def test_text_the_user_wrote_is_shown_and_asked_about_before_it_is_applied() -> None:
+    mine = AFTER.decode().replace("LINE 5", "five")
+    edit = Answer("edit", replaced=(Replacement("/ws/a.py", mine),))
+    world = World([CALL, DONE], [edit, "accept"], previews={"1": PREVIEW})
+    play(world)
+    first, second = world.questions
+    assert change_of(first.preview).files[0].after == AFTER
+    assert change_of(second.preview).files[0].after == mine.encode()
+    assert (second.number, second.total) == (1, 1)
+    (applied,) = world.applied
+    assert change_of(applied).files[0].after == mine.encode()
+    assert applied is not None
+    assert "The user edited the proposed text of a.py:" in applied.headline
+
+
+def test_a_text_taken_back_by_the_user_is_a_no() -> None:
+    edit = Answer("edit", replaced=(Replacement("/ws/a.py", BEFORE.decode()),))
+    world = World([CALL, DONE], [edit, "accept"], previews={"1": PREVIEW})
+    play(world)
+    assert world.ran == []
+    assert world.results()["1"] == "User rejected the edit call."
+
+
+def test_what_the_user_wrote_outlives_a_change_elsewhere() -> None:
+    mine = AFTER.decode().replace("LINE 5", "five")
+    edit = Answer("edit", replaced=(Replacement("/ws/a.py", mine),))
+    world = World(
+        [CALL, DONE],
+        [edit, "accept", "accept"],
+        previews={"1": PREVIEW},
+        outcomes={"1": [Moved("a.py", "a.py changed since the preview. Nothing was changed.")]},
+    )
+
+    def move(call: object) -> None:
+        file = FileChange("/ws/a.py", b"first\n" + BEFORE, b"first\n" + AFTER, "a.py")
+        world.previews["1"] = Preview(ChangeSet((file,)))
+
+    world.on_run = move
+    play(world)
+    last = world.questions[-1]
+    assert "changed since it was shown" in last.problem
+    assert change_of(last.preview).files[0].after == b"first\n" + mine.encode()
+    assert last.proposed is not None
+    assert last.proposed.files[0].after == b"first\n" + AFTER
+
+
+# --- a preview ------------------------------------------------------------------------------
+
+
+async def _make(preview: Preview) -> Result:
+    return Result("made")
+
+
+async def _apply(reason: str, extra: object) -> Result:
+    return Result("applied")
+
+
+def staged(preview: Preview = PREVIEW) -> Pending:
+    return Pending("Stage: x", "stage", _apply, preview=preview, id="p", make=_make)
+
+
+def resolve(id: str = "1") -> Reply:
+    return calls(a_call(id, "resolve", '{"action": "apply", "reason": "ok"}'))
+
+
+def a_chat_with(pending: Pending) -> Chat:
+    chat = a_chat(EDIT)
+    chat.pending.push(pending)
+    return chat
+
+
+def test_a_preview_is_applied_with_what_is_kept() -> None:
+    world = World([resolve(), DONE], [Answer("accept", hunks=(NO_TO_SECOND,))])
+    play(world, a_chat_with(staged()))
+    assert world.applied == [taken(PREVIEW, [NO_TO_SECOND])]
+
+
+def test_a_preview_of_which_nothing_is_kept_is_discarded_with_the_comments() -> None:
+    world = World([resolve(), DONE], [Answer("accept", hunks=NO_TO_BOTH)])
+    play(world, a_chat_with(staged()))
+    why = "a.py hunk 2 (lines 30-30): not this"
+    assert world.resolved == [("Stage: x", "discard", why)]
+    assert world.results()["1"].startswith(f"User rejected the resolve call. Reason: {why}\n")
+
+
+def test_a_preview_is_asked_about_on_top_of_what_the_file_is_now() -> None:
+    file = FileChange("/ws/a.py", b"first\n" + BEFORE, b"first\n" + AFTER, "a.py")
+    fresh = staged(Preview(ChangeSet((file,))))
+    world = World([resolve(), DONE], ["accept"], refreshed=[fresh])
+    play(world, a_chat_with(staged()))
+    assert [question.preview for question in world.questions] == [fresh.preview]
+    assert world.applied == [fresh.preview]
+
+
+def test_a_preview_whose_file_moves_while_it_is_asked_about_is_asked_about_again() -> None:
+    moved = Moved("a.py", "a.py changed since the preview. Nothing was changed.")
+    world = World([resolve(), DONE], ["accept", "accept"], moves=[moved])
+    play(world, a_chat_with(staged()))
+    assert len(world.questions) == 2
+    assert world.resolved == [("Stage: x", "apply", "ok")]
+
+
+def test_a_preview_that_fits_no_more_is_an_error_without_a_question() -> None:
+    text = "a.py changed since the preview. Nothing was changed."
+    world = World([resolve(), DONE], refreshed=[text])
+    play(world, a_chat_with(staged()))
+    assert world.questions == []
+    assert world.results()["1"] == text
+    (result,) = [said for said in world.said if isinstance(said, ToolResult)]
+    assert result.status is Status.ERROR
+
+
+def test_arguments_of_a_resolve_call_can_be_changed_too() -> None:
+    discard = Answer("edit", arguments='{"action": "discard", "reason": "no"}')
+    world = World([resolve(), DONE], [discard])
+    play(world, a_chat_with(staged()))
+    assert world.resolved == [("Stage: x", "discard", "no")]
+    assert world.results()["1"].startswith("The user changed the arguments before running: {")
