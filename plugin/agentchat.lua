@@ -20,7 +20,7 @@ command('AgentMode', 'Choose what runs without a question', { nargs = 1 })
 command('AgentModel', 'Show or choose the model', { nargs = '?' })
 command('AgentUndo', 'Take back the file changes of a turn', { nargs = '?' })
 command('AgentRedo', 'Take the last undo back', { nargs = 0 })
-command('AgentTools', 'List the tools of the chat, or load your own', { nargs = '?' })
+command('AgentTools', 'List, add or remove tools of the chat, or load your own', { nargs = '*' })
 command('AgentLog', 'Show the journal of the chat', { nargs = '?' })
 command('AgentInstall', 'Create or update the Python environment', { nargs = 0 })
 

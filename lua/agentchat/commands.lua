@@ -9,7 +9,7 @@ local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
 local APPROVALS = { 'clear', 'explain' }
 local RECORDS = { 'decisions' }
-local TOOLS = { 'reload', 'trust' }
+local TOOLS = { 'add', 'remove', 'reload', 'trust' }
 
 local function chats() return require('agentchat.chat') end
 
@@ -123,12 +123,15 @@ end
 
 function RUN.AgentTools(args)
   local toolfiles = require('agentchat.toolfiles')
-  if args.args == 'reload' then return toolfiles.reload() end
-  if args.args ~= '' and not is_known('argument', args.args, TOOLS) then return end
+  local word, name = first_word(args.args)
+  if word == 'reload' then return toolfiles.reload() end
+  if word ~= '' and not is_known('argument', word, TOOLS) then return end
   local chat = M.chat()
   if not chat then return end
-  if args.args == 'trust' then return toolfiles.trust(chat.cwd) end
-  bridge.send('tools', { chat = chat.id })
+  if word == 'trust' then return toolfiles.trust(chat.cwd) end
+  if word == '' then return bridge.send('tools', { chat = chat.id }) end
+  if not name then return notice.warn((':AgentTools %s needs the name of a tool'):format(word)) end
+  bridge.send(word .. '_tool', { chat = chat.id, name = name })
 end
 
 function RUN.AgentLog(args)
@@ -181,6 +184,16 @@ local function tools()
   return found:map(function(item) return item.name end):totable()
 end
 
+--- Names of tools and groups that the chat has, or has not.
+---@param given boolean
+local function belongings(given)
+  local chat = chats().near()
+  local found = vim
+    .iter(chat and chat.names or {})
+    :filter(function(item) return (item.given == true) == given end)
+  return found:map(function(item) return item.name end):totable()
+end
+
 ---@type table<string, fun(): string[]> words the first argument can be
 local WORDS = {
   AgentResolve = function() return ACTIONS end,
@@ -206,6 +219,8 @@ function M.complete(name, lead, line)
     words = WORDS[name]()
   elseif name == 'AgentApprovals' and line:match('%sexplain%s+%S*$') then
     words = tools()
+  elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then
+    words = belongings(line:match('%sremove%s') ~= nil)
   end
   return vim.iter(words):filter(function(word) return vim.startswith(word, lead) end):totable()
 end

@@ -5,6 +5,7 @@ local M = {}
 ---@field name string
 ---@field kind 'tool'|'group'
 ---@field about? string
+---@field given? boolean the chat has it
 
 -- What a new chat can name before Python has told.
 ---@type agentchat.Name[]

@@ -21,6 +21,7 @@ local GROUP = {
     system_prompt = STRING,
     replace_system_prompt = BOOLEAN,
     collapse = BOOLEAN,
+    ignore_tool_prompts = BOOLEAN,
   },
 }
 

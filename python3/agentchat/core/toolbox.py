@@ -133,8 +133,8 @@ class Toolbox:
 
     def offered(self) -> tuple[Tool, ...]:
         """Return the tools that are sent, with ``tool_search`` while some are deferred."""
-        held_back = self.deferred()
-        tools = tuple(tool for tool in self.tools() if tool not in held_back)
+        held_back = {tool.name for tool in self.deferred()}
+        tools = tuple(tool for tool in self.tools() if tool.name not in held_back)
         finder = self._registry.get(TOOL_SEARCH)
         return (*tools, finder) if held_back and finder is not None else tools
 
@@ -149,7 +149,7 @@ class Toolbox:
         tool = self._registry.get(name)
         if tool is None or tool.hidden:
             return tool
-        return tool if tool in self.tools() else None
+        return tool if any(tool is own for own in self.tools()) else None
 
     def unknown(self, name: str) -> str:
         """Return the answer to a call of a tool that this chat does not have."""

@@ -56,6 +56,8 @@ class Desk:
             "revoke": self._revoke,
             "explain": lambda p: self._later(self._explain(p)),
             "tools": self._tools,
+            "add_tool": lambda p: self._chat(p).give(p["name"]),
+            "remove_tool": lambda p: self._chat(p).take_back(p["name"]),
             "reload": lambda p: self._custom.reload(anew=bool(p["anew"])),
             "log": self._log,
             "closed": self._closed,
@@ -115,7 +117,7 @@ class Desk:
     def _send(self, payload: Payload) -> None:
         chat = self._chat(payload)
         chat.configure(payload.get("settings") or {}, payload.get("attended", True))
-        self._custom.when_read(payload["chat"], lambda: chat.session.send(payload["text"]))
+        self._custom.when_read(payload["chat"], lambda: chat.send(payload["text"]))
 
     def _stop(self, payload: Payload) -> None:
         self._chat(payload).session.stop()

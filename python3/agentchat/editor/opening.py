@@ -95,6 +95,21 @@ class Opened:
         for problem in self._settings.problems:
             self._view.notify("warn", problem)
 
+    def send(self, text: str) -> None:
+        """Take what the user typed; its mentions may give tools."""
+        self.session.send(text)
+        self.show_tools()
+
+    def give(self, name: str) -> None:
+        """Give the chat a tool or group, by the user's command."""
+        self.session.giving.add(name)
+        self.show_tools()
+
+    def take_back(self, name: str) -> None:
+        """Take a tool or group from the chat, by the user's command."""
+        self.session.giving.remove(name)
+        self.show_tools()
+
     def show_tools(self) -> None:
         """Tell Lua which mentions there are now."""
         self._view.tools(pages.mentions(self.session.chat))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
-from agentchat.core.approval import Scope
+from agentchat.core.approval import Scope, forbidden
 from agentchat.core.chat import Chat
+from agentchat.core.escapes import escape
 from agentchat.core.tool import Tool
 
 
@@ -33,31 +35,53 @@ def scope_id(scope: Scope) -> str:
 
 
 def tools(chat: Chat) -> list[str]:
-    """Return the tools and groups there are, and which this chat has."""
-    active = {tool.name for tool in chat.toolbox.tools()}
-    known = chat.toolbox.everything()
-    width = max((len(tool.name) for tool in known), default=0)
-    lines = ["Tools (* active in this chat)", ""]
-    lines += [_tool_line(tool, tool.name in active, width) for tool in known]
-    lines += ["", "Groups", ""]
-    lines += [f"  {group.name}: {', '.join(group.tools)}" for group in chat.toolbox.groups()]
+    """Return the tools and groups there are, and what this chat has of them."""
+    toolbox, mode = chat.toolbox, chat.policy.mode
+    given, deferred = toolbox.tools(), toolbox.deferred()
+    hidden = [tool for tool in given if forbidden(mode, tool)]
+    away, known = _names([*hidden, *deferred]), _names(given)
+    active = [tool for tool in given if tool.name not in away]
+    others = [tool for tool in toolbox.everything() if tool.name not in known]
+    lines = [
+        *_section("Active", active),
+        *_section("Deferred: the model finds them with tool_search", deferred),
+        *_section(f"Hidden in {mode} mode", hidden),
+        *_section("Not in this chat: :AgentTools add NAME, or @NAME in the prompt", others),
+        "Groups (* given to this chat)",
+    ]
+    for group in toolbox.groups():
+        mark = "*" if toolbox.named(group.name) else " "
+        lines.append(f"{mark} {group.name}: {', '.join(group.tools)}")
     return lines
 
 
-def _tool_line(tool: Tool, active: bool, width: int) -> str:
-    mark = "*" if active else " "
-    about = tool.snippet or tool.description.split("\n", 1)[0]
-    return f"{mark} {tool.name:<{width}}  {about}".rstrip()
+def _names(tools: Iterable[Tool]) -> set[str]:
+    return {tool.name for tool in tools}
 
 
-def mentions(chat: Chat) -> list[dict[str, str]]:
-    """Return the names a mention can have: ``name``, ``kind``, ``about``."""
-    found = [
-        {"name": tool.name, "kind": "tool", "about": tool.snippet}
-        for tool in chat.toolbox.everything()
+def _section(title: str, tools: Iterable[Tool]) -> list[str]:
+    """Return a headline and a line for each tool; nothing where there is none."""
+    listed = list(tools)
+    width = max((len(tool.name) for tool in listed), default=0)
+    lines = [f"  {tool.name:<{width}}  {_about(tool)}".rstrip() for tool in listed]
+    return [title, *lines, ""] if lines else []
+
+
+def _about(tool: Tool) -> str:
+    return escape(tool.snippet or tool.description.split("\n", 1)[0])
+
+
+def mentions(chat: Chat) -> list[dict[str, Any]]:
+    """Return the names a mention can have: ``name``, ``kind``, ``about``, ``given``."""
+    toolbox, given = chat.toolbox, _names(chat.toolbox.tools())
+    return [
+        *(_mention(t.name, "tool", t.snippet, t.name in given) for t in toolbox.everything()),
+        *(
+            _mention(group.name, "group", ", ".join(group.tools), toolbox.named(group.name))
+            for group in toolbox.groups()
+        ),
     ]
-    found += [
-        {"name": group.name, "kind": "group", "about": ", ".join(group.tools)}
-        for group in chat.toolbox.groups()
-    ]
-    return found
+
+
+def _mention(name: str, kind: str, about: str, given: bool) -> dict[str, Any]:
+    return {"name": name, "kind": kind, "about": about, "given": given}

@@ -34,6 +34,7 @@ class View:
         self._root = root
         self._ops: list[list[Any]] = []
         self._status = StatusLine()
+        self._names: list[dict[str, Any]] = []
         self._output: dict[str, LiveOutput] = {}
         self._frame: asyncio.TimerHandle | None = None
 
@@ -99,9 +100,11 @@ class View:
         """Fire a ``User`` event after all that was drawn before."""
         self._draw(*_event(name, data))
 
-    def tools(self, names: list[dict[str, str]]) -> None:
-        """Say which mentions there are."""
-        self._draw("tools", names)
+    def tools(self, names: list[dict[str, Any]]) -> None:
+        """Say which mentions there are, if that changed."""
+        if names != self._names:
+            self._names = names
+            self._draw("tools", names)
 
     def ask(self, prompt: str, question: Question) -> None:
         """Show a question."""
