@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from agentchat.core.approval import Grants, Policy, Verdict, decide
@@ -13,7 +15,7 @@ from agentchat.workspace.shell import read_shell_now
 from tests.core.world import a_tool
 
 
-def verdict(rules: list[dict[str, object]], **place: object) -> Verdict:
+def verdict(rules: Sequence[Mapping[str, object]], **place: object) -> Verdict:
     parsed, problems = parse_rules(rules)
     assert problems == ()
     call = Call(ToolCall("1", "t", "{}"), a_tool("t"), {}, None)

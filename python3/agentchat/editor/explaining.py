@@ -65,15 +65,12 @@ def part_lines(decision: Decision) -> list[str]:
     """Return a line for each part of a command: its verdict, its text, and why."""
     if not decision.parts:
         return []
-    said = [(judged.action, _one_line(judged.part.source), judged) for judged in decision.parts]
-    lines = [f"  {action:<5}  {source}  ({_why(judged)})" for action, source, judged in said]
+    lines = [f"  {judged.action:<5}  {part_text(judged)}" for judged in decision.parts]
     return ["", "parts", *lines]
 
 
-def _why(judged: PartVerdict) -> str:
+def part_text(judged: PartVerdict) -> str:
+    """Return a part of a command in one line, with the reason of its verdict and what it writes."""
     writes = [f"writes {path}" for path in judged.part.writes if path not in judged.why]
-    return escape("; ".join([judged.why, *writes]))
-
-
-def _one_line(source: str) -> str:
-    return escape(" ".join(source.split()))
+    source = " ".join(judged.part.source.split())
+    return escape(f"{source}  ({'; '.join([judged.why, *writes])})")

@@ -20,12 +20,17 @@ from agentchat.editor.document import (
     json_document,
     text_document,
 )
+from agentchat.editor.explaining import part_lines, part_text
 
 SAFETY = {
     2: "2 - shown before it happens",
     1: "1 - can be undone",
     0: "0 - can be neither previewed nor undone",
 }
+SHOWN_PARTS = 8
+"""Parts of a command that the facts list; the details list all."""
+
+_VERDICTS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 NO_WAY_BACK = "This cannot be undone by :AgentUndo."
 
 
@@ -120,6 +125,17 @@ def _facts(question: Question) -> list[list[str]]:
         facts.append(["timeout", f"{timeout} s"])
     if question.decision.why != USUAL:
         facts.append(["asks because", escape(question.decision.why)])
+    return [*facts, *_parts(question)]
+
+
+def _parts(question: Question) -> list[list[str]]:
+    """Return what the rules say of each part of a command, where there is more than one."""
+    parts = question.decision.parts
+    facts = [["writes", escape(path)] for judged in parts for path in judged.part.writes]
+    if len(parts) > 1:
+        facts += [[_VERDICTS[judged.action], part_text(judged)] for judged in parts[:SHOWN_PARTS]]
+    if len(parts) > SHOWN_PARTS:
+        facts.append(["and", f"{len(parts) - SHOWN_PARTS} more parts"])
     return facts
 
 
@@ -139,4 +155,5 @@ def _details(question: Question, level: int) -> list[str]:
         f"safety    {SAFETY[level]}",
         f"affects   {resources}",
         f"definition {tool.definition[:12]}",
+        *part_lines(question.decision),
     ]

@@ -1,0 +1,101 @@
+"""The gate as the user sees it: parts in the prompt, explanations, decisions, an empty room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import StartEditor, connected
+from tests.support.chat import Chat
+from tests.support.editor import Editor
+from tests.support.model_server import ModelServer
+from tests.support.replies import call, calls, text
+
+RULES = [
+    {"action": "allow", "tool": "bash", "words": ["ls"]},
+    {"action": "deny", "words": ["rm"]},
+]
+
+
+@pytest.fixture
+def editor(start_editor: StartEditor, model_server: ModelServer) -> Editor:
+    return start_editor(settings={"rules": RULES}, env=connected(model_server))
+
+
+def page(chat: Chat, command: str) -> str:
+    """Run a command that shows a page, and return what it shows."""
+    editor = chat.editor
+    chat.focus()
+    before = len(editor.floats())
+    editor.command(command)
+    editor.wait(lambda: len(editor.floats()) > before, why=f"the page of {command}")
+    shown = editor.floats()[-1]
+    editor.keys("q")
+    return "\n".join(shown.lines)
+
+
+def test_the_prompt_says_of_each_part_what_the_rules_say_and_what_it_writes(
+    chat: Chat, model_server: ModelServer
+) -> None:
+    model_server.script(calls(call("bash", {"command": "ls -a && touch x > out.txt"})), text("ok"))
+    chat.send("go")
+    shown = "\n".join(chat.asked("bash").lines)
+    assert "writes   out.txt" in shown
+    assert "allowed  ls -a  (rule: allow tool bash words ls)" in shown
+    assert "asks     touch x > out.txt  (it writes out.txt)" in shown
+    chat.editor.command("AgentApprove reject")
+    chat.finished()
+
+
+def test_a_call_is_explained_without_being_made(chat: Chat, workspace: Path) -> None:
+    shown = page(chat, "AgentApprovals explain bash ls && touch m")
+    assert "verdict   ask" in shown
+    assert "allow  ls  (rule: allow tool bash words ls)" in shown
+    assert "ask    touch m  (no rule)" in shown
+    assert "because   rule: deny words rm" in page(chat, "AgentApprovals explain bash rm -r x")
+    assert "protected" in page(chat, "AgentApprovals explain write .vscode/x.json")
+    assert not (workspace / "m").exists()
+
+
+def test_what_cannot_be_explained_is_one_line(chat: Chat) -> None:
+    chat.editor.command("AgentApprovals explain nothing at all")
+    chat.editor.wait_notice("There is no tool nothing.")
+
+
+def test_the_log_of_decisions_holds_nothing_else(chat: Chat, model_server: ModelServer) -> None:
+    model_server.script(calls(call("bash", {"command": "rm x"})), text("ok"))
+    chat.play("go")
+    shown = page(chat, "AgentLog decisions")
+    assert "decision on bash" in shown
+    assert "rule: deny words rm" in shown
+    assert "result of" not in shown
+
+
+def test_without_a_screen_what_would_ask_is_denied(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(call("bash", {"command": "touch m"})), text("ok"))
+    chat.editor.request("nvim_ui_detach")
+    chat.editor.lua("require('agentchat').send(...)", chat.buffer, "go")
+    chat.finished()
+    assert model_server.requests[-1].result == (
+        "Denied: nobody is here to answer. Add a rule to g:agentchat.rules: "
+        '{ action = "allow", tool = "bash", words = { "touch", "m" } }'
+    )
+    assert not (workspace / "m").exists()
+
+
+def test_rules_that_are_no_list_make_every_effect_ask(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_editor(
+        settings={"rules": {"action": "deny"}, "mode": "yolo"}, env=connected(model_server)
+    )
+    chat = Chat.open(editor)
+    editor.wait_notice("g:agentchat.rules: must be a list of rules.")
+    model_server.script(calls(call("write", {"path": "new", "content": ""})), text("ok"))
+    chat.send("go")
+    chat.asked("write")
+    editor.command("AgentApprove reject")
+    chat.finished()
