@@ -16,6 +16,9 @@ from agentchat.core.shellcover import uncovered
 
 ACTIONS = ("deny", "ask", "allow")
 KEYS = frozenset({"action", "tool", "path", "words", "server"})
+UNRULED = "no rule"
+"""Why a part of a command asks that no rule is about."""
+
 _SKIPPED = 20
 """How many option words may stand between two words of a rule that refuses."""
 
@@ -138,7 +141,7 @@ def _covering(able: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:
         missing = part.obscure or uncovered(part.texts, len(rule.words))
         if not missing:
             return rule, f"rule: {rule}"
-    return None, missing or part.obscure or "no rule"
+    return None, missing or part.obscure or UNRULED
 
 
 def _is_about(rule: Rule, call: Call, place: Place) -> bool:

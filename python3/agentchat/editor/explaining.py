@@ -10,7 +10,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.escapes import escape
 from agentchat.core.messages import ToolCall
 from agentchat.core.ports import Workspace
-from agentchat.core.rules import PartVerdict
+from agentchat.core.rules import UNRULED, PartVerdict
 from agentchat.core.tool import Tool, Touch
 
 USAGE = "Name a tool and what it would get, like: bash git status, or edit src/a.py."
@@ -73,4 +73,5 @@ def part_text(judged: PartVerdict) -> str:
     """Return a part of a command in one line, with the reason of its verdict and what it writes."""
     writes = [f"writes {path}" for path in judged.part.writes if path not in judged.why]
     source = " ".join(judged.part.source.split())
-    return escape(f"{source}  ({'; '.join([judged.why, *writes])})")
+    said = [why for why in (judged.why, *writes) if why != UNRULED]
+    return escape(f"{source}  ({'; '.join(said)})" if said else source)
