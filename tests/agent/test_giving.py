@@ -34,7 +34,7 @@ async def test_a_mention_shows_what_it_gives_once(tmp_path: Path) -> None:
     scene = a_scene(tmp_path, [DONE, DONE])
     await scene.play("use @both and @three")
     await scene.play("use @both and @{wide}")
-    assert notes(scene) == ["Tools: both", "Tools: three", "Tools: two", "Tools: three"]
+    assert notes(scene) == ["Tools: both\nTools: three", "Tools: two\nTools: three"]
 
 
 async def test_what_is_removed_is_neither_sent_nor_run(tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ class Giving:
             self._screen.notify("warn", f'There is no tool or group "{name}".')
             return
         lines = self._given(name)
-        if not lines:
+        if lines:
+            self._screen.note("info", "\n".join(lines))
+        else:
             self._screen.notify("info", f"This chat has {name} already.")
-        for line in lines:
-            self._screen.note("info", line)
 
     def remove(self, name: str) -> None:
         """Take a tool or group back, with all that the model was told of it."""

@@ -28,8 +28,8 @@ class Inbox:
             if isinstance(message, UserText):
                 self._screen.user(message.shown or message.text)
         lines, self._context = self._context, []
-        for line in lines:
-            self._screen.note("info", line)
+        if lines:
+            self._screen.note("info", "\n".join(lines))
         return taken
 
     def drop(self) -> bool:
