@@ -1,0 +1,78 @@
+"""How long the gate takes to decide about a command it has not seen, beside starting `true`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+
+from agentchat.agent.surveying import survey
+from agentchat.core.approval import Grants, Policy, decide
+from agentchat.core.calls import Call
+from agentchat.core.messages import ToolCall
+from agentchat.core.rules import Rule
+from agentchat.core.shell import LONGEST
+from agentchat.tools import bash
+from agentchat.workspace.local import LocalWorkspace
+from bench.figures import Row, spread
+
+TIMES = 200
+RULES = tuple(
+    Rule(action, "bash", words=words)
+    for action, words in [
+        ("deny", ("git", "push")),
+        ("deny", ("rm",)),
+        ("ask", ("curl",)),
+        ("allow", ("git", "log")),
+        ("allow", ("echo",)),
+        ("allow", ("wc",)),
+    ]
+)
+
+
+def ordinary(number: int) -> str:
+    """Return a command of two parts that no other number gives."""
+    return f"git log -{number + 1} --format='%h;%s' 2>&1 | wc -l"
+
+
+def long(number: int) -> str:
+    """Return a command of the greatest length that is taken apart."""
+    start = f"echo {number}"
+    words = " 'a b' word --flag" * LONGEST
+    return (start + words)[: LONGEST - 20].rpartition(" 'a b'")[0] + " && echo end"
+
+
+def measure() -> list[Row]:
+    """Decide about many commands, each for the first time."""
+    started = [_timed(lambda: subprocess.run(["true"], check=True)) for _ in range(TIMES)]
+    rows = []
+    for what, command in (("ordinary ", ordinary), (f"{LONGEST:,} characters ", long)):
+        rows += spread("gate: decision", started, asyncio.run(_decisions(command)), what)
+    return rows
+
+
+def _timed(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+async def _decisions(command: Callable[[int], str]) -> list[float]:
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = LocalWorkspace(folder)
+        policy = Policy(Grants(), rules=RULES)
+        return [await _decision(workspace, policy, command(n)) for n in range(TIMES)]
+
+
+async def _decision(workspace: LocalWorkspace, policy: Policy, command: str) -> float:
+    given = {"command": command}
+    arguments = bash.TOOL.arguments.parse(given)
+    call = Call(ToolCall("1", "bash", json.dumps(given)), bash.TOOL, given, arguments)
+    began = time.perf_counter()
+    place = await survey(call, workspace)
+    assert not isinstance(place, str)
+    decide(call, place, policy)
+    return time.perf_counter() - began
