@@ -7,7 +7,7 @@ that refuse, and no rule that allows covers it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -131,8 +131,12 @@ class _Reader:
         redirections = node.get("Redirs") or ()
         writes, why = self._redirected(redirections)
         if command.get("Type") == "CallExpr":
-            yield self._simple(node, command, obscure or why, writes)
-            yield from self._inside(command)
+            simple = self._simple(node, command, obscure or why, writes)
+            yield simple
+            for word, read in zip(command.get("Args") or (), simple.words, strict=True):
+                if not read.plain:
+                    yield from self._inside(word)
+            yield from self._inside(command.get("Assigns") or ())
         else:
             kind = command.get("Type", "")
             strange_kind = f"it is {_NAMES.get(kind, 'compound')}" if kind not in _LISTS else ""
@@ -150,7 +154,7 @@ class _Reader:
             obscure = obscure or "its words are expanded by the shell"
         return Part(slice_of(node, self._source), words, obscure, writes)
 
-    def _inside(self, node: Node) -> Iterator[Part]:
+    def _inside(self, node: Node | Sequence[Node]) -> Iterator[Part]:
         """Yield the commands of substitutions in words, assignments and heredocs."""
         for child in inner_nodes(node):
             yield from self.parts(child, "its output is part of another command")
