@@ -34,8 +34,9 @@ local function on(chat, event, callback)
   api.nvim_create_autocmd(event, { group = group, buffer = chat.buf, callback = callback })
 end
 
---- A window shows the chat: one it did not show before has neither options nor folds.
-local function shown(chat)
+--- The current window shows the chat: one that did not before has neither options nor folds.
+---@param chat agentchat.Chat
+function M.shown(chat)
   local win = api.nvim_get_current_win()
   window.dress(win)
   require('agentchat.folds').restore(win, require('agentchat.transcript').folds(chat))
@@ -60,7 +61,7 @@ local function read_again(chat)
 end
 
 local function listen(chat)
-  on(chat, 'BufWinEnter', function() shown(chat) end)
+  on(chat, 'BufWinEnter', function() M.shown(chat) end)
   on(chat, { 'TextChanged', 'TextChangedI', 'TextChangedP' }, function() prompt.on_change(chat) end)
   on(chat, 'InsertEnter', function()
     chat.undo.session = chat.undo.session + 1

@@ -130,6 +130,8 @@ function M.open(opts)
     api.nvim_set_current_win(win)
   else
     window.split(chat.buf, opts.mods)
+    -- Inside an autocommand of the user's no other event says that the window shows the chat.
+    if vim.wo.winbar == '' then require('agentchat.buffer').shown(chat) end
   end
   vim.t.agentchat_chat = chat.id
   if not old then
