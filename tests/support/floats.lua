@@ -3,12 +3,8 @@
 ---@param chunks string|[string, string][]|nil
 ---@return string
 local function flat(chunks)
-  if type(chunks) ~= 'table' then
-    return chunks or ''
-  end
-  local parts = vim.tbl_map(function(chunk)
-    return chunk[1]
-  end, chunks)
+  if type(chunks) ~= 'table' then return chunks or '' end
+  local parts = vim.tbl_map(function(chunk) return chunk[1] end, chunks)
   return table.concat(parts)
 end
 
@@ -31,11 +27,7 @@ for _, window in ipairs(vim.api.nvim_list_wins()) do
   end
 end
 table.sort(floats, function(a, b)
-  if a.zindex ~= b.zindex then
-    return a.zindex > b.zindex
-  end
+  if a.zindex ~= b.zindex then return a.zindex > b.zindex end
   return a.shown.window > b.shown.window
 end)
-return vim.tbl_map(function(float)
-  return float.shown
-end, floats)
+return vim.tbl_map(function(float) return float.shown end, floats)

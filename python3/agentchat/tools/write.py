@@ -56,7 +56,9 @@ async def run(arguments: WriteArguments, context: ToolContext) -> Result:
     file = change.files[0]
     size = len(file.after or b"")
     said = f"{'Created' if file.before is None else 'Wrote'} {file.name} ({size} bytes)."
-    return Result("\n".join([preview.headline or said, *notes]), details={"path": file.path, "bytes": size})
+    return Result(
+        "\n".join([preview.headline or said, *notes]), details={"path": file.path, "bytes": size}
+    )
 
 
 def touches(arguments: WriteArguments) -> Touch:
