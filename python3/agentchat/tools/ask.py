@@ -37,6 +37,13 @@ class Question(ToolArguments):
     )
     multi_select: bool = Field(False, description="Let the user choose several options")
 
+    @field_validator("options")
+    @classmethod
+    def _distinct(cls, value: list[Option]) -> list[Option]:
+        if len({option.label for option in value}) < len(value):
+            raise ValueError("the labels of the options must differ.")
+        return value
+
 
 class AskArguments(ToolArguments):
     """What ``ask`` takes."""
@@ -58,7 +65,7 @@ async def run(arguments: AskArguments, context: ToolContext) -> Result:
     asked = [_inquiry(question) for question in arguments.questions]
     answers = await context.frontend.ask(asked)
     said = [
-        f"{question.question}\n{_answer(given)}"
+        f"{question.question}\n{_answer(question, given)}"
         for question, given in zip(asked, answers, strict=False)
     ]
     details = {"answers": [list(given) for given in answers]}
@@ -73,8 +80,9 @@ def _inquiry(given: Question) -> Inquiry:
     return Inquiry(given.question, given.header, options, given.multi_select)
 
 
-def _answer(given: Sequence[str]) -> str:
-    return "\n".join(f"- {answer}" for answer in given) if given else "(none of the options)"
+def _answer(question: Inquiry, given: Sequence[str]) -> str:
+    nothing = "(none of the options)" if question.options else "(no answer)"
+    return "\n".join(f"- {answer}" for answer in given) or nothing
 
 
 def render_call(given: Mapping[str, Any]) -> str:
