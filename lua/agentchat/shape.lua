@@ -6,6 +6,7 @@ local M = {}
 ---@field min? number
 ---@field max? number
 ---@field one_of? string[]
+---@field keep? boolean hand on a value that does not fit, for Python to judge
 
 ---@class agentchat.Shape a table of named settings; `each` describes the values under names the user chose
 ---@field fields? table<string, agentchat.Leaf|agentchat.Shape>
@@ -48,7 +49,7 @@ M.settings = {
       },
     },
     -- A value that is no list goes on to Python, which then asks about everything.
-    rules = { kind = 'any' },
+    rules = { kind = 'list', keep = true },
     mode = { kind = 'string', one_of = { 'ask', 'edit', 'plan', 'yolo' } },
     save = { kind = 'string', one_of = { 'vim', 'plain' } },
     ui = { fields = { prompt_delay_ms = { kind = 'number', min = 0 } } },
@@ -86,7 +87,6 @@ end
 ---@param leaf agentchat.Leaf
 ---@return string? problem what the value must be, or nil if it fits
 local function misfit(leaf, value)
-  if leaf.kind == 'any' then return nil end
   local kind = KINDS[leaf.kind]
   if not kind.fits(value) then return ('must be %s, got %s'):format(kind.name, type(value)) end
   if leaf.one_of and not vim.list_contains(leaf.one_of, value) then
@@ -159,7 +159,7 @@ check = function(shape, value, path, problems)
     local problem = misfit(shape, value)
     if not problem then return value end
     table.insert(problems, ('%s %s'):format(path, problem))
-    return nil
+    return shape.keep and value or nil
   end
   if type(value) ~= 'table' or (#value > 0 and vim.islist(value)) then
     local name = type(value) == 'table' and 'list' or type(value)
