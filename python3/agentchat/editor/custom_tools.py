@@ -23,6 +23,7 @@ from agentchat.tools.custom.files import (
 from agentchat.tools.custom.importing import Problem
 from agentchat.tools.custom.library import Library
 from agentchat.tools.custom.shelf import Shelf
+from agentchat.tools.custom.worker import run
 
 log = logging.getLogger(__name__)
 
@@ -148,15 +149,18 @@ class CustomTools:
             if anew:
                 names = {name for tools in self._chats.values() for name in tools.shelf.names}
                 files = max(counts, default=0)
-                self._say("info", f"{len(names)} tools of your own from {files} files")
+                self._say(
+                    "info", f"{_count(len(names), 'tool')} of your own from {_count(files, 'file')}"
+                )
 
     async def _read(self, tools: ChatTools, anew: bool) -> int:
         """Bring one chat up to date; return how many files it has tools from."""
         seen = self._stamp(tools)
         if seen == tools.seen and not anew:
             return 0
-        sources, problems = await asyncio.to_thread(self._sources, tools)
-        await asyncio.to_thread(self._library.load, sources)
+        # Not in the threads of the loop: nobody waits for this one when Neovim quits.
+        sources, problems = await run(lambda: self._sources(tools), printed=_nowhere)
+        await run(lambda: self._library.load(sources), printed=_nowhere)
         loaded, broken = self._library.contents(sources)
         tools.problems = [*problems, *broken, *tools.shelf.fill(loaded)]
         tools.seen = seen
@@ -201,6 +205,14 @@ class CustomTools:
         if not task.cancelled() and task.exception() is not None:
             log.error("files with tools could not be read", exc_info=task.exception())
             self._say("error", f"files with tools could not be read: {task.exception()!r}")
+
+
+def _nowhere(text: str) -> None:
+    """Drop what is printed."""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _short(text: str, tools: ChatTools) -> str:

@@ -149,7 +149,7 @@ async def _called(
             link.progress_text.add,
         )
     finally:
-        link.close()
+        await link.close()
 
 
 def _hook(definition: Definition, bound: Bound | None) -> Step | None:

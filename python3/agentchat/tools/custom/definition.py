@@ -83,7 +83,7 @@ def define(function: Callable[..., Any], options: Options) -> Definition:
     """Look at a function and its options; raises DefinitionError that says what to change."""
     if not hasattr(function, "__code__"):
         kind = type(function).__name__
-        raise DefinitionError(f"@tool stands before a function, not before a {kind}")
+        raise DefinitionError(f"@tool stands before a function, not before {kind}")
     text, notes = described(function.__doc__ or "")
     parameters = parameters_of(function, notes)
     names = parameters.names

@@ -14,7 +14,8 @@ LARGEST = 1024 * 1024
 """Bytes of a file; nobody writes a larger one by hand."""
 
 DIRECTORY = "directory"
-"""What Neovim's trust database has for a folder, where a file has its hash."""
+DENIED = "!"
+"""What Neovim's trust database has where a file has its hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,8 @@ def is_trusted(source: Source, root: Path, trust: Mapping[str, str]) -> bool:
     """
     real = Path(os.path.realpath(source.path))
     said = trust.get(str(real))
-    if said is not None:
-        return said == source.digest
+    if said in (source.digest, DENIED):
+        return said != DENIED
     top = Path(os.path.realpath(root))
     folders = [folder for folder in real.parents if folder == top or top in folder.parents]
     words = [trust[str(folder)] for folder in folders if str(folder) in trust]

@@ -19,6 +19,9 @@ from agentchat.tools.custom.outcome import result_of
 from agentchat.tools.custom.progress import Progress
 from agentchat.tools.custom.worker import run
 
+END_SECONDS = 2.0
+"""How long the end of a call waits for the end of what it started."""
+
 OVER = "The call is over: nothing more can be done in its name."
 
 
@@ -30,7 +33,7 @@ class CallLink:
         self._tool = tool
         self._context = context
         self._loop = asyncio.get_running_loop()
-        self._waiting: set[concurrent.futures.Future[Any]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._open = True
 
     def context(self) -> Context:
@@ -38,12 +41,14 @@ class CallLink:
         flags = dict(self._context.flags)
         return Context(self._context.cwd, self._context.call_id, flags, self)
 
-    def close(self) -> None:
-        """The call is over."""
+    async def close(self) -> None:
+        """The call is over: end what still runs in its name, programs too."""
         self._open = False
         self.progress_text.close()
-        for future in tuple(self._waiting):
-            future.cancel()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=END_SECONDS)
 
     def progress(self, text: str) -> None:
         """Show a line."""
@@ -90,14 +95,19 @@ class CallLink:
         if not self._open:
             work.close()
             raise ToolError(OVER)
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        self._waiting.add(future)
         try:
-            return future.result()
+            return asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop).result()
         except concurrent.futures.CancelledError:
             raise ToolError(OVER) from None
-        finally:
-            self._waiting.discard(future)
+
+    async def _tracked(self, work: Coroutine[Any, Any, Any]) -> Any:
+        if not self._open:  # closed while this was on its way
+            work.close()
+            raise ToolError(OVER)
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await task
 
     def _resolver(self, callback: Any, what: str, silent: str | None) -> Any:
         bound = bind(callback, (), first=2, what=what)

@@ -48,7 +48,7 @@ class Parameters:
 
     def __init__(self, wanted: tuple[Parameter, ...], notes: Mapping[str, str]) -> None:
         self.names = tuple(parameter.name for parameter in wanted)
-        self._defaults = {
+        self.defaults = {
             p.name: p.default for p in wanted if p.default is not inspect.Parameter.empty
         }
         fields = {p.name: _field(p, notes.get(p.name)) for p in wanted}
@@ -69,7 +69,7 @@ class Parameters:
             found = self._adapter.validate_json(json.dumps(dict(value)))
         except ValidationError as error:
             raise ArgumentError(problems(error)) from error
-        return Given({**self._defaults, **found})
+        return Given({**self.defaults, **found})
 
 
 def parameters_of(function: Callable[..., Any], notes: Mapping[str, str]) -> Parameters:

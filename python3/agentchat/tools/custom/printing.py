@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TextIO
+from typing import Any, TextIO, cast
 
 Sink = Callable[[str], None]
 
 _SINK: ContextVar[Sink | None] = ContextVar("sink", default=None)
-_LOCK = threading.Lock()
-_active = 0
-_before: tuple[TextIO, TextIO] | None = None
 
 
-class _Divided(io.TextIOBase):
-    """A standard stream that belongs to the call in whose context it is written."""
+class _Divided:
+    """A standard stream whose text goes to the call in whose context it is written."""
 
     def __init__(self, inner: TextIO) -> None:
         self._inner = inner
@@ -31,42 +26,41 @@ class _Divided(io.TextIOBase):
         sink(text)
         return len(text)
 
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    @property
+    def buffer(self) -> Any:
+        """The stream for bytes, as programs use it that print what is no text."""
+        return self._inner.buffer if _SINK.get() is None else _Bytes(self)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class _Bytes:
+    def __init__(self, text: _Divided) -> None:
+        self._text = text
+
+    def write(self, data: bytes) -> int:
+        self._text.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
     def flush(self) -> None:
-        if _SINK.get() is None:
-            self._inner.flush()
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._inner.fileno()
+        """Nothing waits here."""
 
 
 @contextmanager
 def diverted(sink: Sink) -> Iterator[None]:
-    """Give ``sink`` what is printed in this context, in this thread and tasks it starts."""
-    _divide()
+    """Give ``sink`` what is printed in this context: in this thread, and in tasks it starts."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, _Divided):
+            # It stays: a thread that was given up may print long after its call.
+            setattr(sys, name, cast("TextIO", _Divided(stream)))
     token = _SINK.set(sink)
     try:
         yield
     finally:
         _SINK.reset(token)
-        _rejoin()
-
-
-def _divide() -> None:
-    global _active, _before
-    with _LOCK:
-        _active += 1
-        if _before is None:
-            _before = (sys.stdout, sys.stderr)
-            sys.stdout, sys.stderr = _Divided(sys.stdout), _Divided(sys.stderr)
-
-
-def _rejoin() -> None:
-    global _active, _before
-    with _LOCK:
-        _active -= 1
-        if _active == 0 and _before is not None:
-            sys.stdout, sys.stderr = _before
-            _before = None

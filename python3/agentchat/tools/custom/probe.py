@@ -1,7 +1,8 @@
 """Imports files in a process of its own, to see that each comes to an end.
 
-Reads a JSON list of ``[path, base64 of the content]`` and writes one JSON line when it is ready
-and one per file: ``null``, or ``[line, text]`` of what is wrong with it.
+Reads one line, a JSON list of ``[path, base64 of the content]``, and writes one JSON line when it
+is ready and one per file: ``null``, or ``[line, text]`` of what is wrong with it. It ends when its
+standard input does, which is when nobody waits for it any more.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import base64
 import json
 import os
-import sys
+import threading
+from io import FileIO
 from pathlib import Path
 
 from agentchat.tools.custom.files import Source
@@ -18,16 +20,33 @@ from agentchat.tools.custom.importing import ImportProblem, import_source
 
 def main() -> None:
     """Import what standard input names."""
-    wanted = json.load(sys.stdin)
+    source = os.fdopen(os.dup(0), "rb", buffering=0)
+    wanted = json.loads(_line(source))
+    threading.Thread(target=_watch, args=(source,), daemon=True).start()
     # What a file prints goes nowhere; the answers have a channel of their own.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
-    for answer in ("ready", *(_answer(Path(path), data) for path, data in wanted)):
-        print(json.dumps(answer), file=answers, flush=True)
-    answers.flush()
+    print('"ready"', file=answers, flush=True)
+    for path, data in wanted:
+        print(json.dumps(_answer(Path(path), data)), file=answers, flush=True)
     os._exit(0)  # threads that a file started are no reason to wait
+
+
+def _line(source: FileIO) -> bytes:
+    data = b""
+    while not data.endswith(b"\n"):
+        piece = source.read(65536)
+        if not piece:
+            os._exit(1)
+        data += piece
+    return data
+
+
+def _watch(source: FileIO) -> None:
+    source.read(1)
+    os._exit(1)
 
 
 def _answer(path: Path, data: str) -> list[object] | None:

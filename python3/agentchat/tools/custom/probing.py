@@ -25,6 +25,12 @@ IMPORT_SECONDS = 10.0
 """How long one file may take to be imported."""
 
 PACKAGES = str(Path(__file__).resolve().parents[3])
+ENVIRONMENT = {
+    "PYTHONPATH": PACKAGES,
+    # Both halve the time it takes to start.
+    "PYTHONDONTWRITEBYTECODE": "",
+    "PYDANTIC_DISABLE_PLUGINS": "__all__",
+}
 
 
 def probe(sources: Sequence[Source], seconds: float = IMPORT_SECONDS) -> list[Problem]:
@@ -69,7 +75,7 @@ def _process(sources: Sequence[Source]) -> Iterator[queue.Queue[bytes]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=PACKAGES,
-        env={**os.environ, "PYTHONPATH": PACKAGES},
+        env={**os.environ, **ENVIRONMENT},
         start_new_session=True,
     )
     lines: queue.Queue[bytes] = queue.Queue()
@@ -77,16 +83,19 @@ def _process(sources: Sequence[Source]) -> Iterator[queue.Queue[bytes]]:
     reader.start()
     try:
         assert process.stdin is not None
-        with contextlib.suppress(BrokenPipeError), process.stdin:
-            process.stdin.write(json.dumps(wanted).encode())
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(json.dumps(wanted).encode() + b"\n")
+            process.stdin.flush()
         yield lines
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         reader.join(1.0)
-        if process.stdout is not None:
-            process.stdout.close()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
 
 
 def _read(process: subprocess.Popen[Any], lines: queue.Queue[bytes]) -> None:

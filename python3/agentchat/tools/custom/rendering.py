@@ -35,9 +35,10 @@ class Renderer:
         """Return the call in one line, from whatever arguments have arrived."""
         bound = self._definition.render_call
         plain = f"{self._definition.name} {one_line(given)}".rstrip()
-        if bound is None or not _has_all(bound, given):
+        whole = {**self._definition.parameters.defaults, **given}
+        if bound is None or not _has_all(bound, whole):
             return plain
-        return self._text(lambda: bound.call(given, Context(self._cwd))) or plain
+        return self._text(lambda: bound.call(whole, Context(self._cwd))) or plain
 
     def result(self, result: Result, given: Mapping[str, Any]) -> Result:
         """Return the result with what the user is to see of it."""

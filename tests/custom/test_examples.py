@@ -1,0 +1,76 @@
+"""The worked examples of the help, played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentchat.agent.runner import STAGED
+from agentchat.core.messages import Reply
+from agentchat.core.tool import Tool
+from agentchat.tools.custom.building import build
+from agentchat.tools.custom.files import Place, read_source
+from agentchat.tools.custom.importing import import_source
+from agentchat.tools.custom.probing import probe
+from tests.agent.scene import Scene
+from tests.core.world import a_call, calls
+from tests.support import project
+from tests.support.launch import CHECKOUT
+
+EXAMPLES = Place(CHECKOUT / "doc" / "examples").files()
+DONE = Reply("Done.")
+
+
+def example(name: str, folder: Path) -> Tool:
+    source = read_source(CHECKOUT / "doc" / "examples" / f"{name}.py")
+    (definition,) = import_source(source).definitions
+    return build(definition, source.digest, str(folder))
+
+
+def test_all_of_them_load() -> None:
+    assert [path.stem for path in EXAMPLES] == ["batch_rename", "todos", "word_count"]
+    assert probe([read_source(path) for path in EXAMPLES]) == []
+
+
+async def test_words_are_counted_without_a_question(tmp_path: Path) -> None:
+    project.build(tmp_path)
+    call = calls(a_call("1", "word_count", '{"path": "notes.txt"}'))
+    scene = Scene(tmp_path, [call, DONE], example("word_count", tmp_path))
+    await scene.play()
+    assert scene.results() == {"1": "3"}
+
+
+async def test_a_file_outside_the_workspace_asks(tmp_path: Path) -> None:
+    call = calls(a_call("1", "word_count", '{"path": "/etc/hosts"}'))
+    scene = Scene(tmp_path, [call, DONE], example("word_count", tmp_path))
+    await scene.play("go", "reject")
+    assert scene.results() == {"1": "User rejected the word_count call."}
+
+
+async def test_marks_are_counted_by_a_command_and_a_step(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("# TODO one\n# TODO: two\n")
+    (tmp_path / "b.py").write_text("# TODO three\n")
+    call = calls(a_call("1", "todos"), a_call("2", "todos", '{"mark": "$(touch x)"}'))
+    scene = Scene(tmp_path, [call, DONE], example("todos", tmp_path))
+    await scene.play()
+    assert scene.results() == {"1": '{"./a.py":2,"./b.py":1}', "2": "{}"}
+    assert not (tmp_path / "x").exists()
+    assert scene.screen.blocks["1"][0].title == "todos: TODO in ."
+
+
+@pytest.mark.parametrize(("action", "there"), [("apply", "new-1"), ("discard", "old-1")])
+async def test_names_are_changed_when_the_preview_is_applied(
+    tmp_path: Path, action: str, there: str
+) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    (folder / "old-1").touch()
+    rename = a_call("1", "batch_rename", '{"folder": "pictures", "old": "old", "new": "new"}')
+    resolve = a_call("2", "resolve", f'{{"action": "{action}", "reason": "as asked"}}')
+    scene = Scene(
+        tmp_path, [calls(rename), calls(resolve), DONE], example("batch_rename", tmp_path)
+    )
+    await scene.play("go", *(["accept"] if action == "apply" else []))
+    assert scene.results()["1"] == f"{STAGED}\npictures/old-1 -> new-1"
+    assert [path.name for path in folder.iterdir()] == [there]

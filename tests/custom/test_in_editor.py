@@ -1,0 +1,195 @@
+"""Tools of the user's own in a real Neovim: found, trusted, reloaded, mentioned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import StartEditor, connected
+from tests.support.chat import Chat
+from tests.support.editor import Editor
+from tests.support.model_server import ModelServer
+from tests.support.replies import call, calls, text
+
+pytestmark = pytest.mark.timeout(240)
+
+TOOL = '''\
+from agentchat import tool
+
+@tool(read_only=True)
+def {name}(path: str) -> str:
+    """Count the words in a file."""
+    return str(len(open(path).read().split()))
+'''
+
+
+def write(folder: Path, name: str, content: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    path.write_text(content)
+    return path
+
+
+def own_folder(home: Path) -> Path:
+    return home / "config" / "nvim" / "agentchat" / "tools"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def open_editor(start: StartEditor, server: ModelServer, home: Path, **settings: object) -> Editor:
+    return start({"tools": settings} if settings else None, env=connected(server), home=home)
+
+
+def save(editor: Editor, path: Path, content: str) -> None:
+    """Write a file as a user does: in Neovim."""
+    lines = content.rstrip("\n").split("\n")
+    editor.command(f"tabedit {path}")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, ...)", lines)
+    editor.command("write | tabclose")
+
+
+def test_a_tool_saved_while_a_chat_is_open_is_usable_at_the_next_send(
+    start_editor: StartEditor, model_server: ModelServer, home: Path
+) -> None:
+    write(own_folder(home), "broken.py", "import no_such_module\n")
+    editor = open_editor(start_editor, model_server, home)
+    chat = Chat.open(editor)
+    assert "tools/broken.py:1: Module" in editor.wait_notice("broken")
+    save(editor, own_folder(home) / "words.py", TOOL.format(name="word_count"))
+    chat.type("@wo")
+    editor.wait(lambda: known(editor, "word_count"), why="the mention is known")
+    editor.keys("<C-x><C-o>")
+    editor.wait_screen("@word_count")
+    editor.keys("<C-e><C-u>")
+    chat.type("@word_count please")
+    editor.wait(lambda: "AgentChatMention" in editor.groups("@word_count"), why="it is highlighted")
+    words = calls(call("word_count", {"path": "notes.txt"}))
+    model_server.script(words, text("Three words."))
+    editor.keys("<C-s>")
+    chat.finished()
+    assert "word_count" in model_server.requests[0].tools
+    assert 'word_count path="notes.txt" · done\n    3' in chat.transcript()
+    # Written by another program, it is read before the message goes out.
+    write(own_folder(home), "late.py", TOOL.format(name="late"))
+    model_server.script(text("ok"))
+    chat.play("use @late")
+    assert "late" in model_server.requests[2].tools
+    (own_folder(home) / "late.py").unlink()
+    model_server.script(text("ok"))
+    chat.play("and now?")
+    assert "late" not in model_server.requests[3].tools
+
+
+def known(editor: Editor, name: str) -> bool:
+    code = "return vim.tbl_map(function(n) return n.name end, ...)"
+    names = "require('agentchat.chat').all()[1].names"
+    return name in editor.lua(code.replace("...", names))
+
+
+def test_a_projects_tools_load_once_it_is_trusted(
+    start_editor: StartEditor, model_server: ModelServer, home: Path, workspace: Path
+) -> None:
+    folder = workspace / ".agentchat" / "tools"
+    mark = workspace / "was_run"
+    content = f"open({str(mark)!r}, 'w').close()\n" + TOOL.format(name="of_project")
+    path = write(folder, "mine.py", content)
+    editor = open_editor(start_editor, model_server, home, default=["readonly", "of_project"])
+    chat = Chat.open(editor)
+    notice = editor.wait_notice("not trusted")
+    assert "mine.py" in notice
+    assert ":AgentTools trust" in notice
+    model_server.script(text("ok"))
+    chat.play("hello")
+    assert "of_project" not in model_server.requests[0].tools
+    assert not mark.exists()
+    editor.command(f"tabedit {path} | trust | tabclose")
+    model_server.script(text("ok"))
+    chat.play("again")
+    assert "of_project" in model_server.requests[1].tools
+    path.write_text(f"{content}\n# another text")
+    model_server.script(text("ok"))
+    chat.play("and now")
+    assert "of_project" not in model_server.requests[2].tools
+    chat.focus()
+    editor.keys(":AgentTools trust<CR>")
+    editor.wait_screen("[i]gnore")
+    editor.keys("a")
+    editor.wait_notice("1 tool of your own from 1 file")
+    model_server.script(text("ok"))
+    chat.play("at last")
+    assert "of_project" in model_server.requests[3].tools
+
+
+def test_a_reload_tells_what_is_wrong_and_what_is_there(
+    start_editor: StartEditor, model_server: ModelServer, home: Path, tmp_path: Path
+) -> None:
+    first = write(tmp_path / "more", "a.py", TOOL.format(name="same"))
+    write(own_folder(home), "b.py", TOOL.format(name="same"))
+    editor = open_editor(start_editor, model_server, home, paths=[str(first), "relative"])
+    chat = Chat.open(editor)
+    editor.wait_notice("relative is not an absolute path")
+    assert 'name "same" is taken by tools/b.py:3' in editor.wait_notice("a.py:3: ")
+    for _ in range(2):
+        editor.command("AgentTools reload")
+        editor.wait_notice("a.py:3: ")
+        editor.wait_notice("1 tool of your own from 2 files")
+    chat.focus()
+    editor.command("AgentTools")
+    editor.wait(lambda: "Files with tools" in editor.float_text(), why="the list")
+    editor.keys("q")
+    editor.command("AgentTools nonsense")
+    editor.wait_notice("nonsense")
+
+
+def test_a_tool_that_plays_with_the_streams_of_the_host_breaks_nothing(
+    start_editor: StartEditor, model_server: ModelServer, home: Path
+) -> None:
+    write(
+        own_folder(home),
+        "streams.py",
+        '''\
+import os, subprocess, sys
+from agentchat import tool
+
+@tool(require_approval_before=False)
+def streams() -> str:
+    """Read and write what belongs to somebody else."""
+    os.write(1, b"x" * 100_000_000)
+    sys.stdout.write("shown")
+    read = sys.stdin.read() + subprocess.run(["cat"], stdout=subprocess.PIPE, text=True).stdout
+    subprocess.run(["head", "-c", "100000000", "/dev/zero"])
+    return f"read {read!r}"
+
+@tool(require_approval_before=False, timeout=1)
+async def hangs() -> str:
+    """Never return."""
+    while True:
+        pass
+''',
+    )
+    editor = open_editor(start_editor, model_server, home, default=["streams", "hangs"])
+    chat = Chat.open(editor)
+    model_server.script(calls(call("streams"), call("hangs")), text("ok"))
+    chat.play("go")
+    said = chat.transcript()
+    assert "read ''" in said
+    assert "hangs timed out after 1 s." in said
+
+
+def test_a_stop_gives_back_what_waits_for_files(
+    start_editor: StartEditor, model_server: ModelServer, home: Path
+) -> None:
+    editor = open_editor(start_editor, model_server, home)
+    chat = Chat.open(editor)
+    editor.wait_event("AgentHostStarted")
+    write(own_folder(home), "slow.py", "import time\ntime.sleep(5)\n" + TOOL.format(name="slow"))
+    chat.send("use @slow")
+    editor.settle(0.3)
+    editor.keys("<C-c>")
+    editor.wait(lambda: chat.prompt() == "use @slow", why="the text is back")
+    chat.idle()
+    assert model_server.requests == []

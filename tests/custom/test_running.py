@@ -1,0 +1,558 @@
+"""Tools of the user's own in a session: what they are given, what becomes of what they do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentchat import Context, Result, ToolError
+from agentchat.agent.runner import STAGED
+from agentchat.core.effects import Answer
+from agentchat.core.messages import Reply, ToolResult
+from agentchat.core.tool import NO_STORE, Tool
+from agentchat.tools.custom.outcome import MOST_CHARACTERS
+from tests.agent.scene import Scene, Script
+from tests.core.world import a_call, a_tool, calls
+from tests.custom.making import made
+
+DONE = Reply("Done.")
+
+
+def scene_of(folder: Path, *tools: Tool, given: str = "{}", **more: Any) -> Scene:
+    """A session whose model calls each tool once, in order, in one reply."""
+    batch = calls(*(a_call(str(n), tool.name, given) for n, tool in enumerate(tools, 1)))
+    replies: list[Script] = [batch, DONE]
+    return Scene(folder, replies, *{tool.name: tool for tool in tools}.values(), **more)
+
+
+async def result_of(folder: Path, function: Callable[..., Any], **options: Any) -> ToolResult:
+    """Call the tool that a function makes; another call after it must go well, too."""
+    given = options.pop("given", "{}")
+    found = made(folder, function, name="t", **options)
+    after = made(folder, lambda: "after", name="after")
+    batch = calls(a_call("1", "t", given), a_call("2", "after"))
+    scene = Scene(folder, [batch, DONE], found, after)
+    assert await scene.play() == "stop"
+    assert scene.results()["2"] == "after"
+    (result,) = (
+        m for m in scene.chat.history.messages if isinstance(m, ToolResult) and m.call_id == "1"
+    )
+    return result
+
+
+# --- what comes back --------------------------------------------------------------------------
+
+
+class Odd:
+    """Neither text nor JSON."""
+
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+def endless() -> Iterator[int]:
+    while True:
+        yield 1
+
+
+def round_and_round() -> list[Any]:
+    circle: list[Any] = []
+    circle.append(circle)
+    return circle
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "is_error"),
+    [
+        ("text", "text", False),
+        (None, "(no output)", False),
+        ({"a": [1, True, None]}, '{"a":[1,true,null]}', False),
+        ((1, 2), "[1,2]", False),
+        (b"bytes \xff", "bytes \ufffd", False),
+        ("\ud800", "?", False),
+        (Path("/x"), '"/x"', False),
+        (Result("bad", is_error=True), "bad", True),
+        (Result({"a": 1}), '{"a":1}', False),
+        (Odd(), "t returned a value of type Odd that is no text and no JSON", True),
+        (round_and_round(), "t returned a value of type list that is no text", True),
+        (Result("x", details={"odd": Odd()}), "t returned a value of type dict that", True),
+        (Result("x", details=["no mapping"]), "t failed: details must be a mapping", True),  # type: ignore[arg-type]
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_what_a_function_returns_is_told_or_refused(
+    tmp_path: Path, value: Any, text: str, is_error: bool
+) -> None:
+    result = await result_of(tmp_path, lambda: value)
+    assert result.text.startswith(text)
+    assert result.is_error == is_error
+
+
+async def test_details_that_are_json_are_the_same_object(tmp_path: Path) -> None:
+    details = {"exitCode": 3}
+    result = await result_of(tmp_path, lambda: Result("text", details, shown="for the user"))
+    assert result.details is details
+    assert result.shown == "for the user"
+
+
+async def test_a_text_without_end_is_cut(tmp_path: Path) -> None:
+    result = await result_of(tmp_path, lambda: "x" * (MOST_CHARACTERS + 100))
+    assert "bytes truncated; full output:" in result.text
+    assert len(result.text) < 70_000
+
+
+async def test_an_iterator_is_told_as_a_list_and_one_without_end_times_out(tmp_path: Path) -> None:
+    assert (await result_of(tmp_path, lambda: iter("ab"))).text == '["a","b"]'
+
+    def numbers() -> Iterator[int]:
+        for number in endless():
+            time.sleep(0.01)
+            yield number
+
+    assert (await result_of(tmp_path, numbers, timeout=0.1)).text == "t timed out after 0.1 s."
+
+
+# --- what goes wrong --------------------------------------------------------------------------
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("not even a message")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("bad"), "t failed: bad"),
+        (ToolError("Say it again."), "Say it again."),
+        (ValueError(), "t failed: ValueError"),
+        (TimeoutError("the server"), "t failed: the server"),
+        (SystemExit(3), "t failed: 3"),
+        (KeyboardInterrupt(), "t failed: KeyboardInterrupt"),
+        (asyncio.CancelledError(), "t failed: CancelledError"),
+        (Mute(), "t failed: Mute"),
+        (ValueError("\ud800"), "t failed: ?"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+async def test_what_a_function_raises_is_told(
+    tmp_path: Path, error: BaseException, text: str, is_async: bool
+) -> None:
+    def fails() -> None:
+        raise error
+
+    async def fails_later() -> None:
+        await asyncio.sleep(0)
+        raise error
+
+    result = await result_of(tmp_path, fails_later if is_async else fails)
+    assert (result.text, result.is_error) == (text, True)
+
+
+def raises() -> None:
+    raise ValueError("bad")
+
+
+@pytest.mark.parametrize(
+    ("hook", "text"),
+    [
+        ("setup", "t failed: bad"),
+        ("on_exit", "fine"),
+        ("dry_run", "t failed: bad"),
+        ("render_call", "fine"),
+        ("render_result", "fine"),
+        ("steps", "t failed: bad"),
+    ],
+)
+async def test_a_hook_that_raises_ends_its_call_at_most(
+    tmp_path: Path, hook: str, text: str
+) -> None:
+    found = made(
+        tmp_path, lambda: "fine", name="t",
+        require_approval_before=hook == "dry_run", **{hook: lambda *first: raises()},
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found, made(tmp_path, lambda: "after", name="after"))
+    assert await scene.play() == "stop"
+    assert scene.results() == {"1": text, "2": "after"}
+
+
+async def test_a_condition_that_raises_means_asking(tmp_path: Path) -> None:
+    found = made(tmp_path, lambda: "ran", name="t", require_approval_before=raises)
+    scene = scene_of(tmp_path, found)
+    await scene.play("go", "accept")
+    assert scene.results() == {"1": "ran"}
+
+
+def sleeps() -> None:
+    time.sleep(30)
+
+
+def spins() -> None:
+    while True:
+        pass
+
+
+async def waits() -> None:
+    await asyncio.Event().wait()
+
+
+async def never_waits() -> None:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("function", [sleeps, spins, waits, never_waits])
+async def test_a_function_that_never_returns_times_out_and_all_else_goes_on(
+    tmp_path: Path, function: Callable[..., Any]
+) -> None:
+    before = time.monotonic()
+    result = await result_of(tmp_path, function, timeout=0.2)
+    assert result.text == "t timed out after 0.2 s."
+    assert time.monotonic() - before < 5
+
+
+async def test_a_function_that_was_given_up_ends(tmp_path: Path) -> None:
+    thread: list[threading.Thread] = []
+
+    def stubborn() -> None:
+        thread.append(threading.current_thread())
+        while True:
+            try:
+                time.sleep(0.01)
+            except Exception:
+                continue
+
+    await result_of(tmp_path, stubborn, timeout=0.1)
+    for _ in range(100):
+        if not thread[0].is_alive():
+            break
+        await asyncio.sleep(0.05)
+    assert not thread[0].is_alive()
+
+
+async def test_a_stop_ends_a_function_and_the_program_it_runs(tmp_path: Path) -> None:
+    def runs(ctx: Context) -> str:
+        return ctx.run("echo $$; sleep 60").output
+
+    scene = scene_of(tmp_path, made(tmp_path, runs, name="t"))
+    scene.session.send("go")
+    shown = scene.screen.blocks.setdefault("1", [])
+    await scene.screen.until(lambda: any(block.append for block in shown))
+    pid = int(next(block.append for block in shown if block.append).split()[0])
+    scene.session.stop()
+    await scene.finished()
+    assert scene.results() == {"1": "Cancelled by the user."}
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+# --- what it is given -------------------------------------------------------------------------
+
+
+async def test_a_function_works_in_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one two")
+    here = Path.cwd()
+
+    def looks(path: str) -> str:
+        pwd = subprocess.run(["pwd"], capture_output=True, text=True, check=True).stdout.strip()
+        return f"{Path(path).read_text()} in {Path(pwd).name}"
+
+    result = await result_of(tmp_path, looks, given='{"path": "notes.txt"}')
+    assert result.text == f"one two in {tmp_path.name}"
+    assert Path.cwd() == here
+
+
+async def test_a_context_reads_runs_and_tells(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+
+    async def uses(ctx: Context) -> str:
+        ctx.progress("half way")
+        ran = ctx.run("printf out; exit 3")
+        return (
+            f"{ctx.read('a.txt')} {ran.code} {ran.output} {ctx.cwd == str(tmp_path)} {ctx.call_id}"
+        )
+
+    scene = scene_of(tmp_path, made(tmp_path, uses, name="t"))
+    await scene.play()
+    assert scene.results() == {"1": "text 3 out True 1"}
+    assert "half way\n" in "".join(block.append or "" for block in scene.screen.blocks["1"])
+
+
+async def test_what_is_printed_is_shown_and_bounded_and_told_to_nobody(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def prints() -> str:
+        sys.stdout.write("x" * 10_000_000)
+        sys.stderr.write("and here\n")
+        sys.stdout.buffer.write(b"bytes\n")
+        for _ in range(20_000):
+            sys.stdout.write("flood\n")
+        return "done"
+
+    scene = scene_of(tmp_path, made(tmp_path, prints, name="t"))
+    await scene.play()
+    shown = "".join(block.append or "" for block in scene.screen.blocks["1"])
+    assert shown.endswith("flood\n")
+    assert len(shown) < 1_000_000
+    assert scene.results() == {"1": "done"}
+    assert capfd.readouterr() == ("", "")
+
+
+async def test_every_function_is_given_the_arguments_it_names(tmp_path: Path) -> None:
+    told: list[Any] = []
+
+    def word(path: str, most: int = 3) -> str:
+        return "worked"
+
+    def asks(path: str) -> bool:
+        told.append(("asks", path))
+        return True
+
+    def would(args: Any) -> str:
+        told.append(("dry_run", args.path, args["most"]))
+        return "Would work."
+
+    found = made(
+        tmp_path, word, name="t",
+        require_approval_before=asks, dry_run=would,
+        setup=lambda: told.append("setup"),
+        on_exit=lambda **all: told.append(("exit", all)),
+        render_call=lambda path: f"word of {path}",
+        render_result=lambda result, path: f"{result.text} on {path}",
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found, given='{"path": "p"}')
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    question = next(iter(scene.screen.questions.values()))
+    assert question.preview is not None
+    assert question.preview.text.startswith("Would work.\n\nArguments:\n{")
+    await scene.answer("accept")
+    await scene.finished()
+    assert "setup" in told
+    assert ("asks", "p") in told
+    assert ("dry_run", "p", 3) in told
+    assert told[-1] == ("exit", {"path": "p", "most": 3})
+    assert scene.screen.blocks["1"][0].title == "word of p"
+    result = scene.chat.history.messages[-2]
+    assert isinstance(result, ToolResult)
+    assert (result.text, result.shown) == ("worked", "worked on p")
+
+
+async def test_set_up_and_exit_of_neighbours_are_shared_where_asked(tmp_path: Path) -> None:
+    told: list[str] = []
+    found = made(
+        tmp_path, lambda: told.append("run"), name="t", setup_once=True,
+        setup=lambda: told.append("setup"), on_exit=lambda: told.append("exit"),
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found, found)
+    await scene.play()
+    assert told == ["setup", "run", "run", "exit"]
+
+
+async def test_steps_are_given_what_came_before(tmp_path: Path) -> None:
+    async def second(words: list[str], ctx: Context, path: str) -> dict[str, Any]:
+        return {"count": len(words), "path": path}
+
+    found = made(
+        tmp_path, lambda path: ["a", "b"], name="t", steps=[second, "cat; printf ' %s' {path}"]
+    )
+    scene = scene_of(tmp_path, found, given='{"path": "it\'s"}')
+    await scene.play()
+    assert scene.results() == {"1": '{"count":2,"path":"it\'s"} it\'s'}
+    shown = "".join(block.append or "" for block in scene.screen.blocks["1"])
+    assert '["a","b"]\n' in shown
+
+
+async def test_a_step_that_says_it_failed_is_the_last(tmp_path: Path) -> None:
+    result = await result_of(
+        tmp_path, lambda: Result("no", is_error=True), steps=[lambda given: "not reached"]
+    )
+    assert (result.text, result.is_error) == ("no", True)
+
+
+# --- commands ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("printf '\\033[31mred\\033[0m %s' {word}", "red it's $HOME"),
+        ("true", "(no output)"),
+        ("echo out; exit 3", "out\n\nCommand exited with code 3"),
+        ("kill -9 0", "(no output)\n\nCommand was killed by signal 9"),
+        ("cat", "(no output)"),
+    ],
+)
+async def test_a_command_is_a_tool(tmp_path: Path, command: str, text: str) -> None:
+    def ignored(word: str) -> None: ...
+
+    result = await result_of(tmp_path, ignored, command=command, given='{"word": "it\'s $HOME"}')
+    assert result.text == text
+    assert result.is_error == ("Command" in text)
+    assert result.details == {"exitCode": {"out": 3, "(no": 0}.get(text[:3], 0)} or result.is_error
+
+
+async def test_a_command_leaves_a_flag_behind(tmp_path: Path) -> None:
+    def told(ctx: Context) -> dict[str, bool]:
+        return dict(ctx.flags)
+
+    fails = made(tmp_path, lambda: None, name="t", command="exit 1", flag="tests")
+    scene = scene_of(tmp_path, fails, made(tmp_path, told, name="told"))
+    await scene.play()
+    assert scene.results()["2"] == '{"tests":false}'
+
+
+async def test_a_command_is_shown_in_full_and_remembered_as_its_tool(tmp_path: Path) -> None:
+    def ignored(word: str) -> None: ...
+
+    found = made(tmp_path, ignored, name="t", command="echo {word}", require_approval_before=None)
+    first, second = a_call("1", "t", '{"word": "a"}'), a_call("2", "t", '{"word": "b; c"}')
+    scene = Scene(tmp_path, [calls(first, second), DONE], found)
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    question = next(iter(scene.screen.questions.values()))
+    assert question.place.command == "echo a"
+    await scene.answer("always")
+    await scene.finished()
+    assert scene.results() == {"1": "a", "2": "b; c"}
+
+
+async def test_a_command_out_of_time_is_killed(tmp_path: Path) -> None:
+    result = await result_of(tmp_path, lambda: None, command="sleep 30 & sleep 30", timeout=0.2)
+    assert result.text == "t timed out after 0.2 s."
+
+
+async def test_nul_in_an_argument_is_refused(tmp_path: Path) -> None:
+    result = await result_of(
+        tmp_path, lambda word: None, command="echo {word}", given='{"word": "a\\u0000b"}'
+    )
+    assert result.text == "A command cannot hold the character NUL. Nothing was run."
+
+
+# --- previews ---------------------------------------------------------------------------------
+
+
+def a_resolve(call_id: str, action: str) -> Reply:
+    given = f'{{"action": "{action}", "reason": "ok", "extra": {{"n": 1}}}}'
+    return calls(a_call(call_id, "resolve", given))
+
+
+def stager(told: list[Any], **more: Any) -> Callable[..., str]:
+    async def apply(reason: str, extra: Any) -> Result:
+        told.append(("apply", reason, dict(extra or {})))
+        return Result("Applied it.", details={"files": 2})
+
+    def stages(ctx: Context) -> str:
+        ctx.stage("Batch: 2\nfiles", apply, preview="a -> b", **more)
+        return "a -> b"
+
+    return stages
+
+
+def resolving(folder: Path, action: str, function: Callable[..., Any]) -> Scene:
+    replies: list[Script] = [calls(a_call("1", "t")), a_resolve("2", action), DONE]
+    return Scene(folder, replies, made(folder, function, name="t"))
+
+
+@pytest.mark.parametrize(
+    ("action", "answers", "text", "said"),
+    [
+        ("apply", ["accept"], "Applied it.", [("apply", "ok", {"n": 1})]),
+        ("discard", [], "Discarded: Batch: 2 files. Reason: ok", []),
+    ],
+)
+async def test_a_function_stages_a_preview(
+    tmp_path: Path, action: str, answers: list[str], text: str, said: list[Any]
+) -> None:
+    told: list[Any] = []
+    scene = resolving(tmp_path, action, stager(told))
+    await scene.play("go", *answers)
+    assert scene.results() == {"1": f"{STAGED}\na -> b", "2": text}
+    assert told == said
+    result = scene.chat.history.messages[-2]
+    assert isinstance(result, ToolResult)
+    assert result.details is not None
+    assert result.details["sourceToolName"] == "custom_tool"
+    assert ("sourceResultDetails" in result.details) == (action == "apply")
+
+
+async def test_a_rejecting_callback_may_take_the_reason_only(tmp_path: Path) -> None:
+    told: list[Any] = []
+    scene = resolving(tmp_path, "discard", stager(told, reject=lambda reason: f"No: {reason}"))
+    await scene.play()
+    assert scene.results()["2"] == "No: ok"
+
+
+async def test_a_callback_that_raises_leaves_the_preview_pending(tmp_path: Path) -> None:
+    def stages(ctx: Context) -> None:
+        ctx.stage("it", lambda reason, extra: raises())
+
+    scene = resolving(tmp_path, "apply", stages)
+    scene.model.replies.append(DONE)
+    await scene.play("go", "accept")
+    assert scene.results()["2"] == "Apply failed: bad"
+    assert len(scene.chat.pending) == 1
+
+
+async def test_staging_outside_a_run_is_refused(tmp_path: Path) -> None:
+    def stages(ctx: Context) -> None:
+        ctx.stage("it", lambda reason, extra: "done")
+
+    found = made(tmp_path, lambda: "ran", name="t", setup=stages)
+    scene = scene_of(tmp_path, found)
+    await scene.play()
+    assert scene.results() == {"1": NO_STORE}
+
+
+async def test_always_is_void_when_the_file_changed(tmp_path: Path) -> None:
+    def function() -> str:
+        return "ran"
+
+    first = made(tmp_path, function, name="t", require_approval_before=None)
+    second = Tool(**{**vars(first), "source": "another digest"})
+    assert first.definition != second.definition
+    assert first.definition == Tool(**vars(first)).definition
+
+
+async def test_checks_of_the_model_come_before_the_function(tmp_path: Path) -> None:
+    ran: list[Any] = []
+
+    def function(word: str) -> str:
+        ran.append(word)
+        return word
+
+    found = made(tmp_path, function, name="t", min_confidence=70)
+    batch = calls(
+        a_call("1", "t", '{"word": "a"}'),
+        a_call("2", "t", '{"word": "a", "_confidence": 60}'),
+        a_call("3", "t", '{"word": 3, "_confidence": 90}'),
+        a_call("4", "t", '{"word": "x", "_confidence": 85}'),
+    )
+    scene = Scene(tmp_path, [batch, DONE], found, a_tool("other"))
+    await scene.play()
+    assert scene.results() == {
+        "1": "requires _confidence (0-100) in input, min=70",
+        "2": "confidence 60 below required 70",
+        "3": 'Validation failed for tool "t":\n  - word: Input should be a valid string',
+        "4": "x",
+    }
+    assert ran == ["x"]
+
+
+async def test_an_undo_is_recorded_and_can_be_run(tmp_path: Path) -> None:
+    found = made(tmp_path, lambda path: "wrote", name="t", undo=lambda path: f"removed {path}")
+    assert found.hooks.undo is not None
+    record = found.hooks.undo({"path": "p"}, Answer("accept"))  # type: ignore[arg-type]
+    assert record is not None
+    assert (record.tool, record.given) == ("t", {"path": "p"})
+    assert found.undo is not None
