@@ -194,3 +194,13 @@ def test_diagnostics_are_listed_as_the_model_reads_them(
     model_server.script(calls(*wanted), text("ok"))
     chat.play("what is wrong?")
     assert model_server.requests[-1].results == expected
+
+
+def test_an_editor_without_a_screen_answers_that_nobody_is_there(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(calls(asks(BOTH[1])), text("ok"))
+    editor.request("nvim_ui_detach")
+    editor.lua("require('agentchat').send(...)", chat.buffer, "go")
+    chat.finished()
+    assert told(model_server).startswith("Nobody can be asked: ")

@@ -263,6 +263,7 @@ class Frontend(Protocol):
         """Put questions one after the other and return what was chosen or written for each.
 
         Fewer answers than questions: the user closed the next one. Cancelling closes it, too.
+        Raises ToolError if nobody is there to be asked.
         """
 
     async def diagnostics(

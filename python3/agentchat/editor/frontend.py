@@ -7,10 +7,16 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentchat.core.errors import ToolError
 from agentchat.core.ports import SEVERITIES, Diagnostic, Inquiry
 from agentchat.editor.bridge import Bridge, settle
 
 QUESTIONS, DIAGNOSTICS = "agentchat.questions", "agentchat.diagnostics"
+
+NOBODY = (
+    "Nobody can be asked: the editor runs without a screen. Decide yourself and say what you "
+    "assumed, or end your answer with the question."
+)
 
 Answers = Sequence[tuple[str, ...]]
 
@@ -26,9 +32,13 @@ class NvimFrontend:
         self._chat = chat
         self._root = root
         self._open: dict[str, asyncio.Future[Answers]] = {}
+        self.attended = True
+        """Whether somebody sees the editor."""
 
     async def ask(self, questions: Sequence[Inquiry]) -> Answers:
         """Put questions one after the other; cancelling this closes the one that is shown."""
+        if not self.attended:
+            raise ToolError(NOBODY)
         name = uuid.uuid4().hex
         answer: asyncio.Future[Answers] = asyncio.get_running_loop().create_future()
         self._open[name] = answer

@@ -134,6 +134,7 @@ class Opened:
         policy = self.session.chat.policy
         policy.rules, policy.problems = settings.rules, settings.rule_problems
         policy.attended = attended
+        self.frontend.attended = attended
 
     def choose_model(self, name: str | None) -> None:
         """Take another model by name, or say which one is in use."""
