@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from agentchat import Context
 from agentchat.agent.runner import STAGED
 from agentchat.core.messages import Reply
 from agentchat.core.tool import Tool
 from agentchat.tools.custom.building import build
+from agentchat.tools.custom.definition import Options
 from agentchat.tools.custom.files import Place, read_source
 from agentchat.tools.custom.importing import import_source
 from agentchat.tools.custom.probing import probe
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
+from tests.docs.page import HELP
 from tests.support import project
 from tests.support.launch import CHECKOUT
 
@@ -74,3 +80,21 @@ async def test_names_are_changed_when_the_preview_is_applied(
     await scene.play("go", *(["accept"] if action == "apply" else []))
     assert scene.results()["1"] == f"{STAGED}\npictures/old-1 -> new-1"
     assert [path.name for path in folder.iterdir()] == [there]
+
+
+def test_the_help_names_every_option_and_the_examples() -> None:
+    options = HELP.sections["agentchat-custom-options"]
+    assert [f.name for f in fields(Options) if f"{{{f.name}}}" not in options] == []
+    chapter = HELP.sections["agentchat-custom-tools"]
+    assert [path.name for path in EXAMPLES if f'"{path.name}"' not in chapter] == []
+    context = HELP.sections["agentchat-custom-context"]
+    public = [name for name in vars(Context) if not name.startswith("_")]
+    assert [name for name in public if f"ctx.{name}" not in context] == []
+
+
+def test_the_tool_of_the_help_is_a_tool(tmp_path: Path) -> None:
+    code = re.search(r">python\n(.*?)\n<3\.", HELP.text, re.DOTALL)
+    assert code is not None
+    path = tmp_path / "word_count.py"
+    path.write_text(textwrap.dedent(code[1]))
+    assert [d.name for d in import_source(read_source(path)).definitions] == ["word_count"]
