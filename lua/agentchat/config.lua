@@ -16,6 +16,7 @@ local function defaults()
     },
     rules = {},
     mode = 'ask',
+    sandbox = 'off',
     ui = { prompt_delay_ms = 400 },
   }
 end

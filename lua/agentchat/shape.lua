@@ -52,6 +52,7 @@ M.settings = {
     rules = { kind = 'list', keep = true },
     mode = { kind = 'string', one_of = { 'ask', 'edit', 'plan', 'yolo' } },
     save = { kind = 'string', one_of = { 'vim', 'plain' } },
+    sandbox = { kind = 'string', one_of = { 'off', 'auto', 'required' } },
     ui = { fields = { prompt_delay_ms = { kind = 'number', min = 0 } } },
   },
 }

@@ -64,6 +64,8 @@ class Decision:
     message: str = ""
     parts: tuple[PartVerdict, ...] = ()
     """What the rules say of each part of a command."""
+    confined: str = ""
+    """How a command would be confined."""
 
 
 class Grants:
@@ -111,17 +113,23 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     problems: tuple[str, ...] = ()
     attended: bool = True
+    confined: str = ""
+    """How commands are confined; an answer for a sandbox is none for a run without it."""
 
 
 def decide(call: Call, place: Place, policy: Policy) -> Decision:
     """Return what happens to a call, with the reason and the scope an *always* would have."""
     scope = scope_of(call, place)
+    confined = policy.confined if place.command is not None else ""
+    if scope is not None and confined:
+        scope = replace(scope, key=(*scope.key, f"confined {confined}"))
     decision = _refused(call, place, policy)
     if decision is None:
         decision = _careful(call, policy, _settled(call, place, policy, scope))
     if decision.verdict is Verdict.ASK and not policy.attended:
         decision = _unattended(call, place, decision)
-    return replace(decision, scope=scope, parts=judge_parts(policy.rules, call, place))
+    parts = judge_parts(policy.rules, call, place)
+    return replace(decision, scope=scope, parts=parts, confined=confined)
 
 
 def _refused(call: Call, place: Place, policy: Policy) -> Decision | None:

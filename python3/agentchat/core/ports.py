@@ -69,6 +69,8 @@ class Command:
     merge_stderr: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
     overflow: str | None = None
+    confine: bool = False
+    """Whether it belongs into a sandbox, where the user wants one."""
 
 
 @dataclass(frozen=True, slots=True)

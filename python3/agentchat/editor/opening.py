@@ -32,6 +32,7 @@ from agentchat.models.choice import choose, secrets
 from agentchat.tools import BUILTINS
 from agentchat.tools.custom.shelf import Shelf
 from agentchat.workspace.buffers import BuffersWorkspace
+from agentchat.workspace.confine import Confinement
 from agentchat.workspace.local import LocalWorkspace
 
 log = logging.getLogger(__name__)
@@ -78,9 +79,11 @@ class Opened:
         frontend: NvimFrontend,
         shelf: Shelf,
         workspace: Workspace,
+        confinement: Confinement,
     ) -> None:
         self.session = session
         self.workspace = workspace
+        self._confinement = confinement
         self.shelf = shelf
         self.frontend = frontend
         self._view = view
@@ -134,6 +137,8 @@ class Opened:
         policy = self.session.chat.policy
         policy.rules, policy.problems = settings.rules, settings.rule_problems
         policy.attended = attended
+        self._confinement.wanted = settings.sandbox
+        policy.confined = self._confinement.describe()
         self.frontend.attended = attended
 
     def choose_model(self, name: str | None) -> None:
@@ -203,7 +208,9 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     )
     session.catch_up()
     shelf = Shelf(registry, chat.toolbox, root)
-    return Opened(session, view, journal, settings, models, frontend, shelf, workspace)
+    return Opened(
+        session, view, journal, settings, models, frontend, shelf, workspace, local.confinement
+    )
 
 
 def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:

@@ -25,6 +25,7 @@ class Settings:
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
     rule_problems: tuple[str, ...] = ()
+    sandbox: str = "off"
     problems: tuple[str, ...] = ()
 
 
@@ -44,6 +45,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         plain_save=given.get("save") == "plain",
         rules=rules,
         rule_problems=problems,
+        sandbox=given.get("sandbox") or "off",
         problems=problems,
     )
 

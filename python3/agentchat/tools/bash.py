@@ -58,6 +58,7 @@ async def run(arguments: BashArguments, context: ToolContext) -> Result:
         merge_stderr=True,
         env=environment(os.environ),
         overflow=context.overflow,
+        confine=True,
     )
     try:
         finished = await context.workspace.run(command, live.add)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agentchat.core.ports import Applied, Command, Entry, Finished, Target
 from agentchat.workspace import processes
 from agentchat.workspace.atomic import AtomicWriter
+from agentchat.workspace.confine import Confinement
 from agentchat.workspace.disk import Disk, read_file
 from agentchat.workspace.paths import Paths
 
@@ -29,6 +30,7 @@ class LocalWorkspace:
 
     def __init__(self, root: str, guarded: Sequence[str] = (), disk: Disk | None = None) -> None:
         self._paths = Paths(root, guarded)
+        self.confinement = Confinement(self._paths.root)
         self._writer = AtomicWriter(disk or Disk(), self._paths.show)
 
     @property
@@ -82,6 +84,8 @@ class LocalWorkspace:
         self, command: Command, on_output: Callable[[bytes], None] | None = None
     ) -> Finished:
         """Run a program in its own process group; the group is dead when this returns."""
+        if command.confine:
+            command = await self.confinement.confined(command)
         return await processes.run(command, on_output)
 
 
