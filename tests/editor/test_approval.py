@@ -373,6 +373,45 @@ def test_a_held_key_answers_at_most_one_prompt(
     assert not (workspace / "m2").exists()
 
 
+def test_keys_no_person_pressed_answer_nothing(asked: Chat, editor: Editor, marker: Path) -> None:
+    asked.focus()
+    editor.keys("ga")
+    editor.command("call setreg('q', 'a')")
+    for how in ("normal a", "normal! @q", "call feedkeys('a', 'x')"):
+        editor.command(how)
+        assert asked.status()["prompts"] == 1, how
+    editor.keys("@q")
+    editor.request("nvim_paste", "aAaA", True, -1)
+    editor.settle(0.1)
+    assert asked.status()["prompts"] == 1
+    assert not marker.exists()
+    editor.allow("E21|modifiable")
+
+
+def test_a_key_fed_as_if_typed_does_not_freeze_the_editor(
+    asked: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.always(text("ok"))
+    asked.focus()
+    editor.keys("ga")
+    editor.command("call feedkeys('a', 'tx')")
+    assert editor.eval("1") == 1
+
+
+def test_a_prompt_survives_resizing_and_redrawing(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    editor.resize(80, 24)
+    editor.command("mode")
+    editor.wait_screen(TOUCH)
+    editor.resize(60, 12)
+    assert asked.status()["prompts"] == 1
+    model_server.script(text("ok"))
+    asked.answer("a")
+    asked.finished()
+    assert marker.exists()
+
+
 # --- the commands ---------------------------------------------------------------------------
 
 

@@ -95,6 +95,7 @@ def test_prompts_close_and_what_was_remembered_is_gone_when_the_host_dies(
     editor.wait(lambda: not editor.floats(), why="the prompt is closed")
     editor.wait_notice("agentchat: ")
     assert chat.event("AgentApprovalAnswered", choice="cancel")
+    chat.finished("error")
     assert chat.status()["prompts"] == 0
     assert not (workspace / "m").exists()
     model_server.script(calls(call("bash", ls)))

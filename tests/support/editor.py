@@ -219,7 +219,7 @@ class Editor:
 
     def blocking(self) -> bool:
         """Whether Neovim waits for a key before it answers anything, as at a hit-enter prompt."""
-        return bool(self._peer.request("nvim_get_mode")["blocking"])
+        return bool(self._peer.request("nvim_get_mode", limit=5)["blocking"])
 
     def children(self) -> list[int]:
         """Pids of all processes below this Neovim: the plugin's host and what it runs."""
