@@ -158,10 +158,10 @@ from agentchat import tool
 @tool(require_approval_before=False)
 def streams() -> str:
     """Read and write what belongs to somebody else."""
-    os.write(1, b"x" * 100_000_000)
+    os.write(1, b"x" * 20_000_000)
     sys.stdout.write("shown")
     read = sys.stdin.read() + subprocess.run(["cat"], stdout=subprocess.PIPE, text=True).stdout
-    subprocess.run(["head", "-c", "100000000", "/dev/zero"])
+    subprocess.run(["head", "-c", "20000000", "/dev/zero"])
     return f"read {read!r}"
 
 @tool(require_approval_before=False, timeout=1)

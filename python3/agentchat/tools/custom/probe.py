@@ -1,8 +1,7 @@
 """Imports files in a process of its own, to see that each comes to an end.
 
-Reads one line, a JSON list of ``[path, base64 of the content]``, and writes one JSON line when it
-is ready and one per file: ``null``, or ``[line, text]`` of what is wrong with it. It ends when its
-standard input does, which is when nobody waits for it any more.
+Reads a JSON list of ``[path, base64 of the content]`` and writes one JSON line when it is ready
+and one per file: ``null``, or ``[line, text]`` of what is wrong with it.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-import threading
-from io import FileIO
+import sys
 from pathlib import Path
 
 from agentchat.tools.custom.files import Source
@@ -20,9 +18,7 @@ from agentchat.tools.custom.importing import ImportProblem, import_source
 
 def main() -> None:
     """Import what standard input names."""
-    source = os.fdopen(os.dup(0), "rb", buffering=0)
-    wanted = json.loads(_line(source))
-    threading.Thread(target=_watch, args=(source,), daemon=True).start()
+    wanted = json.load(sys.stdin)
     # What a file prints goes nowhere; the answers have a channel of their own.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -34,28 +30,9 @@ def main() -> None:
     os._exit(0)  # threads that a file started are no reason to wait
 
 
-def _line(source: FileIO) -> bytes:
-    data = b""
-    while not data.endswith(b"\n"):
-        piece = source.read(65536)
-        if not piece:
-            os._exit(1)
-        data += piece
-    return data
-
-
-def _watch(source: FileIO) -> None:
-    source.read(1)
-    os._exit(1)
-
-
 def _answer(path: Path, data: str) -> list[object] | None:
     try:
         import_source(Source(path, base64.b64decode(data)))
     except ImportProblem as found:
         return [found.problem.line, found.problem.text]
     return None
-
-
-if __name__ == "__main__":
-    main()

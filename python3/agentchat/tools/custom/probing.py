@@ -25,6 +25,17 @@ IMPORT_SECONDS = 10.0
 """How long one file may take to be imported."""
 
 PACKAGES = str(Path(__file__).resolve().parents[3])
+BOOT = """
+import os, sys, threading
+def watch():
+    os.read(int(sys.argv[1]), 1)
+    os._exit(1)
+threading.Thread(target=watch, daemon=True).start()
+from agentchat.tools.custom.probe import main
+main()
+"""
+"""Watches, before anything that takes time, a pipe that ends with the process that waits."""
+
 ENVIRONMENT = {
     "PYTHONPATH": PACKAGES,
     # Both halve the time it takes to start.
@@ -69,8 +80,10 @@ def _answers(sources: Sequence[Source], seconds: float) -> Iterator[tuple[int, s
 def _process(sources: Sequence[Source]) -> Iterator[queue.Queue[bytes]]:
     """Start the probe in a process group of its own; all of it is gone afterwards."""
     wanted = [[str(s.path), base64.b64encode(s.data).decode()] for s in sources]
+    lifeline, held = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "agentchat.tools.custom.probe"],
+        [sys.executable, "-c", BOOT, str(lifeline)],
+        pass_fds=(lifeline,),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -78,24 +91,23 @@ def _process(sources: Sequence[Source]) -> Iterator[queue.Queue[bytes]]:
         env={**os.environ, **ENVIRONMENT},
         start_new_session=True,
     )
+    os.close(lifeline)
     lines: queue.Queue[bytes] = queue.Queue()
     reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
     reader.start()
     try:
         assert process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(wanted).encode() + b"\n")
-            process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(json.dumps(wanted).encode())
         yield lines
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         reader.join(1.0)
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
+        os.close(held)
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def _read(process: subprocess.Popen[Any], lines: queue.Queue[bytes]) -> None:
