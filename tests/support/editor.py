@@ -103,7 +103,13 @@ class Editor:
         stuck = 0
         while not answer.done() and time.monotonic() < until and stuck < 3:
             wait_for([answer], timeout=STEP * (1 + stuck))
-            stuck = stuck + 1 if not answer.done() and self.blocking() else 0
+            stuck = stuck + 1 if not answer.done() and self._stuck() else 0
+
+    def _stuck(self) -> bool:
+        try:
+            return self.blocking()
+        except Unanswered:  # busy, which is something else
+            return False
 
     def keys(self, keys: str) -> None:
         """Type ``keys`` as a user would, and return when Neovim has taken them in."""

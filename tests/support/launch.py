@@ -47,7 +47,11 @@ def init_file(home: Path, settings: Mapping[str, Any] | None, more: str = "") ->
     """Write an init.lua that loads the checkout with ``settings``, then runs the Lua ``more``."""
     for kind in _FOLDERS:
         (home / kind.lower()).mkdir(parents=True, exist_ok=True)
-    lines = [f"vim.opt.runtimepath:prepend({json.dumps(str(CHECKOUT))})"]
+    lines = [
+        f"vim.opt.runtimepath:prepend({json.dumps(str(CHECKOUT))})",
+        # Opening a Python file makes Neovim look for its own provider, for seconds.
+        "vim.g.loaded_python3_provider = 0",
+    ]
     if settings is not None:
         text = json.dumps(settings)
         decode = f"vim.json.decode([==[{text}]==], {{ luanil = {{ object = true }} }})"
