@@ -4,6 +4,7 @@ local ask = require('agentchat.ask')
 local bridge = require('agentchat.bridge')
 local chats = require('agentchat.chat')
 local config = require('agentchat.config')
+local diff = require('agentchat.diff')
 local layout = require('agentchat.layout')
 local notice = require('agentchat.notice')
 local question = require('agentchat.question')
@@ -43,11 +44,13 @@ end
 
 ---@param it agentchat.Asked
 ---@param choice agentchat.Choice
----@param more? { reason?: string, arguments?: string }
+---@param more? agentchat.AnswerMore
 local function reply(it, choice, more)
   if asked[it.chat] ~= it then return end
   finish(it)
   local answer = { chat = it.chat, prompt = it.prompt.id, choice = choice }
+  local subject = it.prompt.subject or it.prompt.id
+  answer.hunks = diff.told(it.chat, subject, it.prompt.doc)
   bridge.send('answer', vim.tbl_extend('error', answer, more or {}))
 end
 
@@ -58,9 +61,8 @@ end
 ---@return agentchat.Rect
 local function place(it, screen, want)
   for _, other in pairs(asked) do
-    if other ~= it and ask.visible(other.ask) then
-      screen = layout.above(screen, ask.row(other.ask), want.height)
-    end
+    local row = other ~= it and ask.row(other.ask)
+    if row then screen = layout.above(screen, row, want.height) end
   end
   return layout.bottom(screen, want)
 end
@@ -103,7 +105,7 @@ end
 ---Shows what waits where its chat has come into sight.
 local function follow()
   for _, it in pairs(asked) do
-    if not it.hidden and sight.of(it.chat) and not ask.visible(it.ask) then present(it) end
+    if not it.hidden and sight.of(it.chat) and not ask.placed(it.ask) then present(it) end
     ask.refresh(it.ask)
   end
 end
@@ -144,6 +146,19 @@ function M.close_all(chat)
   if asked[chat] then finish(asked[chat]) end
 end
 
+--- Puts the text that the user wrote in place of the proposed one.
+---@param chat string
+---@param id string of the question
+---@param path string
+---@param text string
+---@return boolean whether that question is asked
+function M.replace(chat, id, path, text)
+  local it = asked[chat]
+  if not (it and it.prompt.id == id) then return false end
+  reply(it, 'edit', { replaced = { { path = path, text = text } } })
+  return true
+end
+
 --- Whether a chat waits for an answer.
 ---@param chat string
 ---@return boolean
@@ -154,7 +169,7 @@ function M.has(chat) return asked[chat] ~= nil end
 function M.focus(chat)
   local it, why = find(chat)
   if not it then return notice.warn(why) end
-  if ask.visible(it.ask) or show(it) then ask.enter(it.ask) end
+  if ask.placed(it.ask) or show(it) then ask.enter(it.ask) end
 end
 
 --- Answers a question; one that is hidden is shown first, and not answered.

@@ -2,17 +2,23 @@
 -- that a person pressed after it was drawn and had settled.
 
 local arguments = require('agentchat.arguments')
+local diff = require('agentchat.diff')
 local float = require('agentchat.float')
-local hunks = require('agentchat.hunks')
 local keypress = require('agentchat.keypress')
 local notice = require('agentchat.notice')
 local question = require('agentchat.question')
 local reason = require('agentchat.reason')
 local screen = require('agentchat.screen')
+local sheet = require('agentchat.sheet')
 
 local M = {}
 
 ---@alias agentchat.Choice 'always'|'accept'|'reject'|'cancel'|'edit'
+
+---@class (exact) agentchat.AnswerMore
+---@field reason? string
+---@field arguments? string JSON
+---@field replaced? { path: string, text: string }[] what files shall get instead
 
 ---@class (exact) agentchat.AskSpec
 ---@field chat string uuid
@@ -20,12 +26,15 @@ local M = {}
 ---@field delay fun(): integer ms within which keys are ignored
 ---@field way_in fun(): string how to get into the float
 ---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
----@field answer fun(choice: agentchat.Choice, more?: { reason?: string, arguments?: string })
+---@field answer fun(choice: agentchat.Choice, more?: agentchat.AnswerMore)
 ---@field hidden fun() the float went away without an answer
 
 ---@class (exact) agentchat.Ask
 ---@field spec agentchat.AskSpec
----@field float? agentchat.Float none while hidden
+---@field form 'float'|'split'|'tab'
+---@field view? agentchat.Float|agentchat.Sheet none while hidden
+---@field moving boolean it is about to be shown elsewhere
+---@field page? agentchat.Doc what is drawn
 ---@field field? agentchat.Float where the reason or the arguments are typed
 ---@field over boolean answered or no longer asked
 ---@field detailed boolean
@@ -46,6 +55,8 @@ local function now() return vim.uv.hrtime() / 1e6 end
 function M.new(spec)
   return {
     spec = spec,
+    form = 'float',
+    moving = false,
     over = false,
     detailed = false,
     drawn = 0,
@@ -55,13 +66,51 @@ function M.new(spec)
 end
 
 ---@param ask agentchat.Ask
-local function draw(ask) float.draw(ask.float, question.page(ask.spec.prompt, ask.detailed)) end
+local function room(ask) return ask.form == 'float' and float or sheet end
+
+---@param ask agentchat.Ask
+---@return agentchat.DiffSpec?
+local function diff_spec(ask)
+  local prompt = ask.spec.prompt
+  if not (ask.view and ask.page) then return nil end
+  return {
+    chat = ask.spec.chat,
+    id = prompt.id,
+    subject = prompt.subject or prompt.id,
+    title = prompt.title,
+    buf = ask.view.buf,
+    doc = ask.page,
+    changed = function() room(ask).refit(ask.view) end,
+    typing = function(field) ask.field = field end,
+  }
+end
+
+---@param ask agentchat.Ask
+local function draw(ask)
+  ask.page = question.page(ask.spec.prompt, ask.detailed)
+  room(ask).draw(ask.view, ask.page)
+  diff.mark(diff_spec(ask))
+  room(ask).refit(ask.view)
+end
 
 ---@param ask agentchat.Ask
 ---@return string
 local function way_in(ask)
-  local inside = float.focused(ask.float) or float.focused(ask.field)
+  local inside = room(ask).focused(ask.view) or float.focused(ask.field)
   return inside and '' or ask.spec.way_in()
+end
+
+---@param ask agentchat.Ask
+---@return agentchat.Tally?
+local function tally(ask)
+  local prompt = ask.spec.prompt
+  return diff.tally(ask.spec.chat, prompt.subject or prompt.id, prompt.doc)
+end
+
+---@param ask agentchat.Ask
+local function closed(ask)
+  keypress.deafen()
+  if not (ask.over or ask.moving) then ask.spec.hidden() end
 end
 
 ---@param ask agentchat.Ask
@@ -77,12 +126,21 @@ local function float_spec(ask)
     place = ask.spec.place,
     title = function(width) return question.title(ask.spec.prompt, width, line) end,
     footer = function(width, part)
-      return question.footer(ask.spec.prompt, width, part, line, way_in(ask))
+      return question.footer(ask.spec.prompt, width, part, line, way_in(ask), tally(ask))
     end,
-    closed = function()
-      keypress.deafen()
-      if not ask.over then ask.spec.hidden() end
-    end,
+    closed = function() closed(ask) end,
+  }
+end
+
+---@param ask agentchat.Ask
+---@return agentchat.SheetSpec
+local function sheet_spec(ask)
+  return {
+    form = ask.form,
+    filetype = 'agentchat-question',
+    chat = ask.spec.chat,
+    title = function() return question.heading(ask.spec.prompt, tally(ask)) end,
+    closed = function() closed(ask) end,
   }
 end
 
@@ -128,47 +186,87 @@ local KEYS = {
     ask.detailed = not ask.detailed
     draw(ask)
   end,
-  q = function(ask) float.close(ask.float) end,
+  q = function(ask) room(ask).close(ask.view) end,
 }
 -- What would answer elsewhere, and what would change the text, does nothing here.
 local DEAD = '<CR> <Space> y 1 2 3 4 5 6 7 8 9 i I o O s S x X d D C p P R J u U . ~ < > ='
 
 ---@param ask agentchat.Ask
----@param key string
-local function press(ask, key)
+---@param action fun()
+local function gate(ask, action)
   local settled = now() - ask.drawn >= ask.spec.delay()
-  if not ask.over and settled and keypress.deliberate() then KEYS[key](ask) end
+  if not ask.over and settled and keypress.deliberate() then action() end
+end
+
+---@param ask agentchat.Ask
+local function cycle(ask)
+  local view = vim.fn.winsaveview()
+  if M.show(ask, float.NEXT[ask.form]) then
+    M.enter(ask)
+    vim.fn.winrestview(view)
+  end
 end
 
 ---@param ask agentchat.Ask
 local function map_keys(ask)
-  for key in pairs(KEYS) do
-    float.map(ask.float, { key }, function() press(ask, key) end)
+  local buf = ask.view.buf
+  local function map(key, action) vim.keymap.set('n', key, action, { buffer = buf, nowait = true }) end
+  for key, act in pairs(KEYS) do
+    map(key, function()
+      gate(ask, function() act(ask) end)
+    end)
   end
-  float.map(ask.float, vim.split(DEAD, ' '), '<Nop>')
-  float.map(ask.float, { '<Esc>' }, function() float.leave(ask.float) end)
+  for _, key in ipairs(vim.split(DEAD, ' ')) do
+    map(key, '<Nop>')
+  end
+  map('<Esc>', function() room(ask).leave(ask.view) end)
+  if ask.spec.prompt.kind ~= 'diff' then return end
+  map('s', function()
+    gate(ask, function() cycle(ask) end)
+  end)
+  diff.map(buf, function() return diff_spec(ask) end, function(action) gate(ask, action) end)
 end
 
 --- Whether the user sees the question: it is shown in this tab.
 ---@param ask agentchat.Ask
 ---@return boolean
-function M.visible(ask) return float.visible(ask.float) end
+function M.visible(ask) return room(ask).visible(ask.view) end
 
---- The row of the screen where it begins, from 0.
+--- Whether it has a place: it is shown in this tab, or the user has put it into one of its own.
 ---@param ask agentchat.Ask
----@return integer
-function M.row(ask) return vim.api.nvim_win_get_config(ask.float.win).row end
+---@return boolean
+function M.placed(ask) return M.visible(ask) or (ask.form ~= 'float' and sheet.open_now(ask.view)) end
+
+--- The row of the screen where its float begins, from 0.
+---@param ask agentchat.Ask
+---@return integer?
+function M.row(ask)
+  if ask.form ~= 'float' or not M.visible(ask) then return nil end
+  return vim.api.nvim_win_get_config(ask.view.win).row
+end
+
+---@param ask agentchat.Ask
+local function close(ask)
+  ask.moving = true
+  room(ask).close(ask.view)
+  ask.view, ask.moving = nil, false
+end
 
 --- Draws the question in this tab, anew: keys are ignored until it has settled.
 ---@param ask agentchat.Ask
+---@param form? 'float'|'split'|'tab'
 ---@return boolean whether a window could be opened
-function M.show(ask)
-  float.close(ask.float)
-  ask.float = float.open(float_spec(ask))
-  if not ask.float then return false end
+function M.show(ask, form)
+  close(ask)
+  ask.form = form or 'float'
+  if ask.form == 'float' then
+    ask.view = float.open(float_spec(ask))
+  else
+    ask.view = sheet.open(sheet_spec(ask))
+  end
+  if not ask.view then return false end
   map_keys(ask)
-  vim.bo[ask.float.buf].formatlistpat = question.lead(ask.spec.prompt)
-  if ask.spec.prompt.kind == 'diff' then hunks.map(ask.float.buf) end
+  vim.bo[ask.view.buf].formatlistpat = question.lead(ask.spec.prompt)
   keypress.listen()
   draw(ask)
   vim.cmd.redraw()
@@ -179,19 +277,22 @@ end
 --- Tells again how to get in, after the user went elsewhere.
 ---@param ask agentchat.Ask
 function M.refresh(ask)
-  if float.open_now(ask.float) then float.redraw_footer(ask.float) end
+  if ask.form == 'float' and float.open_now(ask.view) then float.redraw_footer(ask.view) end
 end
 
 --- Takes the user into the question, or into what they were typing for it.
 ---@param ask agentchat.Ask
-function M.enter(ask) float.enter(float.visible(ask.field) and ask.field or ask.float) end
+function M.enter(ask)
+  if float.visible(ask.field) then return float.enter(ask.field) end
+  room(ask).enter(ask.view)
+end
 
 --- Ends the question: no window of it is left, and no key can answer it any more.
 ---@param ask agentchat.Ask
 function M.close(ask)
   ask.over = true
   float.close(ask.field)
-  float.close(ask.float)
+  close(ask)
 end
 
 return M

@@ -68,7 +68,7 @@ function RUN.AgentResolve(args)
   if not chat then return end
   local action, reason = first_word(args.args)
   if not is_known('action', action, ACTIONS) then return end
-  bridge.send('resolve', { chat = chat.id, action = action, reason = reason })
+  require('agentchat.review').resolve(chat.id, action, reason)
 end
 
 function RUN.AgentApprove(args)

@@ -53,6 +53,34 @@ function M.open(spec)
   return field
 end
 
+--- Makes `:w` and <C-s> call `take` with the text of the field; "q" and <Esc> close it.
+---@param field agentchat.Float
+---@param name string of the buffer, which `:w` shows
+---@param take fun(text: string): boolean whether the text is taken
+---@param taken fun(text: string) called once the field is gone
+function M.writes(field, name, take, taken)
+  local buf = field.buf
+  vim.bo[buf].buftype = 'acwrite'
+  vim.api.nvim_buf_set_name(buf, ('agentchat://%s/%d'):format(name, buf))
+  vim.bo[buf].modified = false
+  local function write()
+    local text = M.text(field)
+    if not take(text) then return end
+    vim.bo[buf].modified = false
+    -- Later, as `:wq` still has a window to quit and must find this one, not the chat's.
+    vim.schedule(function()
+      float.close(field)
+      taken(text)
+    end)
+  end
+  vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = buf, callback = write })
+  M.map(field, { 'n', 'i' }, { '<C-s>' }, function()
+    vim.cmd.stopinsert()
+    vim.cmd.write()
+  end)
+  M.map(field, { 'n' }, { 'q', '<Esc>' }, function() float.close(field) end)
+end
+
 --- Maps keys of the field.
 ---@param field agentchat.Float
 ---@param modes string[]

@@ -6,6 +6,9 @@ local screen = require('agentchat.screen')
 
 local M = {}
 
+--- In which form something is shown next.
+M.NEXT = { float = 'split', split = 'tab', tab = 'float' }
+
 local MEASURED = 1000 -- lines of which the height is looked up
 
 ---@class (exact) agentchat.FloatSpec

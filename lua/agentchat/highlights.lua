@@ -5,6 +5,7 @@ local LINKS = {
   Add = 'DiffAdd',
   AddWord = 'DiffText',
   Hunk = 'Special',
+  Rejected = 'NonText',
   File = 'Directory',
   LineNr = 'LineNr',
   Escape = 'WarningMsg',

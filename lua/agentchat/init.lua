@@ -55,7 +55,7 @@ function M.resolve(bufnr, action, reason)
   )
   vim.validate('reason', reason, 'string', true)
   local chat = need_chat(bufnr).id
-  require('agentchat.bridge').send('resolve', { chat = chat, action = action, reason = reason })
+  require('agentchat.review').resolve(chat, action, reason)
 end
 
 local MODES = { ask = true, edit = true, plan = true, yolo = true }

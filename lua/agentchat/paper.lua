@@ -6,6 +6,8 @@ local M = {}
 ---@field lines string[]
 ---@field marks [integer, integer, integer, string][] row, col, end_col, group
 ---@field rows [integer, string][] row, group of the whole line
+---@field hunks? agentchat.Hunk[] of a diff
+---@field dim? table<integer, true> rows that are drawn dimmed
 
 local ns = vim.api.nvim_create_namespace('agentchat.paper')
 
@@ -59,17 +61,18 @@ end
 ---@param buf integer
 ---@param list any[]
 ---@param make fun(buf: integer, item: any)
+---@param dim table<integer, true> rows that have none
 ---@param from? integer
-local function mark_all(buf, list, make, from)
+local function mark_all(buf, list, make, dim, from)
   local tick, first = vim.api.nvim_buf_get_changedtick(buf), from or 1
   local last = math.min(#list, first + AT_ONCE - 1)
   for i = first, last do
-    make(buf, list[i])
+    if not dim[list[i][1]] then make(buf, list[i]) end
   end
   if last == #list then return end
   vim.defer_fn(function()
     local same = vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick
-    if same then mark_all(buf, list, make, last + 1) end
+    if same then mark_all(buf, list, make, dim, last + 1) end
   end, 1)
 end
 
@@ -82,8 +85,28 @@ function M.draw(buf, doc)
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, doc.lines)
   vim.bo[buf].modifiable = editable
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
-  mark_all(buf, doc.rows, mark_row)
-  mark_all(buf, doc.marks, mark_text)
+  doc.dim = {}
+  mark_all(buf, doc.rows, mark_row, doc.dim)
+  mark_all(buf, doc.marks, mark_text, doc.dim)
+end
+
+--- Draws some rows of `doc` dimmed, or as they are.
+---@param buf integer
+---@param doc agentchat.Doc that is drawn there
+---@param first integer from 0
+---@param last integer excluded
+---@param dimmed boolean
+function M.dim(buf, doc, first, last, dimmed)
+  if dimmed == (doc.dim[first] or false) then return end
+  vim.api.nvim_buf_clear_namespace(buf, ns, first, last)
+  local function inside(mark) return mark[1] >= first and mark[1] < last end
+  for row = first, last - 1 do
+    doc.dim[row] = dimmed or nil
+    if dimmed then mark_text(buf, { row, 0, #doc.lines[row + 1], 'AgentChatRejected' }) end
+  end
+  if dimmed then return end
+  vim.iter(doc.rows):filter(inside):each(function(it) mark_row(buf, it) end)
+  vim.iter(doc.marks):filter(inside):each(function(it) mark_text(buf, it) end)
 end
 
 --- The rows that are highlighted as a whole in one of the `groups`, from 0, in order.

@@ -1,5 +1,6 @@
 -- How a question is put: the text, the title and the key hints of an approval prompt.
 
+local diff = require('agentchat.diff')
 local hunks = require('agentchat.hunks')
 local layout = require('agentchat.layout')
 
@@ -9,6 +10,7 @@ local edge = layout.on_edge
 
 ---@class (exact) agentchat.Prompt as Python sends it; what is not known is absent
 ---@field id string
+---@field subject? string what it is about: the same when it is asked again
 ---@field tool string
 ---@field title string
 ---@field facts [string, string][] label and value
@@ -39,6 +41,9 @@ local HINTS = {
   { '?', 'details' },
   { 'q', 'hide' },
 }
+
+---@type [string, string][] shown where there is much room
+local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
 
 ---How many of the words are shown, where there is room for all, for those of the answers, for none.
 local WORDS = { 7, 4, 0 }
@@ -73,6 +78,10 @@ local function add_doc(page, doc)
   for _, row in ipairs(doc.rows) do
     table.insert(page.rows, { row[1] + first, row[2] })
   end
+  page.hunks = vim.tbl_map(
+    function(hunk) return vim.tbl_extend('force', hunk, { row = hunk.row + first }) end,
+    diff.hunks(doc)
+  )
 end
 
 ---@param prompt agentchat.Prompt
@@ -115,6 +124,16 @@ local function add_facts(page, found)
   end
 end
 
+---@param page agentchat.Doc
+---@param doc agentchat.Doc
+local function add_diff_keys(page, doc)
+  if #diff.hunks(doc) == 0 then return end
+  add(page, '')
+  for _, key in ipairs(diff.HELP) do
+    add(page, ('%-6s %s'):format(key[1], key[2]), 'AgentChatNote')
+  end
+end
+
 --- The text of a prompt: its facts, the details if asked for, and what would run.
 ---@param prompt agentchat.Prompt
 ---@param detailed boolean
@@ -128,6 +147,7 @@ function M.page(prompt, detailed)
     for _, line in ipairs(#details > 0 and details or { 'There are no details.' }) do
       add(page, line, 'AgentChatNote')
     end
+    add_diff_keys(page, prompt.doc)
   end
   add(page, '')
   add_doc(page, prompt.doc)
@@ -147,14 +167,30 @@ function M.title(prompt, width, line)
   return layout.edge(left, { edge(place, 'AgentChatTitle'), edge(line) }, width, line)
 end
 
+--- The same for a window that is no float, with the keys.
+---@param prompt agentchat.Prompt
+---@param tally? agentchat.Tally
+---@return string
+function M.heading(prompt, tally)
+  local keys = {}
+  for _, hint in ipairs(HINTS) do
+    if hint[1] ~= 'A' or prompt.always then table.insert(keys, table.concat(hint, ' ')) end
+  end
+  local place = ('%d of %d'):format(prompt.place, prompt.total)
+  local all = { prompt.title, place, table.concat(keys, '  ') }
+  if tally then table.insert(all, 3, tally.text) end
+  return ' ' .. table.concat(all, '  ·  ')
+end
+
 --- The keys that answer, and which part of the text is in sight.
 ---@param prompt agentchat.Prompt
 ---@param width integer
 ---@param part agentchat.Part
 ---@param line string the character of the border
 ---@param way_in string how to get into the float, while the user is not in it
+---@param tally? agentchat.Tally
 ---@return agentchat.Chunk[]
-function M.footer(prompt, width, part, line, way_in)
+function M.footer(prompt, width, part, line, way_in, tally)
   local pairs = vim.tbl_filter(function(it) return it[1] ~= 'A' or prompt.always end, HINTS)
   local lead = way_in ~= '' and (' %s ›'):format(way_in) or ''
   local lefts = vim.tbl_map(function(words)
@@ -162,7 +198,11 @@ function M.footer(prompt, width, part, line, way_in)
     return vim.list_extend(chunks, layout.hints(pairs, words - #HINTS + #pairs))
   end, WORDS)
   table.insert(lefts, layout.hints(pairs, 0))
-  return layout.fitting_edge(lefts, layout.parts(part, line), width, line)
+  if tally and way_in == '' then
+    local all = vim.list_extend(vim.list_extend({}, pairs), DIFF_HINTS)
+    table.insert(lefts, 1, vim.list_extend({ edge(line) }, layout.hints(all, #all)))
+  end
+  return layout.fitting_edge(lefts, diff.parts(tally, part, line), width, line)
 end
 
 --- What stands before a value or a line of code, so that the rest of it wraps behind that.

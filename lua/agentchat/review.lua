@@ -1,14 +1,19 @@
 -- The previews that wait to be applied or discarded, those of a chat in one window: the newest is
 -- shown. Closing it hides it and decides nothing.
 
+local bridge = require('agentchat.bridge')
 local commands = require('agentchat.commands')
+local config = require('agentchat.config')
+local diff = require('agentchat.diff')
 local float = require('agentchat.float')
 local hunks = require('agentchat.hunks')
+local keypress = require('agentchat.keypress')
 local layout = require('agentchat.layout')
 local notice = require('agentchat.notice')
 local screen = require('agentchat.screen')
 local sheet = require('agentchat.sheet')
 local sight = require('agentchat.sight')
+local verdicts = require('agentchat.verdicts')
 
 local M = {}
 
@@ -19,6 +24,7 @@ local edge = layout.on_edge
 ---@field label string
 ---@field source string the tool that staged it
 ---@field files integer
+---@field stamp? string of the change that is shown
 ---@field doc agentchat.Doc
 
 ---@class (exact) agentchat.Review
@@ -28,12 +34,13 @@ local edge = layout.on_edge
 ---@field view? agentchat.Float|agentchat.Sheet none while hidden
 ---@field hidden boolean the user put it away
 ---@field moving boolean it is about to be opened elsewhere
+---@field drawn number when it was drawn, in ms
+---@field field? agentchat.Float where a comment is typed
 
 ---@type table<string, agentchat.Review>
 local reviews = {}
 
 local Z = 50 -- below the question
-local NEXT = { float = 'split', split = 'tab', tab = 'float' }
 local APPLY_MS = 300 -- what an accepted preview has for being applied before it is shown again
 
 ---@param it agentchat.Review
@@ -65,9 +72,21 @@ local function title(it, width, line)
   return layout.edge(left, right, width, line)
 end
 
+---@param it agentchat.Review
+---@return agentchat.Tally?
+local function tally(it) return diff.tally(it.chat, newest(it).id, newest(it).doc) end
+
 local DECIDE = { ':AgentResolve', 'apply|discard' }
 local ENTER = { 'gr', 'enter' }
-local MOVE = { { ']c', 'hunk' }, { ']f', 'file' }, { 's', 'split' }, { 'q', 'hide' } }
+local MOVE = {
+  { 'a', 'apply' },
+  { 'x', 'hunk' },
+  { 'C', 'comment' },
+  { 'E', 'edit text' },
+  { 's', 'split' },
+  { '?', 'keys' },
+  { 'q', 'hide' },
+}
 
 ---@param it agentchat.Review
 ---@param width integer
@@ -79,14 +98,15 @@ local function footer(it, width, part, line)
   local all = vim.list_extend({ DECIDE }, more)
   local lefts = vim.tbl_map(
     function(words) return vim.list_extend({ edge(line) }, layout.hints(all, words)) end,
-    { #all, 1, 0 }
+    { #all, 2, 1, 0 }
   )
-  return layout.fitting_edge(lefts, layout.parts(part, line), width, line)
+  return layout.fitting_edge(lefts, diff.parts(tally(it), part, line), width, line)
 end
 
 ---@param it agentchat.Review
 local function closed(it)
   it.view = nil
+  keypress.deafen()
   if it.moving then return end
   it.hidden, it.form = true, 'float'
 end
@@ -115,7 +135,11 @@ local function open_sheet(it)
     form = it.form,
     filetype = 'agentchat-review',
     chat = it.chat,
-    title = function() return (' %s  (%s)'):format(headings(it)) end,
+    title = function()
+      local label, source = headings(it)
+      local kept = tally(it)
+      return (' %s  (%s)  %s'):format(label, source, kept and kept.text or '')
+    end,
     closed = function() closed(it) end,
   })
 end
@@ -127,22 +151,92 @@ local function close(it)
   it.view, it.moving = nil, false
 end
 
+---@return number
+local function now() return vim.uv.hrtime() / 1e6 end
+
+---@param it agentchat.Review
+---@return agentchat.DiffSpec?
+local function diff_spec(it)
+  if not it.view then return nil end
+  local preview = newest(it)
+  return {
+    chat = it.chat,
+    id = preview.id,
+    subject = preview.id,
+    title = preview.label,
+    buf = it.view.buf,
+    doc = preview.doc,
+    changed = function()
+      if it.view then room(it).refit(it.view) end
+    end,
+    typing = function(field) it.field = field end,
+  }
+end
+
+---@param it agentchat.Review
+local function draw(it)
+  room(it).draw(it.view, newest(it).doc)
+  diff.mark(diff_spec(it))
+  room(it).refit(it.view)
+end
+
+---@param it agentchat.Review
+---@param action fun()
+local function gate(it, action)
+  local chat = require('agentchat.chat').get(it.chat)
+  local settled = now() - it.drawn >= config.get(chat and chat.buf).ui.prompt_delay_ms
+  if settled and keypress.deliberate() then action() end
+end
+
+local HELP = {
+  { 'a', 'apply what is kept, like :AgentResolve apply' },
+  { 'q', 'hide the review: nothing is decided' },
+  { 'g? ?', 'these keys' },
+}
+
+local function help()
+  local lines = { 'In the review of a preview', '' }
+  for _, key in ipairs(vim.list_extend(vim.list_extend({}, diff.HELP), HELP)) do
+    table.insert(lines, ('  %-6s %s'):format(key[1], key[2]))
+  end
+  vim.list_extend(lines, { '', '  :AgentResolve apply|discard [reason] works here, too.' })
+  float.page('Keys', lines)
+end
+
+---@param it agentchat.Review
+---@param buf integer
+local function map_keys(it, buf)
+  local function map(key, action, desc)
+    vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = desc })
+  end
+  local function gated(key, action, desc)
+    map(key, function() gate(it, action) end, desc)
+  end
+  diff.map(buf, function() return diff_spec(it) end, function(action) gate(it, action) end)
+  gated('a', function()
+    M.resolve(it.chat, 'apply')
+    keypress.drain()
+  end, 'Apply what is kept')
+  gated('s', function() M.cycle(it.chat) end, 'Float, split or tab')
+  map('q', function() room(it).close(it.view) end, 'Hide the preview')
+  map('?', help, 'Keys')
+  map('g?', help, 'Keys')
+end
+
 ---Opens the newest preview in this tab, without taking the focus where that can be.
 ---@param it agentchat.Review
 local function open(it)
   close(it)
   it.view = it.form == 'float' and open_float(it) or open_sheet(it)
   it.hidden = false
+  keypress.listen()
   local buf = it.view.buf
-  hunks.map(buf)
   vim.bo[buf].formatlistpat = hunks.GUTTER
   commands.attach_resolve(buf, it.chat)
-  local function map(key, action, desc)
-    vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = desc })
-  end
-  map('q', function() room(it).close(it.view) end, 'Hide the preview')
-  map('s', function() M.cycle(it.chat) end, 'Float, split or tab')
-  room(it).draw(it.view, newest(it).doc)
+  map_keys(it, buf)
+  draw(it)
+  vim.cmd.redraw()
+  it.drawn = now()
 end
 
 ---@param chat string
@@ -154,7 +248,8 @@ local function covered(chat) return require('agentchat.approval').has(chat) end
 local function present(it)
   if it.hidden or covered(it.chat) then return end
   if it.view then
-    room(it).draw(it.view, newest(it).doc)
+    draw(it)
+    it.drawn = now()
   elseif sight.of(it.chat) then
     open(it)
   end
@@ -174,7 +269,14 @@ end
 ---@return agentchat.Review
 local function of(chat)
   if not reviews[chat] then
-    reviews[chat] = { chat = chat, previews = {}, form = 'float', hidden = false, moving = false }
+    reviews[chat] = {
+      chat = chat,
+      previews = {},
+      form = 'float',
+      hidden = false,
+      moving = false,
+      drawn = 0,
+    }
     sight.follow('review', follow)
   end
   return reviews[chat]
@@ -207,6 +309,7 @@ function M.close(chat, id)
   local at = it and index(it, id)
   if not at then return end
   table.remove(it.previews, at)
+  verdicts.forget(chat, id)
   if #it.previews == 0 then return M.close_all(chat) end
   present(it)
 end
@@ -217,7 +320,36 @@ function M.close_all(chat)
   local it = reviews[chat]
   if not it then return end
   reviews[chat] = nil
+  float.close(it.field)
   close(it)
+end
+
+--- Applies what is kept of the newest preview, or discards it.
+---@param chat string
+---@param action 'apply'|'discard'
+---@param reason? string
+function M.resolve(chat, action, reason)
+  local order = { chat = chat, action = action, reason = reason }
+  local it = reviews[chat]
+  if it then
+    local preview = newest(it)
+    order.preview, order.stamp = preview.id, preview.stamp
+    order.hunks = diff.told(chat, preview.id, preview.doc)
+  end
+  bridge.send('resolve', order)
+end
+
+--- Puts the text that the user wrote in place of the proposed one.
+---@param chat string
+---@param id string of the preview
+---@param path string
+---@param text string
+---@return boolean whether that preview is pending
+function M.replace(chat, id, path, text)
+  local it = reviews[chat]
+  if not (it and index(it, id)) then return false end
+  bridge.send('amend', { chat = chat, preview = id, path = path, text = text })
+  return true
 end
 
 --- Takes the user to the newest preview, shown again if it was hidden.
@@ -236,7 +368,7 @@ function M.cycle(chat)
   local it = reviews[chat]
   local view = vim.fn.winsaveview()
   close(it)
-  it.form = NEXT[it.form]
+  it.form = float.NEXT[it.form]
   open(it)
   room(it).enter(it.view)
   vim.fn.winrestview(view)

@@ -8,7 +8,7 @@ local M = {}
 ---@field form 'split'|'tab'
 ---@field filetype string
 ---@field chat? string uuid of the chat it belongs to
----@field title fun(): string
+---@field title fun(): string of the window
 ---@field closed fun() called once, however the window went
 
 ---@class (exact) agentchat.Sheet
@@ -50,13 +50,36 @@ function M.open(spec)
   return sheet
 end
 
+--- Whether the user is in the sheet.
+---@param sheet? agentchat.Sheet
+---@return boolean
+function M.focused(sheet) return sheet ~= nil and sheet.win == vim.api.nvim_get_current_win() end
+
+--- Whether the sheet's window is still there, in whatever tab.
+---@param sheet? agentchat.Sheet
+---@return boolean
+function M.open_now(sheet) return open_now(sheet) end
+
+--- Tells the title again.
+---@param sheet agentchat.Sheet
+function M.refit(sheet)
+  if not open_now(sheet) then return end
+  local title = sheet.spec.title():gsub('%%', '%%%%')
+  vim.api.nvim_set_option_value('winbar', title, { win = sheet.win, scope = 'local' })
+end
+
 --- Shows `doc` in place of what the sheet showed.
 ---@param sheet agentchat.Sheet
 ---@param doc agentchat.Doc
 function M.draw(sheet, doc)
   paper.draw(sheet.buf, doc)
-  local title = sheet.spec.title():gsub('%%', '%%%%')
-  vim.api.nvim_set_option_value('winbar', title, { win = sheet.win, scope = 'local' })
+  M.refit(sheet)
+end
+
+--- Takes the user back to where they came from; the sheet stays.
+---@param sheet agentchat.Sheet
+function M.leave(sheet)
+  if M.focused(sheet) then vim.cmd.wincmd('p') end
 end
 
 --- Takes the user there.

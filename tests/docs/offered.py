@@ -16,7 +16,7 @@ from tests.support.launch import CHECKOUT, environment, neovim
 
 PROBE = Path(__file__).with_name("probe.lua")
 FIRED = re.compile(r"""(?:fire|event|tell)\(\s*(?:\w+,\s*)?["'](Agent\w+)["']""")
-MOVING = {"]c", "[c", "]f", "[f"}
+DIFF = {"]c", "[c", "]f", "[f", "x", "X", "C", "E", "s", "Q"}
 """Keys of a diff, wherever it is shown."""
 
 
@@ -59,9 +59,9 @@ def tags(said: Mapping[str, Any]) -> dict[str, set[str]]:
         "commands": prefixed(":", said["commands"]),
         "maps": set(said["plugs"]),
         "chat keys": prefixed("agentchat-", map(key, said["chat_keys"])),
-        "approval keys": prefixed("agentchat-approval-", approval - MOVING),
-        "review keys": prefixed("agentchat-review-", review - MOVING),
-        "diff keys": prefixed("agentchat-", MOVING & review),
+        "approval keys": prefixed("agentchat-approval-", approval - DIFF),
+        "review keys": prefixed("agentchat-review-", review - DIFF),
+        "diff keys": prefixed("agentchat-", DIFF & review),
         "settings": prefixed("g:agentchat.", said["settings"]),
         "events": events(),
         "functions": {f"agentchat.{name}()" for name in said["functions"]},

@@ -83,7 +83,8 @@ end
 ---@param chat agentchat.Chat
 ---@return string[] approval, string[] review
 local function float_keys(chat)
-  local doc = { lines = { 'true' }, marks = {}, rows = {} }
+  local hunk = { row = 0, rows = 1, path = '/a', index = 0, first = 1, last = 1, key = 'k' }
+  local doc = { lines = { 'true' }, marks = {}, rows = {}, hunks = { hunk } }
   local function buffer(filetype)
     for _, win in ipairs(vim.api.nvim_list_wins()) do
       local buf = vim.api.nvim_win_get_buf(win)
@@ -105,7 +106,7 @@ local function float_keys(chat)
     total = 1,
     always = true,
     arguments = '{}',
-    kind = 'command',
+    kind = 'diff',
   })
   return keys(buffer('agentchat-question'), { 'n' }), review
 end

@@ -101,9 +101,22 @@ def diff(*files: str) -> Doc:
     """A diff of one hunk in each of ``files``."""
     lines: list[str] = []
     rows: list[list[Any]] = []
+    hunks = [_hunk(file, 4 * at + 1) for at, file in enumerate(files)]
     for file in files:
         at = len(lines)
         lines += [file, "@@ -1 +1 @@", "-greet()", "+welcome()"]
         groups = ["AgentChatFile", "AgentChatHunk", "AgentChatDelete", "AgentChatAdd"]
         rows += [[at + i, group] for i, group in enumerate(groups)]
-    return doc(*lines, rows=rows)
+    return doc(*lines, rows=rows, hunks=hunks)
+
+
+def _hunk(file: str, row: int) -> dict[str, Any]:
+    return {
+        "row": row,
+        "rows": 3,
+        "path": f"/work/project/{file}",
+        "index": 0,
+        "first": 1,
+        "last": 1,
+        "key": "k1",
+    }

@@ -81,7 +81,9 @@ def test_the_command_resolves_from_inside(desk: Desk) -> None:
     enter(desk)
     desk.editor.command("AgentResolve discard not like this")
     (told,) = desk.told("resolve")
-    assert told == {"chat": desk.chat.id, "action": "discard", "reason": "not like this"}
+    assert told["chat"] == desk.chat.id
+    assert (told["action"], told["reason"]) == ("discard", "not like this")
+    assert told["preview"] == "v1"
     assert len(desk.editor.floats()) == 1
 
 

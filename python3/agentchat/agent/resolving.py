@@ -16,7 +16,7 @@ from agentchat.core.pending import NO_REASON, Pending, PendingStore, resolution_
 from agentchat.core.textfile import has_surrogates, why_not_text
 
 NOTHING = "Nothing to resolve: no preview is pending in this chat."
-ANEW = "{} changed meanwhile. The preview is shown anew, on top of that: look at it again."
+ANEW = "{} changed: the preview is shown anew, look again."
 NOT_SHOWN = "There is a newer preview than the one you saw: look at it first."
 
 

@@ -102,16 +102,13 @@ class Staging:
             log.exception("resolving %s failed", pending.label)
             prefix = "Apply failed: " if action == "apply" else ""
             return self._kept(pending, action, f"{prefix}{error}")
-        said = self._consumed(pending, action, reason, extra, result)
-        if action == "apply":
-            await self._preview_anew(pending)
-        return said
+        return await self._consumed(pending, action, reason, extra, result)
 
     def _kept(self, pending: Pending, action: str, text: str) -> Result:
         self._event("AgentPreviewResolved", pending, action=action, status="error")
         return Result(text, is_error=True)
 
-    def _consumed(
+    async def _consumed(
         self, pending: Pending, action: str, reason: str, extra: Extra, result: Result | None
     ) -> Result:
         if any(pending.id == other.id for other in self._store):
@@ -120,6 +117,9 @@ class Staging:
         details = resolution_details(pending, action, reason, extra, result)
         said = result or Result(discarded(pending, reason) if action == "discard" else "")
         self._scribe.resolved(pending, action, reason)
+        if action == "apply":
+            # Before anybody hears of it: who resolves the next one then has seen it as it is.
+            await self._preview_anew(pending)
         status = "error" if said.is_error else "success"
         self._event("AgentPreviewResolved", pending, action=action, status=status)
         return replace(said, details=details)
