@@ -139,7 +139,7 @@ local function sheet_spec(ask)
     form = ask.form,
     filetype = 'agentchat-question',
     chat = ask.spec.chat,
-    title = function() return question.heading(ask.spec.prompt, tally(ask)) end,
+    title = function(width) return question.heading(ask.spec.prompt, width, tally(ask)) end,
     closed = function() closed(ask) end,
   }
 end

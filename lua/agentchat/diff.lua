@@ -77,7 +77,7 @@ local function mark(spec, hunk)
   local verdict = verdicts.get(said(spec), hunk)
   paper.dim(spec.buf, spec.doc, hunk.row + 1, hunk.row + hunk.rows, verdict.rejected)
   local look = {}
-  if verdict.rejected then look.virt_text = { { '✗ rejected', 'AgentChatRejected' } } end
+  if verdict.rejected then look.virt_text = { { '✗ rejected', 'AgentChatWarning' } } end
   if verdict.comment ~= '' then
     look.virt_lines = vim.tbl_map(
       function(line) return { { '  ▎ ', 'AgentChatNote' }, { line, 'AgentChatNote' } } end,

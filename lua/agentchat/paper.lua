@@ -98,7 +98,10 @@ end
 ---@param dimmed boolean
 function M.dim(buf, doc, first, last, dimmed)
   if dimmed == (doc.dim[first] or false) then return end
-  vim.api.nvim_buf_clear_namespace(buf, ns, first, last)
+  -- Clearing the rows would take the marks that end there along.
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, { first, 0 }, { last - 1, -1 }, {})) do
+    vim.api.nvim_buf_del_extmark(buf, ns, mark[1])
+  end
   local function inside(mark) return mark[1] >= first and mark[1] < last end
   for row = first, last - 1 do
     doc.dim[row] = dimmed or nil

@@ -169,17 +169,22 @@ end
 
 --- The same for a window that is no float, with the keys.
 ---@param prompt agentchat.Prompt
+---@param width integer
 ---@param tally? agentchat.Tally
 ---@return string
-function M.heading(prompt, tally)
-  local keys = {}
+function M.heading(prompt, width, tally)
+  local words, keys = {}, {}
   for _, hint in ipairs(HINTS) do
-    if hint[1] ~= 'A' or prompt.always then table.insert(keys, table.concat(hint, ' ')) end
+    if hint[1] ~= 'A' or prompt.always then
+      table.insert(words, table.concat(hint, ' '))
+      table.insert(keys, hint[1])
+    end
   end
   local place = ('%d of %d'):format(prompt.place, prompt.total)
-  local all = { prompt.title, place, table.concat(keys, '  ') }
-  if tally then table.insert(all, 3, tally.text) end
-  return ' ' .. table.concat(all, '  ·  ')
+  local said = table.concat({ prompt.title, place, tally and tally.text }, ' · ')
+  local long = (' %s · %s'):format(said, table.concat(words, '  '))
+  local short = (' %s · %s'):format(said, table.concat(keys, ' '))
+  return vim.api.nvim_strwidth(long) <= width and long or short
 end
 
 --- The keys that answer, and which part of the text is in sight.

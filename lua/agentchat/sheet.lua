@@ -8,7 +8,7 @@ local M = {}
 ---@field form 'split'|'tab'
 ---@field filetype string
 ---@field chat? string uuid of the chat it belongs to
----@field title fun(): string of the window
+---@field title fun(width: integer): string of the window
 ---@field closed fun() called once, however the window went
 
 ---@class (exact) agentchat.Sheet
@@ -64,7 +64,7 @@ function M.open_now(sheet) return open_now(sheet) end
 ---@param sheet agentchat.Sheet
 function M.refit(sheet)
   if not open_now(sheet) then return end
-  local title = sheet.spec.title():gsub('%%', '%%%%')
+  local title = sheet.spec.title(vim.api.nvim_win_get_width(sheet.win)):gsub('%%', '%%%%')
   vim.api.nvim_set_option_value('winbar', title, { win = sheet.win, scope = 'local' })
 end
 

@@ -78,6 +78,16 @@ def test_a_rejected_hunk_is_dimmed_and_its_colours_come_back(desk: Desk) -> None
     assert desk.groups("+welcome()") == ["AgentChatAdd"]
 
 
+def test_a_rejected_hunk_is_still_walked_to(desk: Desk) -> None:
+    ask(desk)
+    desk.editor.keys("]cx]cx[c")
+    assert desk.groups("@@ -1 +1 @@") == ["AgentChatHunk"]
+    desk.editor.keys("x")
+    assert marked(desk.editor) == ["✗ rejected"]
+    desk.editor.keys("a")
+    assert desk.told("answer")[0]["hunks"] == [no(B)]
+
+
 def test_capital_x_is_about_the_whole_file(desk: Desk) -> None:
     doc = diff("a.py", "a.py", "b.py")
     doc["hunks"][1].update(index=1, key="k2")
