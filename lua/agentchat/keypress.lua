@@ -21,10 +21,12 @@ end
 ---@return boolean
 function M.deliberate() return typed ~= '' and vim.v.count == 0 and vim.fn.reg_executing() == '' end
 
+local MOST_AHEAD = 1000 -- keys; where more stand, `getchar()` sees one that it cannot take
+
 --- Forgets what was typed ahead.
 function M.drain()
-  while vim.fn.getchar(1) ~= 0 do
-    vim.fn.getchar(0)
+  for _ = 1, MOST_AHEAD do
+    if vim.fn.getchar(1) == 0 or vim.fn.getchar(0) == 0 then return end
   end
 end
 

@@ -504,3 +504,16 @@ async def test_the_projects_rules_and_the_directory_reach_the_system_prompt(
     system = scene.model.requests[0].system
     assert "# AGENTS.md\nUse tabs." in system
     assert f"Working directory: {tmp_path}" in system
+
+
+async def test_what_a_failed_turn_never_took_goes_back_to_the_prompt(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [DONE])
+
+    def fails(number: int) -> None:
+        raise UserError("The disk is full.")
+
+    scene.scribe.turn_started = fails  # type: ignore[method-assign]
+    assert await scene.play() == "error"
+    assert scene.screen.given_back == 1
+    assert scene.screen.users == []
+    assert ("error", "The disk is full.") in scene.screen.notes

@@ -205,7 +205,8 @@ class Session:
     async def _take_turn(self, player: Player) -> None:
         ending = await self._played(player)
         self._player = None
-        if ending.reason == "cancelled" and not player.stopped and self._inbox.drop():
+        if ending.reason != "stop" and not player.stopped and self._inbox.drop():
+            # Nobody took it: what ended this turn would end the next one too.
             self._screen.give_back()
         self.refresh()
         self._screen.event("AgentTurnFinished", {"reason": ending.reason})
@@ -215,12 +216,10 @@ class Session:
 
     async def _played(self, player: Player) -> Ending:
         self.chat.turn += 1
-        self._scribe.turn_started(self.chat.turn)
         self.refresh()
         self._screen.event("AgentTurnStarted", {"turn": self.chat.turn})
         try:
-            self.chat.surroundings = await look_around(self._workspace)
-            ending = await player.play(turn(self.chat))
+            ending = await self._planned(player)
         except UserError as error:
             ending = Ending("error", str(error))
             self._answer_rest(ending.message)
@@ -230,6 +229,12 @@ class Session:
             self._answer_rest(ending.message)
         if ending.message:
             self._screen.note("error", ending.message)
+        return ending
+
+    async def _planned(self, player: Player) -> Ending:
+        self._scribe.turn_started(self.chat.turn)
+        self.chat.surroundings = await look_around(self._workspace)
+        ending = await player.play(turn(self.chat))
         self._scribe.turn_finished(self.chat.turn, ending.reason)
         return ending
 

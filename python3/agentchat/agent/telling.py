@@ -65,6 +65,7 @@ class Teller:
         self._screen.finish_reply()
         for call in reply.calls:
             self._call(CallDelta(call.id, call.name, call.arguments))
+            self._screen.block(call.id, Block(state="waiting"))
         note = _note(reply)
         if note:
             self._screen.note("info", note)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 CALL = "local module, name = ...; return require(module)[name](select(3, ...))"
 """Values travel as arguments, never inside Lua source."""
 
+RUN = "require('agentchat.bridge').run(...)"
+"""For calls nobody waits for: what goes wrong in Lua must not reach the user as a traceback."""
+
 
 class Bridge:
     """Runs Lua functions of the plugin in Neovim."""
@@ -33,7 +36,7 @@ class Bridge:
         return await answer
 
     def _send(self, module: str, name: str, args: tuple[Any, ...]) -> None:
-        self._nvim.exec_lua(CALL, module, name, *args, async_=True)
+        self._nvim.exec_lua(RUN, module, name, *args, async_=True)
 
     def _ask(
         self, answer: asyncio.Future[Any], module: str, name: str, args: tuple[Any, ...]

@@ -61,6 +61,7 @@ class Desk:
             "reload": lambda p: self._custom.reload(anew=bool(p["anew"])),
             "log": self._log,
             "closed": self._closed,
+            "failed": lambda p: log.error("Lua: %s", p["text"]),
         }
 
     def take(self, name: str, payload: Payload) -> None:
