@@ -12,6 +12,7 @@ from agentchat.agent.giving import Giving
 from agentchat.agent.inbox import Inbox
 from agentchat.agent.performer import Performer
 from agentchat.agent.phrasing import Phrasing
+from agentchat.agent.planning import Planning
 from agentchat.agent.playing import Player
 from agentchat.agent.prompts import Prompts
 from agentchat.agent.resolving import Order, Resolving
@@ -99,6 +100,7 @@ class Session:
             max_parallel=max_parallel,
             phrasing=Phrasing(chat.toolbox),
         )
+        self._planning = Planning(chat, self.set_mode)
         self._player: Player | None = None
         self._rollback: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -147,7 +149,8 @@ class Session:
         """Change the mode; an open question that the new mode settles is answered by it."""
         if mode not in MODES:
             raise UserError(f"Unknown mode {mode}; choose one of {', '.join(MODES)}.")
-        self.chat.policy.mode = mode
+        before, self.chat.policy.mode = self.chat.policy.mode, mode
+        self._planning.follow(before)
         question = self._prompts.question
         if question is not None and question.pending is None:
             decision = decide(question.call, question.place, self.chat.policy)

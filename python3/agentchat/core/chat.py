@@ -13,6 +13,12 @@ from agentchat.core.tool import Tool
 from agentchat.core.toolbox import Toolbox
 
 RESOLVE = "resolve"
+PLANNING = (
+    "You are in plan mode: nothing but reading is allowed. Work out what to do, write the plan as "
+    "the text of your reply, and submit it in the same reply by calling `resolve` with the action "
+    "apply, a reason of one sentence and a title in extra. The user approves it, which leaves plan "
+    "mode, or tells you what to change."
+)
 REMINDER = (
     "<system-reminder>\n"
     "This is a preview. Call the `resolve` tool to apply or discard these changes.\n"
@@ -50,7 +56,8 @@ class Chat:
 
     def _system(self, tools: tuple[Tool, ...]) -> str:
         groups, silent = self.toolbox.given_groups(), self.toolbox.silent()
-        return system_prompt(tools, groups, self.surroundings, silent)
+        said = system_prompt(tools, groups, self.surroundings, silent)
+        return f"{said}\n\n{PLANNING}" if self.pending.standing is not None else said
 
 
 def _described(tool: Tool, surroundings: Surroundings) -> Tool:

@@ -41,6 +41,8 @@ class Pending:
     scope: Scope | None = None
     make: Maker | None = None
     proposed: ChangeSet | None = None
+    standing: bool = False
+    """Whether it is a mode's own, resolved again and again, and no preview of a change."""
 
     @property
     def ordinary(self) -> bool:

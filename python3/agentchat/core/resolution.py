@@ -23,8 +23,9 @@ from agentchat.core.calls import Call, Place
 from agentchat.core.chat import Chat
 from agentchat.core.effects import Answer, Moved, Plan, Question, Refresh, ResolvePending, do
 from agentchat.core.limits import PREVIEWS_PER_CALL
-from agentchat.core.messages import Status, ToolResult
+from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.pending import NO_REASON, NOTHING_PENDING, Pending
+from agentchat.core.tool import Preview
 
 NOBODY = "Denied: nobody is here to answer."
 Resolved = tuple[ToolResult | Moved, "Decision | None", Call]
@@ -59,6 +60,8 @@ def _attempt(chat: Chat, call: Call, queue: Queue) -> Plan[Resolved]:
     if pending is None:
         return _error(call, NOTHING_PENDING), None, call
     wanted = Resolution(call.arguments.action, call.arguments.reason, call.arguments.extra)
+    if pending.standing:
+        pending = _submitted(chat, pending, wanted)
     decision = judge_resolution(chat.policy, pending, wanted.action)
     if decision.verdict is Verdict.DENY:
         return _result(call, decision.message, Status.DENIED), decision, call
@@ -75,12 +78,22 @@ def _attempt(chat: Chat, call: Call, queue: Queue) -> Plan[Resolved]:
     return (yield from _put(chat, replace(question, proposed=pending.proposed), queue, wanted))
 
 
+def _submitted(chat: Chat, standing: Pending, wanted: Resolution) -> Pending:
+    """Return what is submitted to a mode's handler: what the model wrote, under its title."""
+    title = " ".join(str((wanted.extra or {}).get("title") or "").split())
+    replies = [message for message in chat.history.messages if isinstance(message, Reply)]
+    text = replies[-1].text.strip() if replies else ""
+    label = f"{standing.label}: {title}" if title else standing.label
+    return replace(standing, label=label, preview=Preview(text=text or wanted.reason))
+
+
 def judge_resolution(policy: Policy, pending: Pending, action: str) -> Decision:
     """Return whether resolving this way needs the user: discarding never does."""
     scope = pending.scope
     if action == "discard":
         return Decision(Verdict.ALLOW, "discarding changes nothing", scope)
-    sure = not policy.problems
+    # Nothing but reading runs while there is only a plan: every effect needs a yes of its own.
+    sure = not policy.problems and policy.mode != "plan"
     if sure and policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, "remembered answer", scope)
     free = pending.ordinary and mode_allows(policy.mode, editing=True, destructive=False)

@@ -90,6 +90,8 @@ def _always(scope: Scope) -> str:
 def title(question: Question) -> str:
     """Return what is asked, in a few words."""
     name = question.call.tool.name
+    if question.pending is not None and question.pending.standing:
+        return escape(f"{question.pending.label}: carry it out?")
     if question.pending is not None:
         return f"{question.pending.source}: apply {question.pending.label}"
     if question.place.command is not None:
