@@ -1,0 +1,143 @@
+"""What the user does with previews outside a call, on real files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from agentchat.agent.resolving import NOT_SHOWN, Order, Seen
+from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.keeping import HunkDecision, Replacement, stamp
+from agentchat.core.messages import Reply
+from agentchat.core.pending import Pending
+from agentchat.core.tool import Preview, Result, Tool, ToolContext
+from tests.agent.scene import Scene
+from tests.core.world import Given, a_call, a_tool
+
+BEFORE = "".join(f"line {n}\n" for n in range(1, 41))
+CALL = Reply(calls=(a_call("1", "stage"),), finish="tool_calls")
+DONE = Reply("Shall I?")
+
+
+def staging(path: Path, *numbers: int) -> Tool:
+    """A tool that stages a preview for each of the lines ``numbers`` of a file."""
+
+    async def run(arguments: Given, context: ToolContext) -> Result:
+        for number in numbers:
+            after = BEFORE.replace(f"line {number}\n", f"LINE {number}\n")
+            file = FileChange(str(path), BEFORE.encode(), after.encode(), path.name)
+
+            async def make(preview: Preview) -> Result:
+                assert preview.change is not None
+                await context.workspace.apply(preview.change)
+                return Result(preview.headline or "made")
+
+            async def apply(reason: str, extra: object) -> Result:
+                raise AssertionError("the change is made, not the callback called")
+
+            preview = Preview(ChangeSet((file,)))
+            context.stage(Pending(f"Stage: {number}", "stage", apply, preview=preview, make=make))
+        return Result("staged")
+
+    return replace(a_tool("stage", asks=False), steps=(run,))
+
+
+async def staged(tmp_path: Path, *numbers: int) -> tuple[Scene, Path]:
+    path = tmp_path / "a.txt"
+    path.write_text(BEFORE)
+    scene = Scene(tmp_path, [CALL, DONE], staging(path, *numbers))
+    await scene.play()
+    return scene, path
+
+
+async def resolved(scene: Scene, times: int = 1) -> None:
+    """Wait until so many previews are resolved."""
+    await scene.screen.until(lambda: len(scene.screen.named("AgentPreviewResolved")) >= times)
+
+
+def after(scene: Scene) -> str:
+    """The text that the newest preview proposes."""
+    change = scene.screen.staged[0].preview.change
+    assert change is not None
+    return (change.files[0].after or b"").decode()
+
+
+async def test_the_older_preview_is_on_top_of_the_newer_before_that_is_told(tmp_path: Path) -> None:
+    scene, path = await staged(tmp_path, 5, 30)
+    scene.session.resolve("apply", "")
+    await resolved(scene)
+    assert "LINE 5\n" in after(scene)
+    assert "LINE 30\n" in after(scene)
+    scene.session.resolve("apply", "")
+    await resolved(scene, 2)
+    assert path.read_text() == BEFORE.replace("line 5\n", "LINE 5\n").replace("line 30", "LINE 30")
+
+
+async def test_a_file_that_changed_elsewhere_is_shown_anew_under_the_same_id(
+    tmp_path: Path,
+) -> None:
+    scene, path = await staged(tmp_path, 5)
+    first = scene.screen.staged[0].id
+    path.write_text("mine\n" + BEFORE)
+    scene.session.resolve("apply", "")
+    await scene.screen.until(lambda: after(scene).startswith("mine\n"))
+    assert [one.id for one in scene.screen.staged] == [first]
+    assert path.read_text() == "mine\n" + BEFORE
+    scene.session.resolve("apply", "")
+    await resolved(scene)
+    assert path.read_text() == "mine\n" + BEFORE.replace("line 5\n", "LINE 5\n")
+
+
+async def test_a_place_that_changed_itself_is_left_alone_and_stays_pending(tmp_path: Path) -> None:
+    scene, path = await staged(tmp_path, 5)
+    path.write_text(BEFORE.replace("line 5\n", "my line\n"))
+    scene.session.resolve("apply", "")
+    await resolved(scene)
+    assert scene.screen.named("AgentPreviewResolved")[0]["status"] == "error"
+    assert "a.txt changed since the preview. Nothing was changed." in scene.screen.notes[-1][1]
+    assert len(scene.chat.pending) == 1
+    assert "my line" in path.read_text()
+
+
+async def test_what_was_not_seen_is_not_applied(tmp_path: Path) -> None:
+    scene, path = await staged(tmp_path, 5)
+    pending = scene.screen.staged[0]
+    assert pending.preview.change is not None
+    scene.session.resolving.resolve(Order("apply", seen=Seen(pending.id, "another")))
+    scene.session.resolving.resolve(Order("apply", seen=Seen("another", "")))
+    assert [text for _, text in scene.screen.notes[-2:]] == [NOT_SHOWN, NOT_SHOWN]
+    assert path.read_text() == BEFORE
+    seen = Seen(pending.id, stamp(pending.preview.change))
+    scene.session.resolving.resolve(Order("apply", seen=seen))
+    await resolved(scene)
+    assert path.read_text() != BEFORE
+
+
+async def test_text_of_the_user_is_shown_and_applied_and_told(tmp_path: Path) -> None:
+    scene, path = await staged(tmp_path, 5)
+    pending = scene.screen.staged[0]
+    scene.session.resolving.propose(pending.id, str(path))
+    ((subject, file),) = scene.screen.proposals
+    assert subject == pending.id
+    mine = (file.after or b"").decode().replace("LINE 5", "my line")
+    scene.session.resolving.amend(pending.id, Replacement(str(path), mine))
+    assert "my line" in after(scene)
+    scene.session.resolve("apply", "")
+    await resolved(scene)
+    assert path.read_text() == mine
+    scene.model.replies.append(DONE)
+    await scene.play("go on")
+    said = str(scene.model.requests[-1].history.messages[-2:])
+    assert "The user edited the proposed text of a.txt:" in said
+
+
+async def test_nothing_kept_is_discarded_with_the_comments_as_reason(tmp_path: Path) -> None:
+    scene, path = await staged(tmp_path, 5)
+    no = HunkDecision(str(path), 0, comment="leave it")
+    scene.session.resolving.resolve(Order("apply", hunks=(no,)))
+    await resolved(scene)
+    assert path.read_text() == BEFORE
+    assert len(scene.chat.pending) == 0
+    (event,) = scene.screen.named("AgentPreviewResolved")
+    assert event["action"] == "discard"
+    assert "leave it" in scene.screen.notes[-1][1]
