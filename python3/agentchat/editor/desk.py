@@ -9,7 +9,6 @@ import platform
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +105,6 @@ class Desk:
             "pid": os.getpid(),
         }
         self._bridge.call("agentchat.host", "ready", about)
-        # The model's library takes half a second to import: not while the user waits.
-        self._later(asyncio.to_thread(import_module, "openai"))
 
     def _open(self, payload: Payload) -> None:
         opened = open_chat(payload, self._bridge, self._state)

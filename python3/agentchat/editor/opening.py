@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Grants, Policy
 from agentchat.core.chat import Chat
+from agentchat.core.errors import UserError
 from agentchat.core.ports import Model, Workspace
 from agentchat.core.prompt import Surroundings
 from agentchat.core.registry import Registry
@@ -95,6 +97,7 @@ class Opened:
         """Tell Lua which mentions there are, the chat's state, and what is wrong in settings."""
         self.show_tools()
         self.session.refresh()
+        self._models.warm_up()
         for problem in self._settings.problems:
             self._view.notify("warn", problem)
 
@@ -177,6 +180,13 @@ class Models:
         if self._model is None or key != self._key:
             self._model, self._key = choose(wanted, os.environ), key
         return self._model
+
+    def warm_up(self) -> None:
+        """Load what the model needs, in the background: not while the user waits for it."""
+        with contextlib.suppress(UserError):
+            warm_up = getattr(self.current(), "warm_up", None)
+            if warm_up is not None:
+                warm_up()
 
 
 def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opened:
