@@ -10,22 +10,13 @@ local hunks = require('agentchat.hunks')
 local keypress = require('agentchat.keypress')
 local layout = require('agentchat.layout')
 local notice = require('agentchat.notice')
+local preview = require('agentchat.preview')
 local screen = require('agentchat.screen')
 local sheet = require('agentchat.sheet')
 local sight = require('agentchat.sight')
 local verdicts = require('agentchat.verdicts')
 
 local M = {}
-
-local edge = layout.on_edge
-
----@class (exact) agentchat.Preview
----@field id string
----@field label string
----@field source string the tool that staged it
----@field files integer
----@field stamp? string of the change that is shown
----@field doc agentchat.Doc
 
 ---@class (exact) agentchat.Review
 ---@field chat string
@@ -51,59 +42,6 @@ local function room(it) return it.form == 'float' and float or sheet end
 local function newest(it) return it.previews[#it.previews] end
 
 ---@param it agentchat.Review
----@return string what is shown, string where it comes from
-local function headings(it)
-  local preview = newest(it)
-  local files = ('%d %s'):format(preview.files, preview.files == 1 and 'file' or 'files')
-  local more = #it.previews > 1 and (' · newest of %d'):format(#it.previews) or ''
-  return preview.label, preview.source .. ' · ' .. files .. more
-end
-
----@param it agentchat.Review
----@param width integer
----@param line string the character of the border
----@return agentchat.Chunk[]
-local function title(it, width, line)
-  local label, source = headings(it)
-  local right = { edge(' ' .. source .. ' ', 'AgentChatFact'), edge(line) }
-  if layout.width(right) > width / 2 then right = {} end
-  local cut = layout.cut(label, width - layout.width(right) - 5)
-  local left = { edge(line), edge(' ' .. cut .. ' ', 'AgentChatTitle') }
-  return layout.edge(left, right, width, line)
-end
-
----@param it agentchat.Review
----@return agentchat.Tally?
-local function tally(it) return diff.tally(it.chat, newest(it).id, newest(it).doc) end
-
-local DECIDE = { ':AgentResolve', 'apply|discard' }
-local ENTER = { 'gr', 'enter' }
-local MOVE = {
-  { 'a', 'apply' },
-  { 'x', 'hunk' },
-  { 'C', 'comment' },
-  { 'E', 'edit text' },
-  { 's', 'split' },
-  { '?', 'keys' },
-  { 'q', 'hide' },
-}
-
----@param it agentchat.Review
----@param width integer
----@param part agentchat.Part
----@param line string the character of the border
----@return agentchat.Chunk[]
-local function footer(it, width, part, line)
-  local more = float.focused(it.view) and MOVE or { ENTER }
-  local all = vim.list_extend({ DECIDE }, more)
-  local lefts = vim.tbl_map(
-    function(words) return vim.list_extend({ edge(line) }, layout.hints(all, words)) end,
-    { #all, 2, 1, 0 }
-  )
-  return layout.fitting_edge(lefts, diff.parts(tally(it), part, line), width, line)
-end
-
----@param it agentchat.Review
 local function closed(it)
   it.view = nil
   keypress.deafen()
@@ -122,8 +60,16 @@ local function open_float(it)
     share = 0.8,
     least = 74,
     place = layout.bottom,
-    title = function(width) return title(it, width, line) end,
-    footer = function(width, part) return footer(it, width, part, line) end,
+    title = function(width) return preview.title(it.previews, width, line) end,
+    footer = function(width, part)
+      local inside = float.focused(it.view)
+      return preview.footer(
+        newest(it),
+        it.chat,
+        { width = width, part = part, line = line },
+        inside
+      )
+    end,
     closed = function() closed(it) end,
   })
 end
@@ -135,11 +81,7 @@ local function open_sheet(it)
     form = it.form,
     filetype = 'agentchat-review',
     chat = it.chat,
-    title = function()
-      local label, source = headings(it)
-      local kept = tally(it)
-      return (' %s  (%s)  %s'):format(label, source, kept and kept.text or '')
-    end,
+    title = function() return preview.heading(it.previews, it.chat) end,
     closed = function() closed(it) end,
   })
 end
@@ -158,14 +100,14 @@ local function now() return vim.uv.hrtime() / 1e6 end
 ---@return agentchat.DiffSpec?
 local function diff_spec(it)
   if not it.view then return nil end
-  local preview = newest(it)
+  local shown = newest(it)
   return {
     chat = it.chat,
-    id = preview.id,
-    subject = preview.id,
-    title = preview.label,
+    id = shown.id,
+    subject = shown.id,
+    title = shown.label,
     buf = it.view.buf,
-    doc = preview.doc,
+    doc = shown.doc,
     changed = function()
       if it.view then room(it).refit(it.view) end
     end,
@@ -188,21 +130,6 @@ local function gate(it, action)
   if settled and keypress.deliberate() then action() end
 end
 
-local HELP = {
-  { 'a', 'apply what is kept, like :AgentResolve apply' },
-  { 'q', 'hide the review: nothing is decided' },
-  { 'g? ?', 'these keys' },
-}
-
-local function help()
-  local lines = { 'In the review of a preview', '' }
-  for _, key in ipairs(vim.list_extend(vim.list_extend({}, diff.HELP), HELP)) do
-    table.insert(lines, ('  %-6s %s'):format(key[1], key[2]))
-  end
-  vim.list_extend(lines, { '', '  :AgentResolve apply|discard [reason] works here, too.' })
-  float.page('Keys', lines)
-end
-
 ---@param it agentchat.Review
 ---@param buf integer
 local function map_keys(it, buf)
@@ -219,8 +146,8 @@ local function map_keys(it, buf)
   end, 'Apply what is kept')
   gated('s', function() M.cycle(it.chat) end, 'Float, split or tab')
   map('q', function() room(it).close(it.view) end, 'Hide the preview')
-  map('?', help, 'Keys')
-  map('g?', help, 'Keys')
+  map('?', preview.help, 'Keys')
+  map('g?', preview.help, 'Keys')
 end
 
 ---Opens the newest preview in this tab, without taking the focus where that can be.
@@ -286,17 +213,17 @@ end
 ---@param id string
 ---@return integer? index
 local function index(it, id)
-  for i, preview in ipairs(it.previews) do
-    if preview.id == id then return i end
+  for i, staged in ipairs(it.previews) do
+    if staged.id == id then return i end
   end
 end
 
 --- Shows a preview; one with the same id is replaced.
 ---@param chat string
----@param preview agentchat.Preview
-function M.show(chat, preview)
+---@param staged agentchat.Preview
+function M.show(chat, staged)
   local it = of(chat)
-  it.previews[index(it, preview.id) or #it.previews + 1] = preview
+  it.previews[index(it, staged.id) or #it.previews + 1] = staged
   it.hidden = false
   present(it)
 end
@@ -332,9 +259,9 @@ function M.resolve(chat, action, reason)
   local order = { chat = chat, action = action, reason = reason }
   local it = reviews[chat]
   if it then
-    local preview = newest(it)
-    order.preview, order.stamp = preview.id, preview.stamp
-    order.hunks = diff.told(chat, preview.id, preview.doc)
+    local shown = newest(it)
+    order.preview, order.stamp = shown.id, shown.stamp
+    order.hunks = diff.told(chat, shown.id, shown.doc)
   end
   bridge.send('resolve', order)
 end

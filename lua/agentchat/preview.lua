@@ -1,0 +1,105 @@
+-- How staged previews are put: the title, the key hints and the help of a review.
+
+local diff = require('agentchat.diff')
+local float = require('agentchat.float')
+local layout = require('agentchat.layout')
+
+local M = {}
+
+local edge = layout.on_edge
+
+---@class (exact) agentchat.Preview as Python sends it
+---@field id string
+---@field label string
+---@field source string the tool that staged it
+---@field files integer
+---@field stamp? string of the change that is shown
+---@field doc agentchat.Doc
+
+---@class (exact) agentchat.Edge the lower edge of a float
+---@field width integer
+---@field part agentchat.Part which rows are in sight
+---@field line string the character of the border
+
+local DECIDE = { ':AgentResolve', 'apply|discard' }
+local ENTER = { 'gr', 'enter' }
+local MOVE = {
+  { 'a', 'apply' },
+  { 'x', 'hunk' },
+  { 'C', 'comment' },
+  { 'E', 'edit text' },
+  { 's', 'split' },
+  { '?', 'keys' },
+  { 'q', 'hide' },
+}
+local HELP = {
+  { 'a', 'apply what is kept, like :AgentResolve apply' },
+  { 'q', 'hide the review: nothing is decided' },
+  { 'g? ?', 'these keys' },
+}
+
+---@param previews agentchat.Preview[] the oldest first
+---@return string what is shown, string where it comes from
+local function headings(previews)
+  local newest = previews[#previews]
+  local files = ('%d %s'):format(newest.files, newest.files == 1 and 'file' or 'files')
+  local more = #previews > 1 and (' · newest of %d'):format(#previews) or ''
+  return newest.label, newest.source .. ' · ' .. files .. more
+end
+
+--- What the newest preview is.
+---@param previews agentchat.Preview[] the oldest first
+---@param width integer
+---@param line string the character of the border
+---@return agentchat.Chunk[]
+function M.title(previews, width, line)
+  local label, source = headings(previews)
+  local right = { edge(' ' .. source .. ' ', 'AgentChatFact'), edge(line) }
+  if layout.width(right) > width / 2 then right = {} end
+  local cut = layout.cut(label, width - layout.width(right) - 5)
+  local left = { edge(line), edge(' ' .. cut .. ' ', 'AgentChatTitle') }
+  return layout.edge(left, right, width, line)
+end
+
+---@param preview agentchat.Preview
+---@param chat string
+---@return agentchat.Tally?
+local function tally(preview, chat) return diff.tally(chat, preview.id, preview.doc) end
+
+--- The same for a window that is no float.
+---@param previews agentchat.Preview[] the oldest first
+---@param chat string
+---@return string
+function M.heading(previews, chat)
+  local label, source = headings(previews)
+  local kept = tally(previews[#previews], chat)
+  return (' %s  (%s)  %s'):format(label, source, kept and kept.text or '')
+end
+
+--- The keys, how many hunks are kept, and which rows are in sight.
+---@param preview agentchat.Preview
+---@param chat string
+---@param at agentchat.Edge
+---@param inside boolean whether the user is in the float
+---@return agentchat.Chunk[]
+function M.footer(preview, chat, at, inside)
+  local all = vim.list_extend({ DECIDE }, inside and MOVE or { ENTER })
+  local lefts = vim.tbl_map(
+    function(words) return vim.list_extend({ edge(at.line) }, layout.hints(all, words)) end,
+    { #all, 2, 1, 0 }
+  )
+  local rights = diff.parts(tally(preview, chat), at.part, at.line)
+  return layout.fitting_edge(lefts, rights, at.width, at.line)
+end
+
+--- Lists the keys of a review.
+function M.help()
+  local lines = { 'In the review of a preview', '' }
+  for _, key in ipairs(vim.list_extend(vim.list_extend({}, diff.HELP), HELP)) do
+    table.insert(lines, ('  %-6s %s'):format(key[1], key[2]))
+  end
+  vim.list_extend(lines, { '', '  :AgentResolve apply|discard [reason] works here, too.' })
+  float.page('Keys', lines)
+end
+
+return M
