@@ -65,7 +65,14 @@ class State:
         """Make the folder, readable by the user only, and log into it."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-        logging.basicConfig(filename=self.log_file, level=logging.INFO, format=form, force=True)
+        logging.basicConfig(
+            filename=self.log_file,
+            encoding="utf-8",
+            errors="backslashreplace",
+            level=logging.INFO,
+            format=form,
+            force=True,
+        )
 
 
 class Opened:
