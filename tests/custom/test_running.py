@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -219,6 +220,25 @@ async def never_waits() -> None:
         pass
 
 
+async def no_tool_runs() -> None:
+    """Wait until the threads that spin have ended; they would slow down every later test."""
+    for _ in range(200):
+        if not any(t.name == "tool" and t.is_alive() for t in spinning()):
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("a tool's thread goes on")
+
+
+def spinning() -> list[threading.Thread]:
+    """Return the threads but for those that only sleep, which nothing can wake."""
+    frames = sys._current_frames()
+    return [t for t in threading.enumerate() if _code(frames.get(t.ident or 0)) != "sleeps"]
+
+
+def _code(frame: FrameType | None) -> str:
+    return frame.f_code.co_name if frame else ""
+
+
 @pytest.mark.parametrize("function", [sleeps, spins, waits, never_waits])
 async def test_a_function_that_never_returns_times_out_and_all_else_goes_on(
     tmp_path: Path, function: Callable[..., Any]
@@ -227,6 +247,8 @@ async def test_a_function_that_never_returns_times_out_and_all_else_goes_on(
     result = await result_of(tmp_path, function, timeout=0.2)
     assert result.text == "t timed out after 0.2 s."
     assert time.monotonic() - before < 5
+    if function is not sleeps:
+        await no_tool_runs()
 
 
 async def test_a_function_that_was_given_up_ends(tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ def folder() -> Iterator[Path]:
         yield Path(name).resolve()
 
 
+@pytest.mark.timeout(300)  # a thousand commands run for real, on whatever machine this is
 def test_no_generated_command_has_an_effect_that_was_not_allowed(folder: Path) -> None:
     ground = Ground(folder / "real")
     judge = Judge(ground, Decision(ground.root, allow(*ALLOWED)).allows)
