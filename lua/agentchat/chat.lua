@@ -157,6 +157,7 @@ function M.send(chat, text)
     chat = chat.id,
     text = text,
     settings = config.get(chat.buf),
+    captured = require('agentchat.contexts').capture(chat, text),
     attended = attended(),
   })
 end

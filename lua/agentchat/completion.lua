@@ -1,9 +1,11 @@
 --- Completion of mentions: an 'omnifunc' and a language server that lives in this process.
+local contexts = require('agentchat.contexts')
 local mentions = require('agentchat.mentions')
 
 local M = {}
 
-local FUNCTION, MODULE = 3, 9 -- lsp.CompletionItemKind
+local FUNCTION, MODULE, FILE, REFERENCE = 3, 9, 17, 18 -- lsp.CompletionItemKind
+local KINDS = { tool = FUNCTION, group = MODULE, file = FILE, buffer = FILE, context = REFERENCE }
 local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
 
 ---@param buf integer
@@ -14,21 +16,34 @@ local function prompt_at(buf, row)
   if chat and require('agentchat.prompt').holds(chat, row) then return chat end
 end
 
+--- The mention that is being typed before a column, and what it may become.
+---@param line string
+---@param column integer bytes
+---@return agentchat.Started? started, fun(): { word: string, item: agentchat.Name }[]
+local function typed(chat, line, column)
+  local started = mentions.started(line, column)
+  if started then
+    return started, function() return mentions.candidates(chat, started) end
+  end
+  started = contexts.started(line, column)
+  return started, function() return started and contexts.candidates(chat, started) or {} end
+end
+
 --- The 'omnifunc' of a chat.
 ---@param findstart integer
----@param base string what is typed, from the `@` on
+---@param base string what is typed, from the `@` or `#` on
 ---@return integer|table[]
 function M.omni(findstart, base)
   local chat = prompt_at(vim.api.nvim_get_current_buf(), vim.fn.line('.') - 1)
   if findstart == 1 then
     local column = vim.fn.col('.') - 1
-    local started = chat and mentions.started(vim.api.nvim_get_current_line(), column)
+    local started = chat and typed(chat, vim.api.nvim_get_current_line(), column)
     return started and started.first or -3
   end
-  local started = chat and mentions.started(base, #base)
-  if not started then return {} end
+  if not chat then return {} end
+  local _, candidates = typed(chat, base, #base)
   return vim
-    .iter(mentions.candidates(chat, started))
+    .iter(candidates())
     :map(
       function(found)
         return { word = found.word, menu = found.item.kind, info = found.item.about or '' }
@@ -43,7 +58,7 @@ end
 local function item(found, range)
   return {
     label = found.word,
-    kind = found.item.kind == 'group' and MODULE or FUNCTION,
+    kind = KINDS[found.item.kind] or FUNCTION,
     detail = found.item.kind,
     documentation = found.item.about,
     filterText = found.word,
@@ -60,13 +75,10 @@ local function complete(params)
   local chat = prompt_at(buf, at.line)
   if not chat then return {} end
   local line = vim.api.nvim_buf_get_lines(buf, at.line, at.line + 1, false)[1] or ''
-  local started = mentions.started(line, at.character)
+  local started, candidates = typed(chat, line, at.character)
   if not started then return {} end
   local range = { start = { line = at.line, character = started.first }, ['end'] = at }
-  return vim
-    .iter(mentions.candidates(chat, started))
-    :map(function(found) return item(found, range) end)
-    :totable()
+  return vim.iter(candidates()):map(function(found) return item(found, range) end):totable()
 end
 
 local ANSWERS = {
@@ -74,7 +86,7 @@ local ANSWERS = {
     return {
       capabilities = {
         positionEncoding = 'utf-8',
-        completionProvider = { triggerCharacters = { '@', '{' } },
+        completionProvider = { triggerCharacters = { '@', '{', '#', ':', '/' } },
       },
       serverInfo = { name = 'agentchat' },
     }

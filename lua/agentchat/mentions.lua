@@ -3,7 +3,7 @@ local M = {}
 
 ---@class agentchat.Name
 ---@field name string
----@field kind 'tool'|'group'
+---@field kind 'tool'|'group'|'context'|'file'|'buffer'
 ---@field about? string
 ---@field given? boolean the chat has it
 

@@ -1,4 +1,5 @@
 --- The prompt region: everything below the last header, and what is drawn on it.
+local contexts = require('agentchat.contexts')
 local lines = require('agentchat.lines')
 local mentions = require('agentchat.mentions')
 local regions = require('agentchat.regions')
@@ -96,16 +97,21 @@ local function draw_outbox(chat, row)
   api.nvim_buf_set_extmark(chat.buf, ns, row, 0, { virt_lines = drawn })
 end
 
+local function draw_mention(chat, row, found)
+  api.nvim_buf_set_extmark(chat.buf, ns, row, found.first, {
+    end_col = found.last,
+    hl_group = 'AgentChatMention',
+  })
+end
+
 local function draw_mentions(chat, row, text)
   local known = mentions.known(chat)
   for i = 1, math.min(#text, DECORATED) do
     for _, found in ipairs(mentions.find(text[i])) do
-      if known[found.name] then
-        api.nvim_buf_set_extmark(chat.buf, ns, row + i, found.first, {
-          end_col = found.last,
-          hl_group = 'AgentChatMention',
-        })
-      end
+      if known[found.name] then draw_mention(chat, row + i, found) end
+    end
+    for _, found in ipairs(contexts.find(text[i])) do
+      draw_mention(chat, row + i, found)
     end
   end
 end

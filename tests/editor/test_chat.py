@@ -416,6 +416,22 @@ def test_a_mention_adds_its_tool_and_is_named_to_the_model(
     assert "@" not in third.last
 
 
+def test_context_mentions_attach_what_the_editor_shows(
+    editor: Editor, model_server: ModelServer
+) -> None:
+    editor.command("edit src/greet.py | call setline(1, '# unsaved')")
+    editor.keys("4GVj<Esc>")
+    chosen = editor.eval('join(getline(4, 5), "\\n")')
+    chat = Chat.open(editor)
+    model_server.script(text("ok"))
+    chat.play("compare #buffer and #selection")
+    last = model_server.requests[0].last
+    assert last.startswith("compare src/greet.py and the selection in src/greet.py (lines 4-5)\n")
+    assert '<context name="src/greet.py">\n# unsaved\n' in last
+    assert f'(lines 4-5)">\n{chosen}\n</context>' in last
+    assert "Attached: src/greet.py, the selection" in chat.transcript()
+
+
 def test_resolve_cannot_be_mentioned(start_editor: StartEditor, model_server: ModelServer) -> None:
     settings = {"tools": {"default": ["resolve"]}}
     editor = start_editor(settings, env=connected(model_server))

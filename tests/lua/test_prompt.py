@@ -152,6 +152,13 @@ def test_names_complete_by_omni(drawn: Drawn) -> None:
     assert drawn.prompt() == "use @grep and @{bash}"
 
 
+def test_context_mentions_are_highlighted_and_complete(drawn: Drawn) -> None:
+    drawn.editor.keys("i#buffer, a#diff #12 #file:src/app.py. #nope #selection")
+    assert mentioned(drawn) == ["#buffer", "#file:src/app.py", "#selection"]
+    drawn.editor.keys("<Esc>ccsee #diag<C-x><C-o> in #file:src/gr<C-x><C-o>")
+    assert drawn.prompt() == "see #diagnostics in #file:src/greet.py"
+
+
 def test_names_complete_nowhere_else(drawn: Drawn) -> None:
     drawn.say("text")
     drawn.editor.keys("ggo@gr<C-x><C-o>")

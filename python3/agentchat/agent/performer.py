@@ -139,7 +139,7 @@ class Performer:
         self._show(effect.message)
 
     async def _take_steering(self, effect: effects.TakeSteering) -> tuple[Message, ...]:
-        return self._inbox.take()
+        return await self._inbox.take()
 
     def _start(self, call: Call) -> None:
         self._screen.block(call.call.id, Block(title=_title(call), state="running"))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from types import MappingProxyType
 from typing import Any
 
+from agentchat.agent.attaching import Attaching
 from agentchat.agent.attention import Attention
 from agentchat.agent.giving import Giving
 from agentchat.agent.inbox import Inbox
@@ -25,6 +27,7 @@ from agentchat.agent.surroundings import look_around
 from agentchat.agent.undoing import Undoing
 from agentchat.core.approval import MODES, Verdict, decide
 from agentchat.core.chat import Chat
+from agentchat.core.contexts import Captured
 from agentchat.core.effects import Answer, Effect
 from agentchat.core.errors import UserError
 from agentchat.core.mentions import read_mentions
@@ -59,6 +62,7 @@ class Session:
         self._scribe = scribe
         self._model = model
         self._inbox = Inbox(screen)
+        self._attaching = Attaching(workspace, storage, frontend)
         self.giving = Giving(chat.toolbox, screen)
         self._prompts = Prompts(screen, self.refresh)
         self._attention = Attention(frontend, self.refresh) if frontend is not None else None
@@ -105,11 +109,16 @@ class Session:
         self._rollback: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def send(self, text: str) -> None:
-        """Take what the user typed: begins a turn, or joins the running one's next request."""
+    def send(self, text: str, captured: Mapping[str, Captured] = MappingProxyType({})) -> None:
+        """Take what the user typed: begins a turn, or joins the running one's next request.
+
+        Args:
+            captured: what the editor had for the context mentions in ``text``.
+        """
         mentioned = read_mentions(text, self.chat.toolbox)
-        context = self.giving.mentioned(mentioned.names)
-        self._inbox.put(UserText(mentioned.text, shown=text), context)
+        lines = self.giving.mentioned(mentioned.names)
+        message = UserText(mentioned.text, shown=text)
+        self._inbox.put(message, lines, lambda said: self._attaching.complete(said, captured))
         if self._player is None and self._rollback is None:
             self._begin_turn()
 

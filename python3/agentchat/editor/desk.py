@@ -115,7 +115,8 @@ class Desk:
     def _send(self, payload: Payload) -> None:
         chat = self._chat(payload)
         chat.configure(payload.get("settings") or {}, payload.get("attended", True))
-        self._custom.when_read(payload["chat"], lambda: chat.send(payload["text"]))
+        text, captured = payload["text"], payload.get("captured") or {}
+        self._custom.when_read(payload["chat"], lambda: chat.send(text, captured))
 
     def _stop(self, payload: Payload) -> None:
         self._chat(payload).session.stop()

@@ -15,6 +15,7 @@ from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Grants, Policy
 from agentchat.core.chat import Chat
+from agentchat.core.contexts import Captured
 from agentchat.core.errors import UserError
 from agentchat.core.ports import Model, Workspace
 from agentchat.core.prompt import Surroundings
@@ -108,9 +109,9 @@ class Opened:
         for problem in self._settings.problems:
             self._view.notify("warn", problem)
 
-    def send(self, text: str) -> None:
-        """Take what the user typed; its mentions may give tools."""
-        self.session.send(text)
+    def send(self, text: str, captured: Mapping[str, Mapping[str, str]]) -> None:
+        """Take what the user typed; its mentions may give tools and attach context."""
+        self.session.send(text, {name: Captured(**had) for name, had in captured.items()})
         self.show_tools()
 
     def give(self, name: str) -> None:

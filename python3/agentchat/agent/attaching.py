@@ -1,0 +1,93 @@
+"""Finds what the context mentions of a message stand for, when a request is about to carry it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from agentchat.agent.storage import Storage
+from agentchat.core.contexts import Attachment, Captured, Wanted, attach, wanted
+from agentchat.core.errors import ToolError
+from agentchat.core.messages import UserText
+from agentchat.core.ports import Command, Frontend, Workspace
+from agentchat.core.redaction import masked
+from agentchat.core.tool import Result, ToolContext, no_store
+from agentchat.tools import diagnostics, read
+
+log = logging.getLogger(__name__)
+
+DIFF_SECONDS = 20.0
+DIFF = ("git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD")
+
+
+class Attaching:
+    """Reads files as the ``read`` tool does, with its limits, unsaved text first."""
+
+    def __init__(self, workspace: Workspace, storage: Storage, frontend: Frontend | None) -> None:
+        self._workspace = workspace
+        self._storage = storage
+        self._context = ToolContext(
+            workspace=workspace,
+            cwd=workspace.root,
+            call_id="",
+            progress=lambda text: None,
+            stage=no_store,
+            store=storage.keep,
+            overflow="",
+            frontend=frontend,
+        )
+
+    async def complete(
+        self, message: UserText, captured: Mapping[str, Captured]
+    ) -> tuple[UserText, list[str]]:
+        """Return the message with what it mentions, and lines that tell the user what that is."""
+        given: dict[str, Attachment] = {}
+        missing: list[str] = []
+        for one in wanted(message.shown):
+            try:
+                given[one.mention] = await self._attachment(one, captured)
+            except ToolError as error:
+                missing.append(f"Nothing is attached for {one.mention}: {error}")
+            except Exception as error:
+                log.exception("%s could not be attached", one.mention)
+                missing.append(f"Nothing is attached for {one.mention}: {error!r}")
+        names = ", ".join(one.name for one in given.values())
+        return attach(message, given), [*([f"Attached: {names}"] if names else []), *missing]
+
+    async def _attachment(self, one: Wanted, captured: Mapping[str, Captured]) -> Attachment:
+        if one.path:
+            return await self._file(one.path)
+        if one.mention == "#diff":
+            return await self._diff()
+        if one.mention == "#diagnostics":
+            arguments = diagnostics.DiagnosticsArguments(path=None, severity=None)
+            return _attachment("the diagnostics", await diagnostics.run(arguments, self._context))
+        return await self._captured(captured.get(one.mention, Captured()))
+
+    async def _file(self, path: str) -> Attachment:
+        target = await self._workspace.locate(path)
+        arguments = read.ReadArguments(path=path, offset=None, limit=None)
+        return _attachment(target.shown, await read.run(arguments, self._context))
+
+    async def _captured(self, given: Captured) -> Attachment:
+        if given.problem or not given.name:
+            raise ToolError(given.problem or "there is no editor to take it from.")
+        if given.path:
+            return await self._file(given.path)
+        return _attachment(given.name, self._bounded(given.text))
+
+    async def _diff(self) -> Attachment:
+        command = Command(DIFF, self._workspace.root, timeout=DIFF_SECONDS)
+        ended = await self._workspace.run(command)
+        if ended.code != 0:
+            said = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+            raise ToolError(said or "git diff did not come to an end.")
+        text = ended.head.decode("utf-8", "replace")
+        return _attachment("the diff", self._bounded(text or "(no changes since the last commit)"))
+
+    def _bounded(self, text: str) -> Result:
+        return Result(self._storage.bounded("context", text)[0])
+
+
+def _attachment(name: str, result: Result) -> Attachment:
+    return Attachment(name, masked(result.text), result.images)

@@ -1,0 +1,77 @@
+"""Context that goes with a message, in a session on a real folder."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from agentchat.core.contexts import Captured
+from agentchat.core.messages import Reply, UserText
+from tests.agent.scene import Scene
+
+KEY = "ghp_" + "a1B2" * 10
+
+
+def said(scene: Scene) -> str:
+    """What the model read in place of the newest prompt."""
+    messages = scene.model.requests[-1].history.messages
+    return next(m.text for m in reversed(messages) if isinstance(m, UserText))
+
+
+async def test_a_file_is_read_when_the_message_goes_out(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(f"x = 1\nkey = '{KEY}'\n")
+    scene = Scene(tmp_path, [Reply("ok")])
+    assert await scene.play("explain #file:a.py") == "stop"
+    assert said(scene).startswith('explain a.py\n\n<context name="a.py">\nx = 1\n')
+    assert KEY not in said(scene)
+    assert scene.screen.users == ["explain #file:a.py"]
+    assert ("info", "Attached: a.py") in scene.screen.notes
+
+
+async def test_what_cannot_be_attached_is_told_and_the_message_goes_out(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [Reply("ok")])
+    assert await scene.play("see #file:gone.py, #buffer and #diff") == "stop"
+    assert said(scene) == "see #file:gone.py, #buffer and #diff"
+    told = "\n".join(text for _, text in scene.screen.notes)
+    assert "Nothing is attached for #file:gone.py: Path not found: gone.py" in told
+    assert "Nothing is attached for #buffer: " in told
+    assert "Nothing is attached for #diff: " in told
+    assert "not a git repository" in told.lower()
+
+
+async def test_what_the_editor_had_is_taken_as_it_was_sent(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("on the disk\n")
+    scene = Scene(tmp_path, [Reply("ok")])
+    captured = {
+        "#buffer": Captured(name="a.py", path=str(tmp_path / "a.py")),
+        "#selection": Captured(name="the selection in b.py (line 3)", text="y = 2"),
+    }
+    scene.session.send("compare #buffer with #selection", captured)
+    await scene.finished()
+    assert said(scene) == (
+        "compare a.py with the selection in b.py (line 3)\n\n"
+        '<context name="a.py">\non the disk\n</context>\n\n'
+        '<context name="the selection in b.py (line 3)">\ny = 2\n</context>'
+    )
+
+
+async def test_the_diff_is_that_to_the_last_commit(tmp_path: Path) -> None:
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path))
+    (tmp_path / "a.txt").write_text("old\n")
+    for command in (("init", "-q"), ("add", "a.txt"), ("commit", "-qm", "first")):
+        subprocess.run([*git, *command], check=True)
+    (tmp_path / "a.txt").write_text("new\n")
+    subprocess.run([*git, "add", "a.txt"], check=True)
+    scene = Scene(tmp_path, [Reply("ok")])
+    await scene.play("review #diff")
+    assert said(scene).startswith('review the diff\n\n<context name="the diff">\ndiff --git')
+    assert "-old\n+new" in said(scene)
+
+
+async def test_mentions_in_what_is_attached_mention_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("see #file:b.md and @bash\n")
+    (tmp_path / "b.md").write_text("not attached\n")
+    scene = Scene(tmp_path, [Reply("ok")])
+    await scene.play("#file:a.md")
+    assert "not attached" not in said(scene)
+    assert "see #file:b.md and @bash" in said(scene)
