@@ -18,6 +18,16 @@ def said(scene: Scene) -> str:
     return next(m.text for m in reversed(messages) if isinstance(m, UserText))
 
 
+def commit_and_change(file: Path, old: str, new: str) -> None:
+    """Make a repository that holds a file, and change it."""
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(file.parent))
+    file.write_text(old)
+    for command in (("init", "-q"), ("add", file.name), ("commit", "-qm", "first")):
+        subprocess.run([*git, *command], check=True)
+    file.write_text(new)
+    subprocess.run([*git, "add", file.name], check=True)
+
+
 async def test_a_file_is_read_when_the_message_goes_out(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(f"x = 1\nkey = '{KEY}'\n")
     scene = Scene(tmp_path, [Reply("ok")])
@@ -56,12 +66,7 @@ async def test_what_the_editor_had_is_taken_as_it_was_sent(tmp_path: Path) -> No
 
 
 async def test_the_diff_is_that_to_the_last_commit(tmp_path: Path) -> None:
-    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path))
-    (tmp_path / "a.txt").write_text("old\n")
-    for command in (("init", "-q"), ("add", "a.txt"), ("commit", "-qm", "first")):
-        subprocess.run([*git, *command], check=True)
-    (tmp_path / "a.txt").write_text("new\n")
-    subprocess.run([*git, "add", "a.txt"], check=True)
+    commit_and_change(tmp_path / "a.txt", "old\n", "new\n")
     scene = Scene(tmp_path, [Reply("ok")])
     await scene.play("review #diff")
     assert said(scene).startswith('review the diff\n\n<context name="the diff">\ndiff --git')
