@@ -20,9 +20,9 @@ from agentchat.agent.storage import Storage
 from agentchat.core.chat import Chat
 from agentchat.core.groups import Group
 from agentchat.core.messages import Reply, ToolCall
-from agentchat.core.ports import ModelRequest, Piece
-from agentchat.core.prompt import Surroundings
+from agentchat.core.model import ModelRequest, Piece
 from agentchat.core.registry import Registry
+from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import Tool
 from agentchat.core.toolbox import Toolbox
 from agentchat.journal.journal import Journal

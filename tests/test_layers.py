@@ -61,6 +61,17 @@ def test_the_core_imports_the_standard_library_only() -> None:
     assert {str(p): outside(p) for p in FILES if room(p) == "core" and outside(p)} == {}
 
 
+def test_the_modules_of_the_core_do_not_go_round_in_circles() -> None:
+    core = {path.stem: path for path in FILES if room(path) == "core"}
+    used = {
+        name: {module.split(".")[2] for module in imports(path) if module.count(".") > 1}
+        for name, path in core.items()
+    }
+    while free := {name for name, needs in used.items() if not needs & set(used)}:
+        used = {name: needs for name, needs in used.items() if name not in free}
+    assert used == {}
+
+
 def test_only_the_editor_knows_neovim() -> None:
     knowing = {room(path) for path in FILES if "pynvim" in outside(path)}
     assert knowing == {"editor"}

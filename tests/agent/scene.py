@@ -16,8 +16,9 @@ from agentchat.core.chat import Chat
 from agentchat.core.effects import Answer, Question, Ready
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, ToolResult
+from agentchat.core.model import ModelRequest, Piece, TextDelta
 from agentchat.core.pending import Pending
-from agentchat.core.ports import Frontend, ModelRequest, Piece, TextDelta
+from agentchat.core.ports import Frontend
 from agentchat.core.tool import Tool, Undo
 from agentchat.journal.records import Record
 from agentchat.workspace.local import LocalWorkspace

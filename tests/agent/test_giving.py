@@ -8,8 +8,8 @@ from typing import Any
 from agentchat.core.chat import Chat
 from agentchat.core.groups import Group
 from agentchat.core.messages import Reply
-from agentchat.core.prompt import Surroundings
 from agentchat.core.registry import Registry
+from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import Tool
 from agentchat.core.toolbox import Toolbox
 from tests.agent.scene import Scene

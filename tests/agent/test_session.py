@@ -15,8 +15,8 @@ from agentchat.core.effects import Answer
 from agentchat.core.errors import Stale, ToolError, UserError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage
+from agentchat.core.model import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.core.pending import NOTHING_PENDING, Pending
-from agentchat.core.ports import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.core.tool import Metadata, Result, Tool, ToolContext
 from tests.agent.scene import Scene
 from tests.core.world import RESOLVE, a_call, a_tool, calls

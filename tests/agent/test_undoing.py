@@ -15,7 +15,7 @@ from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.effects import Answer
 from agentchat.core.messages import Note, Reply
-from agentchat.core.ports import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.core.tool import Capability, Hooks, Metadata, Result, Tool, ToolContext, Undo
 from agentchat.journal import records as r
 from agentchat.journal.journal import Journal

@@ -13,8 +13,9 @@ from agentchat.core.deferred import search
 from agentchat.core.errors import UserError
 from agentchat.core.groups import Group, parse_groups
 from agentchat.core.mentions import read_mentions
-from agentchat.core.prompt import Surroundings, system_prompt
+from agentchat.core.prompt import system_prompt
 from agentchat.core.registry import Registry
+from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import Metadata, Tool
 from agentchat.core.toolbox import Toolbox
 from tests.core.world import RESOLVE, a_tool

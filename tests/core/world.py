@@ -30,10 +30,11 @@ from agentchat.core.effects import (
 from agentchat.core.errors import Cancelled
 from agentchat.core.groups import Group
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
+from agentchat.core.model import ModelRequest
 from agentchat.core.pending import Pending
-from agentchat.core.ports import ModelRequest, Target
-from agentchat.core.prompt import Surroundings
+from agentchat.core.ports import Target
 from agentchat.core.registry import Registry
+from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import ArgumentError, Preview, Tool, Touch
 from agentchat.core.toolbox import Toolbox
 

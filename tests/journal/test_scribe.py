@@ -14,8 +14,8 @@ from agentchat.core.calls import Call, Place
 from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.effects import Answer, Question, Ready
 from agentchat.core.messages import Status, ToolCall, ToolResult
-from agentchat.core.pending import Extra, Pending
-from agentchat.core.tool import Preview, Result, Tool
+from agentchat.core.pending import Pending
+from agentchat.core.tool import Extra, Preview, Result, Tool
 from agentchat.journal import records as r
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe

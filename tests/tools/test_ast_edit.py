@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.pending import Pending
-from agentchat.core.tool import Result
+from agentchat.core.tool import Result, Staged
 from agentchat.tools import ast_edit
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench
@@ -23,7 +22,7 @@ class Call:
     """One call: what it said, and what it staged."""
 
     result: Result
-    staged: list[Pending]
+    staged: list[Staged]
 
     async def apply(self) -> str:
         (pending,) = self.staged
@@ -33,7 +32,7 @@ class Call:
 
 
 async def call(bench: Bench, *ops: Mapping[str, str], **where: object) -> Call:
-    staged: list[Pending] = []
+    staged: list[Staged] = []
     arguments = ast_edit.TOOL.arguments.parse({"ops": list(ops), **where})
     context = replace(bench.context(), stage=staged.append)
     return Call(await ast_edit.run(arguments, context), staged)

@@ -20,8 +20,9 @@ from agentchat.core.calls import Call, Place
 from agentchat.core.effects import Answer, Moved, Ready
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, Status, ToolResult
+from agentchat.core.model import Model
 from agentchat.core.pending import Pending, resolution_line
-from agentchat.core.ports import Model, Workspace
+from agentchat.core.ports import Workspace
 from agentchat.core.tool import Preview
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agentchat.core.chat import Chat
-from agentchat.core.pending import Extra, Pending
-from agentchat.core.tool import Result
+from agentchat.core.pending import Pending
+from agentchat.core.tool import Extra, Result
 
 PLAN = "plan"
 REFINE = "Still in plan mode: refine the plan and submit it again with resolve."

@@ -19,10 +19,9 @@ from agentchat.core.calls import Call
 from agentchat.core.effects import Moved, Ready
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolResult
-from agentchat.core.pending import Pending
 from agentchat.core.ports import Frontend, Workspace
 from agentchat.core.redaction import masked
-from agentchat.core.tool import Preview, Result, Step, Tool, ToolContext, no_store
+from agentchat.core.tool import Preview, Result, Staged, Step, Tool, ToolContext, no_store
 from agentchat.core.toolbox import Toolbox
 
 log = logging.getLogger(__name__)
@@ -57,7 +56,7 @@ class Runner:
     async def run(self, ready: Ready) -> ToolResult | Moved:
         """Run a call; never raises but for being cancelled."""
         call = ready.call
-        staged: list[Pending] = []
+        staged: list[Staged] = []
         context = self._context(call, staged.append, ready.preview)
         try:
             result = await _guarded(call.tool, call.arguments, context)
@@ -118,7 +117,7 @@ class Runner:
             return f"{call.tool.name} failed: {error}"
 
     def _context(
-        self, call: Call, stage: Callable[[Pending], None], preview: Preview | None
+        self, call: Call, stage: Callable[[Staged], None], preview: Preview | None
     ) -> ToolContext:
         def progress(text: str) -> None:
             self._screen.block(call.call.id, Block(tool=call.tool.name, append=text))

@@ -32,7 +32,8 @@ from agentchat.core.effects import Answer, Effect
 from agentchat.core.errors import UserError
 from agentchat.core.mentions import read_mentions
 from agentchat.core.messages import Note, Status, ToolResult, UserText
-from agentchat.core.ports import Frontend, Model, Workspace
+from agentchat.core.model import Model
+from agentchat.core.ports import Frontend, Workspace
 from agentchat.core.turn import Ending, turn
 
 log = logging.getLogger(__name__)

@@ -16,9 +16,15 @@ from agentchat.core.changes import ChangeSet
 from agentchat.core.effects import Moved
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.keeping import rebased
-from agentchat.core.pending import Extra, Pending, PendingStore, discarded, resolution_details
+from agentchat.core.pending import (
+    Pending,
+    PendingStore,
+    discarded,
+    pended,
+    resolution_details,
+)
 from agentchat.core.ports import Target, Workspace
-from agentchat.core.tool import Result
+from agentchat.core.tool import Extra, Result, Staged
 
 log = logging.getLogger(__name__)
 
@@ -43,10 +49,10 @@ class Staging:
         self._screen = screen
         self._scribe = scribe
 
-    async def stage(self, call: Call, staged: list[Pending]) -> None:
+    async def stage(self, call: Call, staged: list[Staged]) -> None:
         """Register what one call staged, in order."""
-        for pending in staged:
-            registered = await self._registered(call, pending)
+        for one in staged:
+            registered = await self._registered(call, one)
             self._store.push(registered)
             self._scribe.staged(registered)
             self._screen.stage(registered)
@@ -156,22 +162,17 @@ class Staging:
         except OSError:
             return None
 
-    async def _registered(self, call: Call, pending: Pending) -> Pending:
-        targets = tuple([await self._workspace.locate(path) for path in _paths(pending)])
-        name, definition = call.tool.name, call.tool.definition
-        return replace(
-            pending,
-            id=uuid.uuid4().hex,
-            targets=targets,
-            scope=_scope(name, definition, targets),
-        )
+    async def _registered(self, call: Call, staged: Staged) -> Pending:
+        targets = tuple([await self._workspace.locate(path) for path in _paths(staged)])
+        scope = _scope(call.tool.name, call.tool.definition, targets)
+        return pended(staged, uuid.uuid4().hex, targets, scope)
 
     def _event(self, name: str, pending: Pending, **more: str) -> None:
         self._changed()
         self._screen.event(name, {"label": pending.label, "source": pending.source, **more})
 
 
-def _paths(pending: Pending) -> list[str]:
+def _paths(pending: Staged) -> list[str]:
     change = pending.preview.change
     return [file.path for file in change.files] if change is not None else []
 

@@ -6,7 +6,7 @@ import datetime
 
 from agentchat.core.limits import KIB
 from agentchat.core.ports import Workspace
-from agentchat.core.prompt import Surroundings
+from agentchat.core.surroundings import Surroundings
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md")
 RULE_BYTES = 32 * KIB

@@ -13,7 +13,7 @@ from agentchat.agent.screen import Block, Screen
 from agentchat.agent.scribe import Scribe
 from agentchat.core.excerpt import excerpt
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.ports import (
+from agentchat.core.model import (
     CallDelta,
     Model,
     ModelRequest,

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from agentchat.core.approval import Grants, Policy, forbidden
 from agentchat.core.messages import History
+from agentchat.core.model import ModelRequest
 from agentchat.core.pending import PendingStore
-from agentchat.core.ports import ModelRequest
-from agentchat.core.prompt import Surroundings, system_prompt
+from agentchat.core.prompt import system_prompt
+from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import Tool
 from agentchat.core.toolbox import Toolbox
 

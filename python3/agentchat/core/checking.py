@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentchat.core.calls import Call
 from agentchat.core.messages import Status, ToolCall, ToolResult
 from agentchat.core.reserved import problem, take
 from agentchat.core.tool import ArgumentError, Tool
-
-if TYPE_CHECKING:
-    from agentchat.core.toolbox import Toolbox
+from agentchat.core.toolbox import Toolbox
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from agentchat.core.approval import Decision
 from agentchat.core.calls import Call, Place
+from agentchat.core.changes import ChangeSet
 from agentchat.core.keeping import HunkDecision, Replacement
 from agentchat.core.messages import Message, ToolCall, ToolResult
-from agentchat.core.ports import ModelRequest
+from agentchat.core.model import ModelRequest
+from agentchat.core.pending import Pending
 from agentchat.core.tool import Preview
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import ChangeSet
-    from agentchat.core.pending import Pending
 
 Answered = TypeVar("Answered")
 

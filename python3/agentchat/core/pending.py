@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from typing import Any
 
 from agentchat.core.approval import Scope
 from agentchat.core.changes import ChangeSet
 from agentchat.core.ports import Target
-from agentchat.core.tool import Preview, Result
-
-Extra = Mapping[str, Any] | None
-Resolver = Callable[[str, Extra], Awaitable[Result | None]]
-"""Takes the reason and the call's free-form extra; raising keeps the preview pending."""
-Maker = Callable[[Preview], Awaitable[Result]]
-"""Makes the change of a preview: the staged one, or what the user and the files left of it."""
+from agentchat.core.tool import Extra, Result, Staged
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_REASON = "No reason provided"
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """One staged preview. ``label`` is one line like ``AST Edit: 2 replacements in 1 file``.
+class Pending(Staged):
+    """A staged preview that waits to be resolved.
 
-    With ``make``, applying makes the change of ``preview`` as it is then: rebased, or with the
-    hunks the user keeps; ``proposed`` is the change before the user edited its text, if they did.
-    ``targets`` is what applying would write, ``scope`` what an *always* for it would cover;
-    ``id`` and both are filled in where the preview is staged.
+    ``targets`` is what applying would write, ``scope`` what an *always* for it would cover.
+    ``proposed`` is the change before the user edited its text, if they did.
     """
 
-    label: str
-    source: str
-    apply: Resolver
-    reject: Resolver | None = None
-    preview: Preview = field(default_factory=Preview)
     id: str = ""
     targets: tuple[Target, ...] = ()
     scope: Scope | None = None
-    make: Maker | None = None
     proposed: ChangeSet | None = None
     standing: bool = False
     """Whether it is a mode's own, resolved again and again, and no preview of a change."""
@@ -48,6 +34,12 @@ class Pending:
     def ordinary(self) -> bool:
         """Whether it writes known files only, all ordinary ones of the workspace."""
         return bool(self.targets) and all(target.ordinary for target in self.targets)
+
+
+def pended(staged: Staged, id: str, targets: tuple[Target, ...], scope: Scope | None) -> Pending:
+    """Return what a tool staged with what the runtime found out about it."""
+    given = {one.name: getattr(staged, one.name) for one in fields(Staged)}
+    return Pending(**given, id=id, targets=targets, scope=scope)
 
 
 class PendingStore:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from agentchat.core.groups import Group
+from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import Tool
 
 ROLE = (
@@ -19,15 +19,6 @@ GUIDELINES = (
     "Be concise. Answer in Markdown and name files by their path.",
 )
 SEARCH_FIRST = "Prefer grep, find and ls over bash for looking through files."
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a chat knows of where it works: ``date`` as ISO text, ``rules`` of the project."""
-
-    cwd: str
-    date: str = ""
-    rules: str = ""
 
 
 def system_prompt(

@@ -6,24 +6,18 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from agentchat.core.changes import ChangeSet
 from agentchat.core.errors import ToolError
-from agentchat.core.messages import Image
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import ChangeSet
-    from agentchat.core.messages import ToolResult
-    from agentchat.core.pending import Pending
-    from agentchat.core.ports import Frontend, Workspace
-    from agentchat.core.prompt import Surroundings
-    from agentchat.core.toolbox import Toolbox
-
+from agentchat.core.messages import Image, ToolResult
+from agentchat.core.ports import Frontend, Workspace
+from agentchat.core.surroundings import Surroundings
 
 NO_STORE = "Pending action store unavailable for custom tools in this runtime."
 
 
-def no_store(pending: Pending) -> None:
+def no_store(staged: Staged) -> None:
     """Refuse a preview where nothing could resolve it."""
     raise ToolError(NO_STORE)
 
@@ -121,6 +115,39 @@ class Result:
     cancelled: bool = False
 
 
+Extra = Mapping[str, Any] | None
+Resolver = Callable[[str, Extra], Awaitable[Result | None]]
+"""Takes the reason and the call's free-form extra; raising keeps the preview pending."""
+Maker = Callable[[Preview], Awaitable[Result]]
+"""Makes the change of a preview: the staged one, or what the user and the files left of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A preview of a tool; ``label`` is one line like ``AST Edit: 2 replacements in 1 file``.
+
+    With ``make``, applying makes the change of ``preview`` as it is then: rebased, or with the
+    hunks the user keeps.
+    """
+
+    label: str
+    source: str
+    apply: Resolver
+    reject: Resolver | None = None
+    preview: Preview = field(default_factory=Preview)
+    make: Maker | None = None
+
+
+class Finder(Protocol):
+    """The tools of a chat that are not sent until they are looked for."""
+
+    def deferred(self) -> tuple[Tool, ...]:
+        """Return those that wait."""
+
+    def search(self, query: str) -> tuple[Tool, ...]:
+        """Find some, best first, and activate them for this chat."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What one call of a tool gets of the world.
@@ -128,20 +155,21 @@ class ToolContext:
     ``preview`` is what the user was shown and accepted, if anything was; ``given`` the last
     step's output; ``progress`` shows live output; ``stage`` registers a preview; ``store`` keeps
     a large text and returns its path; ``overflow`` is a free path for a process's full output;
-    ``frontend`` is the user's editor, where there is one; ``toolbox`` the tools of the chat.
+    ``frontend`` is the user's editor, where there is one; ``toolbox`` finds
+    the deferred tools of the chat.
     """
 
     workspace: Workspace
     cwd: str
     call_id: str
     progress: Callable[[str], None]
-    stage: Callable[[Pending], None]
+    stage: Callable[[Staged], None]
     store: Callable[[str], str]
     overflow: str
     preview: Preview | None = None
     given: Any = None
     frontend: Frontend | None = None
-    toolbox: Toolbox | None = None
+    toolbox: Finder | None = None
     flags: dict[str, bool] = field(default_factory=dict)
     """What commands of this chat left behind, by name: whether the last one went well."""
 

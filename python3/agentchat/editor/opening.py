@@ -17,9 +17,10 @@ from agentchat.core.approval import Grants, Policy
 from agentchat.core.chat import Chat
 from agentchat.core.contexts import Captured
 from agentchat.core.errors import UserError
-from agentchat.core.ports import Model, Workspace
-from agentchat.core.prompt import Surroundings
+from agentchat.core.model import Model
+from agentchat.core.ports import Workspace
 from agentchat.core.registry import Registry
+from agentchat.core.surroundings import Surroundings
 from agentchat.core.toolbox import Toolbox
 from agentchat.editor import pages
 from agentchat.editor.bridge import Bridge

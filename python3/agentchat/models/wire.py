@@ -17,7 +17,7 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.core.ports import ModelRequest
+from agentchat.core.model import ModelRequest
 from agentchat.core.reserved import offered_description, offered_schema
 from agentchat.core.tool import Tool
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agentchat.core.changes import ChangeSet
+from agentchat.core.ports import Applied
 from agentchat.core.tool import ToolContext
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import ChangeSet
-    from agentchat.core.ports import Applied
 
 
 async def apply(change: ChangeSet, context: ToolContext) -> list[str]:

@@ -11,9 +11,18 @@ from pydantic import Field
 
 from agentchat.core.changes import ChangeSet
 from agentchat.core.errors import ToolError
-from agentchat.core.pending import Extra, Pending
 from agentchat.core.textfile import why_not_text
-from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
+from agentchat.core.tool import (
+    Capability,
+    Extra,
+    Metadata,
+    Preview,
+    Result,
+    Staged,
+    Tool,
+    ToolContext,
+    Touch,
+)
 from agentchat.tools.applying import apply as apply_change
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.ast_grep import AstGrep, Found, Match, Op, Sources
@@ -200,7 +209,7 @@ def limited(outcome: Outcome, limit: int) -> Outcome:
     return Outcome(tuple(kept), outcome.issues, limited=True)
 
 
-def staged(outcome: Outcome, context: ToolContext) -> Pending:
+def staged(outcome: Outcome, context: ToolContext) -> Staged:
     """Return the preview; applying it makes the change in all files, or in none."""
     change = ChangeSet(tuple(rewrite.change() for rewrite in outcome.rewrites))
 
@@ -213,7 +222,7 @@ def staged(outcome: Outcome, context: ToolContext) -> Pending:
         return await make(Preview(change))
 
     notes = tuple(f"Skipped {path}: {issue}" for path, issue in outcome.issues[:_ISSUES_SHOWN])
-    return Pending(
+    return Staged(
         label=f"AST Edit: {outcome.extent}",
         source="ast_edit",
         apply=apply,

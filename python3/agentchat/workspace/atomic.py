@@ -12,17 +12,14 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from agentchat.core.changes import FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.workspace.create import Create
 from agentchat.workspace.disk import Disk
 from agentchat.workspace.job import Job, Unchanged
 from agentchat.workspace.remove import Remove
 from agentchat.workspace.replace import Replace
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import FileChange
 
 _ONE_AT_A_TIME = threading.Lock()
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from agentchat.core.changes import line_edits
+from agentchat.core.changes import FileChange, line_edits
 from agentchat.core.diffs import changes
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.ports import Applied
 from agentchat.workspace.editor import Editor, LineEdits, Moved
 from agentchat.workspace.snapshot import Snapshot, decoded
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import FileChange
 
 UNCHANGED = "Nothing was changed."
 

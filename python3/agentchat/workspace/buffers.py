@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from agentchat.core.changes import ChangeSet
+from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Workspace
 from agentchat.workspace.bufferchange import BufferChange
 from agentchat.workspace.editor import Editor
 from agentchat.workspace.snapshot import Snapshot, decoded
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import FileChange
 
 
 class BuffersWorkspace:

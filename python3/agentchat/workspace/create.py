@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from typing import TYPE_CHECKING
 
+from agentchat.core.changes import FileChange
 from agentchat.core.errors import Stale
 from agentchat.workspace.disk import Disk, open_directory
 from agentchat.workspace.job import Job, write_whole
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import FileChange
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 """What file systems without hard links say."""

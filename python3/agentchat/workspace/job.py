@@ -8,13 +8,10 @@ import os
 import re
 import secrets
 import stat
-from typing import TYPE_CHECKING
 
+from agentchat.core.changes import FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.workspace.disk import Disk, open_directory, read_all
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import FileChange
 
 READ = os.O_RDONLY | os.O_NONBLOCK
 _TEMP = re.compile(r"\.agentchat-(\d+)-[0-9a-f]{16}\.tmp\Z")

@@ -7,17 +7,14 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from agentchat.core.changes import ChangeSet
 from agentchat.core.ports import Applied, Command, Entry, Finished, Target
 from agentchat.workspace import processes
 from agentchat.workspace.atomic import AtomicWriter
 from agentchat.workspace.confine import Confinement
 from agentchat.workspace.disk import Disk, read_file
 from agentchat.workspace.paths import Paths
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import ChangeSet
 
 
 class LocalWorkspace:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from agentchat.core.changes import ChangeSet
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Zone
 from agentchat.core.sensitive import is_protected, is_secret
 from agentchat.workspace.paths import inside, refuse_special
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import ChangeSet
 
 
 class MemoryWorkspace:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
+from agentchat.core.changes import FileChange
 from agentchat.workspace.disk import Disk
 from agentchat.workspace.job import Job
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import FileChange
 
 
 class Remove(Job):

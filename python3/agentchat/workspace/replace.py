@@ -5,14 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING
 
+from agentchat.core.changes import FileChange
 from agentchat.core.errors import Stale
 from agentchat.workspace.disk import Disk
 from agentchat.workspace.job import READ, Job, write_whole
-
-if TYPE_CHECKING:
-    from agentchat.core.changes import FileChange
 
 _NO_TEMP = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_RENAME = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM)

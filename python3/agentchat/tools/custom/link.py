@@ -9,8 +9,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
-from agentchat.core.pending import Extra, Pending
-from agentchat.core.tool import Preview, Result, ToolContext
+from agentchat.core.tool import Extra, Preview, Result, Staged, ToolContext
 from agentchat.tools.bash import how_it_ended
 from agentchat.tools.custom.binding import Bound, bind
 from agentchat.tools.custom.command import run_program
@@ -64,7 +63,7 @@ class CallLink:
         if not line:
             raise ToolError("A preview needs a label that says what applying it does.")
         self._context.stage(
-            Pending(
+            Staged(
                 label=line,
                 source=str(source),
                 apply=self._resolver(apply, "apply", f"Applied: {line}."),
