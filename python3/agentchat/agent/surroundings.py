@@ -16,7 +16,7 @@ async def look_around(workspace: Workspace) -> Surroundings:
     """Return the directory, the date and the project's rules for agents."""
     rules = [text for name in RULE_FILES if (text := await _rules(workspace, name))]
     today = datetime.date.today().isoformat()
-    return Surroundings(workspace.root, today, "\n\n".join(rules))
+    return Surroundings(workspace.root, today, "\n\n".join(rules), workspace.host)
 
 
 async def _rules(workspace: Workspace, name: str) -> str:

@@ -12,7 +12,6 @@ from agentchat.core.ports import Target, Workspace
 from agentchat.core.shell import Script
 from agentchat.core.tool import Touch
 from agentchat.workspace.shell import read_shell
-from agentchat.workspace.shellevidence import evidence
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +27,7 @@ async def survey(call: Call, workspace: Workspace, supposed: Touch | None = None
         writes = await _located(touch.writes, workspace)
     except (ToolError, OSError) as error:
         return str(error)
-    script, ran = await _command(touch.command, workspace.root)
+    script, ran = await _command(touch.command, workspace)
     unsure = supposed is not None and callable(call.tool.asks)
     asks = None if unsure else await _asks(call)
     return Place(workspace.root, reads, writes, touch.command, script, ran, asks)
@@ -51,9 +50,12 @@ async def _located(paths: Iterable[str], workspace: Workspace) -> tuple[Target, 
     return tuple([await workspace.locate(path) for path in paths])
 
 
-async def _command(command: str | None, cwd: str) -> tuple[Script | None, tuple[str, ...]]:
+async def _command(
+    command: str | None, workspace: Workspace
+) -> tuple[Script | None, tuple[str, ...]]:
     """Return what a command consists of, and the state of what it would run."""
     if command is None:
         return None, ()
     script = await read_shell(command)
-    return script, await evidence(script, command, cwd)
+    commands = [part.texts for part in script.parts if part.words]
+    return script, await workspace.evidence(commands, command, workspace.root)

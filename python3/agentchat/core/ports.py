@@ -68,6 +68,9 @@ class Command:
     overflow: str | None = None
     confine: bool = False
     """Whether it belongs into a sandbox, where the user wants one."""
+    own: bool = False
+    """Whether the program is the plugin's own, installed on the user's machine: where the
+    workspace is on another one, it runs all the same, but sees nothing but its input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,10 @@ class Workspace(Protocol):
     @property
     def root(self) -> str:
         """The directory the user opened: absolute, resolved."""
+
+    @property
+    def host(self) -> str:
+        """The machine it is on, as the user calls it; empty for the user's own."""
 
     async def locate(self, path: str) -> Target:
         """Return the identity of a path as the model wrote it, relative to the root.
@@ -145,6 +152,18 @@ class Workspace(Protocol):
 
         The whole group is dead when this returns, times out, or is cancelled. Raises
         ToolError naming the directory or the program if it cannot start.
+        """
+
+    async def environment(self) -> Mapping[str, str]:
+        """Return the variables that programs there have by default."""
+
+    async def evidence(
+        self, commands: Sequence[Sequence[str]], command: str, cwd: str
+    ) -> tuple[str, ...]:
+        """Return a line for each file that decides what a shell command does in ``cwd``.
+
+        ``commands`` are the words of each command it consists of. A file that changes changes
+        its line.
         """
 
 

@@ -57,7 +57,8 @@ def _guidelines(tools: tuple[Tool, ...]) -> str:
 
 
 def _surroundings(surroundings: Surroundings) -> str:
-    lines = [f"Working directory: {surroundings.cwd}"]
+    on = f" (on the host {surroundings.host}, over ssh)" if surroundings.host else ""
+    lines = [f"Working directory: {surroundings.cwd}{on}"]
     if surroundings.date:
         lines.append(f"Date: {surroundings.date}")
     if surroundings.rules:

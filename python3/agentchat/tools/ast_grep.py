@@ -25,6 +25,7 @@ _ARGUMENT_BYTES = 200_000
 _LONGEST_PATTERN = 100_000
 """Bytes; a longer text does not fit into one argument of a program."""
 
+_NAME = "ast-grep"
 # From here upwards no project configuration is found, which could name native libraries.
 _NEUTRAL = "/"
 _SAFE = ("--custom-languages=ignore",)
@@ -70,6 +71,10 @@ class Found:
     bad_pattern: bool
 
 
+class _NotThere(ToolError):
+    """There is no ast-grep on the machine that has the files."""
+
+
 class AstGrep:
     """Runs the program in one workspace, a few at a time."""
 
@@ -77,6 +82,7 @@ class AstGrep:
         self._workspace = workspace
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._program: str | None = None
+        self._read: dict[str, bytes] = {}
 
     async def find(self, number: int, op: Op, sources: Sources) -> Found:
         """Return where an op matches; raises ToolError if the program fails."""
@@ -102,12 +108,35 @@ class AstGrep:
         self, asked: tuple[str, ...], sources: Sources
     ) -> list[tuple[str | None, Finished]]:
         """Run on all files: one outcome for many of them, or for one text with its path."""
+        try:
+            return await self._run_on(asked, sources)
+        except _NotThere:
+            # The files are on a machine without the program: here it gets their text instead.
+            return await self._run_on(asked, await self._as_texts(sources))
+
+    async def _run_on(
+        self, asked: tuple[str, ...], sources: Sources
+    ) -> list[tuple[str | None, Finished]]:
         command = ("run", *_SAFE, f"--lang={sources.language}", *asked)
         on_disk = [self._run((*command, "--", *paths)) for paths in _chunks(sources.paths)]
         on_texts = [self._run((*command, "--stdin"), text) for _, text in sources.texts]
         outcomes = await asyncio.gather(*on_disk, *on_texts)
         paths = [None] * len(on_disk) + [path for path, _ in sources.texts]
         return list(zip(paths, outcomes, strict=True))
+
+    async def _as_texts(self, sources: Sources) -> Sources:
+        texts = await asyncio.gather(*[self._text(path) for path in sources.paths])
+        found = [(path, text) for path, text in zip(sources.paths, texts, strict=True) if text]
+        return Sources(sources.language, (), (*found, *sources.texts))
+
+    async def _text(self, path: str) -> bytes:
+        if path not in self._read:
+            async with self._slots:
+                try:
+                    self._read[path] = await self._workspace.read(path)
+                except OSError:  # it is gone, or nobody may read it: no match is in it
+                    self._read[path] = b""
+        return self._read[path]
 
     async def incomplete(self, language: str, texts: Mapping[str, bytes]) -> set[str]:
         """Return the paths whose text has a place where the parser misses something.
@@ -125,7 +154,8 @@ class AstGrep:
     async def _misses(self, language: str, texts: Iterable[bytes]) -> bool:
         whole = b"\n".join(text.removeprefix(codecs.BOM_UTF8) for text in texts)
         asked = ("run", *_SAFE, f"--lang={language}", os.fsdecode(b"--pattern=" + whole))
-        outcome = await self._run((*asked, "--debug-query=sexp", "--", os.devnull), merge=True)
+        query = (*asked, "--debug-query=sexp", "--", os.devnull)
+        outcome = await self._run(query, stdin=b"", merge=True)
         tree = outcome.head + outcome.tail
         return b"(MISSING" in tree or b"(ERROR" in tree
 
@@ -134,12 +164,13 @@ class AstGrep:
     ) -> Finished:
         async with self._slots:
             for program in [self._program] if self._program else _programs():
-                command = Command((program, *arguments), _NEUTRAL, stdin, SECONDS)
+                own = program != _NAME
+                command = Command((program, *arguments), _NEUTRAL, stdin, SECONDS, own=own)
                 finished = await self._started(command, merge)
                 if finished is not None:
                     self._program = program
                     return _checked(finished)
-        raise ToolError("ast-grep was not found. :AgentInstall installs it.")
+        raise _NotThere("ast-grep was not found. :AgentInstall installs it.")
 
     async def _started(self, command: Command, merge: bool) -> Finished | None:
         """Run a program; return ``None`` if it cannot start, or is too old to know an option."""
@@ -151,7 +182,7 @@ class AstGrep:
 
 
 def _programs() -> list[str]:
-    return [os.path.join(os.path.dirname(sys.executable), "ast-grep"), "ast-grep"]
+    return [os.path.join(os.path.dirname(sys.executable), _NAME), _NAME]
 
 
 def _checked(finished: Finished) -> Finished:

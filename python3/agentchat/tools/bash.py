@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,7 +18,7 @@ from agentchat.tools.notices import given_text
 from agentchat.tools.plain import Plain, plain
 
 KEPT = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
-"""Variables of the host that a command sees; others may hold secrets or run code."""
+"""Variables of the machine that a command sees; others may hold secrets or run code."""
 
 FIXED = {
     "TERM": "dumb",
@@ -56,7 +55,7 @@ async def run(arguments: BashArguments, context: ToolContext) -> Result:
         timeout=timeout,
         capture=min(BASH_BYTES, RESULT_BYTES),
         merge_stderr=True,
-        env=environment(os.environ),
+        env=environment(await context.workspace.environment()),
         overflow=context.overflow,
         confine=True,
     )
@@ -81,7 +80,7 @@ async def shell(context: ToolContext) -> tuple[str, ...]:
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the whole environment of a command, from that of the host."""
+    """Return the whole environment of a command, from that of the machine it runs on."""
     kept = {name: given[name] for name in KEPT if name in given}
     kept.update({name: value for name, value in given.items() if name.startswith("LC_")})
     if not {"LANG", "LC_ALL", "LC_CTYPE"} & kept.keys():

@@ -31,7 +31,12 @@ async def run(
     """
     for program in ("rg", os.path.join(os.path.dirname(sys.executable), "rg")):
         command = Command(
-            (program, *arguments), folder, stdin=stdin, timeout=SECONDS, capture=capture
+            (program, *arguments),
+            folder,
+            stdin=stdin,
+            timeout=SECONDS,
+            capture=capture,
+            own=program != "rg",
         )
         try:
             finished = await workspace.run(command, on_output)

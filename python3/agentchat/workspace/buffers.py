@@ -31,6 +31,11 @@ class BuffersWorkspace:
         """The directory the user opened: absolute, resolved."""
         return self._inner.root
 
+    @property
+    def host(self) -> str:
+        """The machine it is on; empty for the user's own."""
+        return self._inner.host
+
     async def locate(self, path: str) -> Target:
         """Return the identity of a path; a read-only buffer makes it read-only."""
         target = await self._inner.locate(path)
@@ -77,6 +82,16 @@ class BuffersWorkspace:
     ) -> Finished:
         """Run a program in its own process group; the group is dead when this returns."""
         return await self._inner.run(command, on_output)
+
+    async def environment(self) -> Mapping[str, str]:
+        """Return the variables that programs there have by default."""
+        return await self._inner.environment()
+
+    async def evidence(
+        self, commands: Sequence[Sequence[str]], command: str, cwd: str
+    ) -> tuple[str, ...]:
+        """Return a line for each file that decides what a shell command does in ``cwd``."""
+        return await self._inner.evidence(commands, command, cwd)
 
     async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
         """Make the change in buffers and on disk, all files or none; raises Stale or ToolError.

@@ -15,6 +15,7 @@ from agentchat.workspace.atomic import AtomicWriter
 from agentchat.workspace.confine import Confinement
 from agentchat.workspace.disk import Disk, read_file
 from agentchat.workspace.paths import Paths
+from agentchat.workspace.shellevidence import evidence
 
 
 class LocalWorkspace:
@@ -34,6 +35,11 @@ class LocalWorkspace:
     def root(self) -> str:
         """The directory the user opened: absolute, resolved."""
         return self._paths.root
+
+    @property
+    def host(self) -> str:
+        """Empty: it is the user's own machine."""
+        return ""
 
     async def locate(self, path: str) -> Target:
         """Return the identity of a path as the model wrote it."""
@@ -84,6 +90,16 @@ class LocalWorkspace:
         if command.confine:
             command = await self.confinement.confined(command)
         return await processes.run(command, on_output)
+
+    async def environment(self) -> Mapping[str, str]:
+        """Return the variables of this process."""
+        return dict(os.environ)
+
+    async def evidence(
+        self, commands: Sequence[Sequence[str]], command: str, cwd: str
+    ) -> tuple[str, ...]:
+        """Return a line for each file that decides what a shell command does in ``cwd``."""
+        return await asyncio.to_thread(evidence, commands, command, cwd)
 
 
 def _kind(path: str) -> str | None:

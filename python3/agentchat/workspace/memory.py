@@ -17,6 +17,7 @@ class MemoryWorkspace:
 
     def __init__(self, files: Mapping[str, bytes | str], root: str = "/workspace") -> None:
         self.root = root
+        self.host = ""
         self.files: dict[str, bytes] = {
             self._absolute(path): content.encode() if isinstance(content, str) else content
             for path, content in files.items()
@@ -94,6 +95,16 @@ class MemoryWorkspace:
     ) -> Finished:
         """Raise ToolError: nothing can be run in memory."""
         raise ToolError(f"Cannot run {command.argv[0]}: this workspace has no processes.")
+
+    async def environment(self) -> Mapping[str, str]:
+        """Return nothing: there are no programs here."""
+        return {}
+
+    async def evidence(
+        self, commands: Sequence[Sequence[str]], command: str, cwd: str
+    ) -> tuple[str, ...]:
+        """Return nothing: no command does anything here."""
+        return ()
 
 
 def _from(path: str, folder: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from agentchat.core.shell import Script, scan
+from agentchat.core.shell import scan
 from agentchat.core.shellprograms import INTERPRETERS
 
 LARGEST = 4 * 1024 * 1024
@@ -34,14 +33,11 @@ _RECIPES = {
 _GIT_FILES = ("config", "config.worktree", "info/attributes", "hooks")
 
 
-async def evidence(script: Script, command: str, cwd: str) -> tuple[str, ...]:
-    """Return a line for each file that decides what ``command`` does in ``cwd``."""
-    return await asyncio.to_thread(evidence_now, script, command, cwd)
+def evidence(commands: Sequence[Sequence[str]], command: str, cwd: str) -> tuple[str, ...]:
+    """Return a line for each file that decides what ``command`` does in ``cwd``.
 
-
-def evidence_now(script: Script, command: str, cwd: str) -> tuple[str, ...]:
-    """Return the evidence, waiting for the disk."""
-    commands = [list(part.texts) for part in script.parts if part.words]
+    ``commands`` are the words of each command it consists of.
+    """
     words = dict.fromkeys([*(w for texts in commands for w in texts), *scan(command)])
     known = list(words)[:_MOST_WORDS]
     programs = dict.fromkeys([*(texts[0] for texts in commands), *known[:1]])
