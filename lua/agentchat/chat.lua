@@ -28,6 +28,7 @@ local api = vim.api
 ---@field asked table<string, string> tools of the prompts that are not answered, by prompt
 ---@field waiting fun()[] writes that wait for a completion or a selection to end
 ---@field kept? { lines: string[], header?: integer } of an unloaded buffer
+---@field saved? { source: string } until Python has been told what to go on with
 
 ---@type table<string, agentchat.Chat>
 local chats = {}
@@ -70,8 +71,14 @@ local function attended() return #api.nvim_list_uis() > 0 end
 
 local function announce(chat)
   if not host.is_ready() then return host.ensure() end
-  local settings = config.get(chat.buf)
-  bridge.send('open', { chat = chat.id, buf = chat.buf, cwd = chat.cwd, settings = settings })
+  bridge.send('open', {
+    chat = chat.id,
+    buf = chat.buf,
+    cwd = chat.cwd,
+    settings = config.get(chat.buf),
+    saved = chat.saved,
+  })
+  chat.saved = nil
 end
 
 --- Tells a host that has just started of all chats.
@@ -83,16 +90,24 @@ local function uuid()
   return (hex:gsub('^(........)(....).(...).(...)(............)$', '%1-%2-4%3-a%4-%5'))
 end
 
+---@class agentchat.Saved a chat on disk
+---@field chat string uuid
+---@field cwd string its workspace
+---@field fork? boolean go on in a copy
+
 --- Makes a chat and its buffer; shows nothing.
+---@param saved? agentchat.Saved to go on with
 ---@return agentchat.Chat
-function M.new()
+function M.new(saved)
   opened = opened + 1
   local buf = require('agentchat.buffer').create(opened)
+  local source = saved and saved.fork and saved.chat or nil
   local chat = {
-    id = uuid(),
+    id = saved and not source and saved.chat or uuid(),
     number = opened,
     buf = buf,
-    cwd = vim.fn.getcwd(-1, 0),
+    cwd = saved and saved.cwd or vim.fn.getcwd(-1, 0),
+    saved = saved and { source = source or '' },
     status = status.new(config.get(buf).mode),
     outbox = {},
     asked = {},
@@ -118,29 +133,52 @@ local function of_tab()
   return shown[#shown] or M.get(vim.t.agentchat_chat)
 end
 
+--- Goes to a chat's window in this tab, opened if there is none.
+local function show(chat, mods)
+  local win = window.shown(chat.buf)
+  vim.t.agentchat_chat = chat.id
+  if win then return api.nvim_set_current_win(win) end
+  window.split(chat.buf, mods)
+  -- Inside an autocommand of the user's no other event says that the window shows the chat.
+  if vim.wo.winbar == '' then require('agentchat.buffer').shown(chat) end
+  api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 })
+end
+
+--- Shows a chat and goes to its prompt.
+---@param old? agentchat.Chat one that is open
+---@param saved? agentchat.Saved what a new one goes on with
+---@param mods? vim.api.keyset.cmd.mods
+---@return agentchat.Chat
+local function enter(old, saved, mods)
+  local chat = old or M.new(saved)
+  show(chat, mods)
+  if not old then
+    life.tell(chat, 'AgentChatOpened', {})
+    announce(chat)
+  end
+  return chat
+end
+
 --- Shows a chat, goes to its prompt, and sends if there is something to send.
 ---@param opts? agentchat.OpenOpts
 ---@return agentchat.Chat
 function M.open(opts)
   opts = opts or {}
-  local old = not opts.new and of_tab() or nil
-  local chat = old or M.new()
-  local win = window.shown(chat.buf)
-  if win then
-    api.nvim_set_current_win(win)
-  else
-    window.split(chat.buf, opts.mods)
-    -- Inside an autocommand of the user's no other event says that the window shows the chat.
-    if vim.wo.winbar == '' then require('agentchat.buffer').shown(chat) end
-  end
-  vim.t.agentchat_chat = chat.id
-  if not old then
-    life.tell(chat, 'AgentChatOpened', {})
-    announce(chat)
-  end
-  if not win then api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 }) end
+  local chat = enter(not opts.new and of_tab() or nil, nil, opts.mods)
   if (opts.prompt or '') ~= '' then M.send(chat, opts.prompt) end
   return chat
+end
+
+--- Goes on with a chat on disk. One that is open here is shown, unless a copy is wanted.
+---@param saved agentchat.Saved
+---@return agentchat.Chat
+function M.resume(saved) return enter(not saved.fork and M.get(saved.chat) or nil, saved) end
+
+--- Takes a chat away that could not be opened again; Python calls it.
+---@param id string
+function M.discard(id)
+  local chat = M.get(id)
+  if chat then api.nvim_buf_delete(chat.buf, { force = true }) end
 end
 
 --- Sends a text as if it had been typed. It is shown at once and runs when Python has taken it.

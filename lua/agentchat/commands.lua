@@ -141,6 +141,10 @@ function RUN.AgentLog(args)
   bridge.send('log', { chat = chat.id, only = args.args })
 end
 
+function RUN.AgentHistory(args)
+  require('agentchat.history').list({ words = vim.trim(args.args), fork = args.bang })
+end
+
 function RUN.AgentInstall() require('agentchat.install').run() end
 
 --- Runs a command. A mistake in the plugin is one line, not a traceback.

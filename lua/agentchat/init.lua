@@ -76,6 +76,16 @@ function M.model(bufnr, name)
   require('agentchat.bridge').send('model', { chat = need_chat(bufnr).id, name = name })
 end
 
+--- Lets the user choose a saved chat of this project, to go on with it.
+---@param opts? { words?: string, fork?: boolean } those that said `words`; in a copy
+function M.history(opts)
+  vim.validate('opts', opts, 'table', true)
+  opts = opts or {}
+  vim.validate('opts.words', opts.words, 'string', true)
+  vim.validate('opts.fork', opts.fork, 'boolean', true)
+  require('agentchat.history').list(opts)
+end
+
 --- Creates or updates the plugin's own Python environment; headless, waits until it is done.
 function M.install() require('agentchat.install').run() end
 

@@ -107,6 +107,7 @@ end
 M.approvals = command('AgentApprovals')
 M.tools = command('AgentTools')
 M.log = command('AgentLog')
+M.history = command('AgentHistory')
 M.undo_turn = command('AgentUndo')
 M.redo_turn = command('AgentRedo')
 M.apply = command('AgentResolve', 'apply')
@@ -122,7 +123,8 @@ function M.help()
   vim.list_extend(lines, {
     '  za     n        open or close the output of a tool',
     '',
-    '  @name in the prompt gives the chat a tool or a group; <C-x><C-o> completes it.',
+    '  @name in the prompt gives the chat a tool or a group; #buffer, #file:PATH and so on attach',
+    '  what they name. <C-x><C-o> completes both.',
     '  Keys are changed by mapping <Plug>(AgentChatSend) and so on: see :help agentchat-keys.',
   })
   require('agentchat.float').page('Keys', lines)

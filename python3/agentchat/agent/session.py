@@ -17,6 +17,7 @@ from agentchat.agent.phrasing import Phrasing
 from agentchat.agent.planning import Planning
 from agentchat.agent.playing import Player
 from agentchat.agent.prompts import Prompts
+from agentchat.agent.replaying import replay
 from agentchat.agent.resolving import Order, Resolving
 from agentchat.agent.runner import Runner
 from agentchat.agent.screen import Screen, StatusLine
@@ -107,7 +108,8 @@ class Session:
         )
         self._planning = Planning(chat, self.set_mode)
         self._player: Player | None = None
-        self._rollback: asyncio.Task[None] | None = None
+        self._errand: asyncio.Task[None] | None = None
+        """Something turns wait for: an undo, a redo, or an old chat that is being drawn."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, text: str, captured: Mapping[str, Captured] = MappingProxyType({})) -> None:
@@ -120,7 +122,7 @@ class Session:
         lines = self.giving.mentioned(mentioned.names)
         message = UserText(mentioned.text, shown=text)
         self._inbox.put(message, lines, lambda said: self._attaching.complete(said, captured))
-        if self._player is None and self._rollback is None:
+        if self._player is None and self._errand is None:
             self._begin_turn()
 
     def stop(self) -> None:
@@ -131,8 +133,8 @@ class Session:
         self._inbox.drop()
         if self._player is not None:
             self._player.stop()
-        if self._rollback is not None:
-            self._rollback.cancel()
+        if self._errand is not None:
+            self._errand.cancel()
 
     def undo(self, turn: int | None = None) -> None:
         """Take the file changes of a turn back, by default of the newest that has some."""
@@ -145,6 +147,10 @@ class Session:
     def catch_up(self) -> None:
         """Go on where the journal of this chat ends: its turns, and what the model must know."""
         self.chat.turn = self._undoing.catch_up()
+
+    def replay(self) -> None:
+        """Draw all that was said; what is sent meanwhile begins a turn when that is done."""
+        self._go(replay(self.chat.history, self._screen, self.chat.toolbox))
 
     def answer(self, prompt: str, answer: Answer) -> None:
         """Take an answer to a question; a stale one does nothing."""
@@ -188,12 +194,15 @@ class Session:
         if self._player is not None:
             text = f"Nothing to {what} while a turn runs: stop it first with :AgentStop."
             self._screen.notify("warn", text)
-        elif self._rollback is not None:
-            self._screen.notify("warn", f"Nothing to {what} yet: an undo or redo is running.")
+        elif self._errand is not None:
+            self._screen.notify("warn", f"Nothing to {what} yet: wait until the chat is idle.")
         else:
-            self._rollback = self._spawn(self._taken_back(what, work))
-            self._rollback.add_done_callback(lambda task: self._goes_on())
-            self.refresh()
+            self._go(self._taken_back(what, work))
+
+    def _go(self, work: Coroutine[Any, Any, None]) -> None:
+        self._errand = self._spawn(work)
+        self._errand.add_done_callback(lambda task: self._goes_on())
+        self.refresh()
 
     async def _taken_back(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
@@ -205,8 +214,8 @@ class Session:
             self._screen.note("error", f"The {what} failed: {error!r}. See the log.")
 
     def _goes_on(self) -> None:
-        """An undo is over, stopped or not: what was sent meanwhile begins a turn."""
-        self._rollback = None
+        """An errand is over, stopped or not: what was sent meanwhile begins a turn."""
+        self._errand = None
         self.refresh()
         if self._inbox.wants_answer:
             self._begin_turn()
@@ -263,7 +272,7 @@ class Session:
 
     def _status(self) -> StatusLine:
         question = self._prompts.question
-        idle = self._player is None and self._rollback is None
+        idle = self._player is None and self._errand is None
         running = "idle" if idle else "running"
         asks = self._attention is not None and self._attention.wanted
         usage = self.chat.history.usage()

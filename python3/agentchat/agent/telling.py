@@ -75,7 +75,7 @@ class Teller:
         if result.call_id not in self._open:
             return
         self._open.discard(result.call_id)
-        self._screen.block(result.call_id, _last_look(result))
+        self._screen.block(result.call_id, last_look(result))
         data: dict[str, Any] = {
             "tool": result.name,
             "call_id": result.call_id,
@@ -121,8 +121,7 @@ class Teller:
     def _call(self, call: CallDelta) -> None:
         self._begin()
         self._open.add(call.id)
-        tool = self._tools.get(call.name)
-        title = tool.render_call(_so_far(call.arguments)) if tool else call.name
+        title = call_look(self._tools.get(call.name), call.name, call.arguments)
         self._screen.block(call.id, Block(title=title, tool=call.name, state="streaming"))
 
     def _abandon(self) -> None:
@@ -131,7 +130,13 @@ class Teller:
         self._open.clear()
 
 
-def _last_look(result: ToolResult) -> Block:
+def call_look(tool: Tool | None, name: str, arguments: str) -> str:
+    """Return a call in one line; ``arguments`` is its JSON text as far as it has arrived."""
+    return tool.render_call(_so_far(arguments)) if tool else name
+
+
+def last_look(result: ToolResult) -> Block:
+    """Return how the block of a call looks once it is over."""
     state = STATES[result.status]
     text = result.text if result.shown is None else result.shown
     if result.status is Status.CANCELLED:

@@ -16,7 +16,7 @@ from agentchat.core.ports import Workspace
 from agentchat.core.tool import Tool
 from agentchat.core.toolbox import Toolbox
 from agentchat.journal.past import Past, Ran, past
-from agentchat.journal.undo import Work, redoing, undoing, untold
+from agentchat.journal.undo import Work, gone, redoing, undoing, untold
 
 
 class Undoing:
@@ -45,7 +45,7 @@ class Undoing:
     def catch_up(self) -> int:
         """Tell what a process that ended had no time to tell; return the newest turn's number."""
         happened = past(self._scribe.records())
-        for text in untold(happened):
+        for text in (*untold(happened), *map(gone, happened.lost)):
             self._tell(text)
         return happened.turn
 

@@ -22,6 +22,7 @@ from agentchat.editor.bridge import Bridge
 from agentchat.editor.custom_tools import CustomTools
 from agentchat.editor.explaining import explain
 from agentchat.editor.opening import Opened, State, open_chat
+from agentchat.journal.saved import Saved, fork, saved_chats
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class Desk:
             "remove_tool": lambda p: self._chat(p).take_back(p["name"]),
             "reload": lambda p: self._custom.reload(anew=bool(p["anew"])),
             "log": self._log,
+            "history": lambda p: self._later(self._history(p)),
             "closed": self._closed,
             "failed": lambda p: log.error("Lua: %s", p["text"]),
         }
@@ -107,9 +109,19 @@ class Desk:
         self._bridge.call("agentchat.host", "ready", about)
 
     def _open(self, payload: Payload) -> None:
-        opened = open_chat(payload, self._bridge, self._state)
+        saved = payload.get("saved") or {}
+        try:
+            if saved.get("source"):
+                fork(self._state.folder, saved["source"], payload["chat"])
+            opened = open_chat(payload, self._bridge, self._state)
+        except UserError:
+            if saved:
+                self._bridge.call("agentchat.chat", "discard", payload["chat"])
+            raise
         self._chats[payload["chat"]] = opened
         opened.announce()
+        if saved:
+            opened.session.replay()
         self._custom.join(payload["chat"], opened.shelf, opened.tool_paths, opened.show_tools)
 
     def _send(self, payload: Payload) -> None:
@@ -157,6 +169,14 @@ class Desk:
         only = payload.get("only") or ""
         lines = self._chat(payload).journal_lines(only)
         self._page(only.capitalize() or "Journal", lines)
+
+    async def _history(self, payload: Payload) -> None:
+        found = await asyncio.to_thread(self._saved, payload["cwd"], payload.get("words") or "")
+        items = [{"chat": one.chat, "title": one.title, "at": int(one.at)} for one in found]
+        self._bridge.call("agentchat.history", "choose", items, dict(payload))
+
+    def _saved(self, cwd: str, words: str) -> list[Saved]:
+        return saved_chats(self._state.folder, os.path.realpath(cwd), words)
 
     async def _explain(self, payload: Payload) -> None:
         try:

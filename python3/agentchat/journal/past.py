@@ -66,10 +66,19 @@ class Saga:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """A preview that nothing can resolve any more; ``begun``: it was just being resolved."""
+
+    label: str
+    begun: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Past:
     """All that can matter to an undo; each list is oldest first.
 
-    ``turn`` is the newest turn's number, ``told`` where the model was last told something.
+    ``turn`` is the newest turn's number, ``told`` where the model was last told something;
+    ``lost`` are the previews that the process before this one left unresolved.
     """
 
     turn: int = 0
@@ -77,6 +86,7 @@ class Past:
     calls: tuple[Ran, ...] = ()
     sagas: tuple[Saga, ...] = ()
     told: int = -1
+    lost: tuple[Lost, ...] = ()
 
     def doubtful(self) -> frozenset[str]:
         """Return the paths of changes that may have been made or not."""
@@ -147,10 +157,14 @@ class _Reader:
         self._calls: dict[str, Ran] = {}
         self._sagas: dict[str, Saga] = {}
         self._takes: dict[str, str] = {}
+        self._waiting: dict[str, Lost] = {}
+        self._lost: tuple[Lost, ...] = ()
 
     def take(self, at: int, record: r.Record) -> None:
         """Take the next record."""
-        if isinstance(record, r.TurnStarted):
+        if isinstance(record, (r.Opened, r.Staged, r.Resolving, r.Resolved)):
+            self._previewed(record)
+        elif isinstance(record, r.TurnStarted):
             self._turn = max(self._turn, record.number)
         elif isinstance(record, r.Said):
             self._told = at if isinstance(record.message, Note) else self._told
@@ -168,7 +182,17 @@ class _Reader:
     def past(self) -> Past:
         """Return what was gathered."""
         calls, sagas = tuple(self._calls.values()), tuple(self._sagas.values())
-        return Past(self._turn, tuple(self._steps), calls, sagas, self._told)
+        return Past(self._turn, tuple(self._steps), calls, sagas, self._told, self._lost)
+
+    def _previewed(self, record: r.Opened | r.Staged | r.Resolving | r.Resolved) -> None:
+        if isinstance(record, r.Opened):
+            self._lost, self._waiting = tuple(self._waiting.values()), {}
+        elif isinstance(record, r.Staged):
+            self._waiting[record.preview] = Lost(record.label)
+        elif isinstance(record, r.Resolved):
+            self._waiting.pop(record.preview, None)
+        elif record.preview in self._waiting:
+            self._waiting[record.preview] = replace(self._waiting[record.preview], begun=True)
 
     def _changing(self, at: int, record: r.Changing) -> None:
         first, number = len(self._steps), len(self._changes)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from agentchat.core.errors import UserError
-from agentchat.journal.past import Past, Ran, Saga, Step
+from agentchat.journal.past import Lost, Past, Ran, Saga, Step
 from agentchat.journal.records import Content, Record
 
 NO_TURN = "Nothing to undo: no turn of this chat has changes that are still there."
@@ -143,6 +143,15 @@ def contents(records: Iterable[Record], wanted: Collection[str]) -> dict[str, by
 def untold(past: Past) -> tuple[str, ...]:
     """Return what the model does not know yet of what was taken back, one text for each time."""
     return tuple(_told(past, saga) for saga in past.sagas if saga.at > past.told)
+
+
+def gone(lost: Lost) -> str:
+    """Return what the model is told of a preview that the process before this one left."""
+    if lost.begun:
+        how = "while it was resolved: look at its files before you go on."
+    else:
+        how = "before it was resolved. Nothing of it was changed; stage it again if it is wanted."
+    return f"The preview ({lost.label}) is gone: the plugin's process ended {how}"
 
 
 def _told(past: Past, saga: Saga) -> str:
