@@ -267,4 +267,31 @@ function M.save(path, without_autocmds)
   }
 end
 
+---Neovim keeps a buffer of the name that another one had before.
+---@param name string
+local function forget(name)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local empty = not vim.api.nvim_buf_is_loaded(buf)
+    if empty and vim.api.nvim_buf_get_name(buf) == name then
+      vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
+end
+
+--- Lets the loaded buffer of a file follow it to another path, with its text and undo history.
+---@param path string where the file was
+---@param new string where it is
+function M.rename(path, new)
+  local buf = find(path)
+  if not buf then return end
+  local name = vim.api.nvim_buf_get_name(buf)
+  vim.api.nvim_buf_set_name(buf, vim.fn.fnamemodify(new, ':.'))
+  forget(name)
+  check_disk(buf, true)
+  -- Neovim takes the file of a new name for another one, and asks for `:w!` until it wrote it once.
+  pcall(vim.api.nvim_buf_call, buf, function() write(false) end)
+  local filetype = vim.filetype.match({ buf = buf })
+  if filetype and filetype ~= vim.bo[buf].filetype then vim.bo[buf].filetype = filetype end
+end
+
 return M

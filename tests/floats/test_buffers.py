@@ -594,3 +594,30 @@ def _write_later(path: Path, data: bytes) -> None:
     path.write_bytes(data)
     later = path.stat().st_mtime + 5
     os.utime(path, (later, later))
+
+
+# --- a new name -----------------------------------------------------------------------------
+
+
+def test_a_buffer_follows_its_renamed_file_with_its_undo_history(buffer: Buffer) -> None:
+    buffer.replace([(1, 2, ["TWO"])])
+    buffer.save()
+    buffer.editor.command("2mark k")
+    new = buffer.path.with_name("f.py")
+    buffer.path.rename(new)
+    tick = buffer.snapshot()["changedtick"]
+    call(buffer.editor, "rename", str(buffer.path), str(new))
+    assert buffer.editor.eval(f"bufname({buffer.number})") == "f.py"
+    assert call(buffer.editor, "snapshot", str(buffer.path)) is None
+    assert call(buffer.editor, "snapshot", str(new))["changedtick"] == tick
+    assert buffer.editor.eval("&filetype") == "python"
+    assert buffer.mark("k") == 2
+    names = buffer.editor.lua(
+        "return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())"
+    )
+    assert str(buffer.path) not in names
+    buffer.editor.keys("u")
+    assert buffer.text() == "one\ntwo\nthree"
+    buffer.editor.command("write")
+    assert new.read_text() == "one\ntwo\nthree\n"
+    assert not buffer.path.exists()

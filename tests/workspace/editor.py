@@ -46,6 +46,10 @@ class Buffers:
         self.loaded[path] = Snapshot(tick + 1, True, tuple(lines), form)
         return tick + 1
 
+    async def rename(self, path: str, new: str) -> None:
+        if path in self.loaded:
+            self.loaded[new] = self.loaded.pop(path)
+
     async def save(self, path: str) -> SaveOutcome:
         if path in self.broken:
             return SaveOutcome(False, "E212: Can't open file for writing")

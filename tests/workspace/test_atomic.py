@@ -9,7 +9,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,12 +125,17 @@ def change(root: Path, name: str, before: str | None, after: str | None) -> File
     return FileChange(str(root / name), sides[0], sides[1], name)
 
 
-def three(root: Path) -> list[FileChange]:
-    """An edit, a new file in new folders, and a deletion."""
+def renamed(root: Path, old: str, new: str, before: str, after: str) -> FileChange:
+    return replace(change(root, new, before, after), old_path=str(root / old))
+
+
+def four(root: Path) -> list[FileChange]:
+    """An edit, a new file in new folders, a deletion, and a file that gets a new name."""
     return [
         change(root, "a", "old a\n", "new a\n"),
         change(root, "new/deep/f", None, "new f\n"),
         change(root, "d/c", "old d/c\n", None),
+        renamed(root, "b", "d/moved", "old b\n", "new b\n"),
     ]
 
 
@@ -139,15 +144,16 @@ def apply(files: list[FileChange], disk: Disk | None = None) -> None:
 
 
 def test_a_change_of_several_files_is_made(ws: Path) -> None:
-    apply(three(ws))
+    apply(four(ws))
     assert (ws / "a").read_text() == "new a\n"
     assert (ws / "new/deep/f").read_text() == "new f\n"
-    assert sorted(path.name for path in ws.rglob("*")) == ["a", "b", "d", "deep", "f", "new"]
+    assert (ws / "d/moved").read_text() == "new b\n"
+    assert sorted(path.name for path in ws.rglob("*")) == ["a", "d", "deep", "f", "moved", "new"]
 
 
 def test_a_change_and_its_reverse_leave_everything_as_it_was(ws: Path) -> None:
     before = fingerprint(ws)
-    files = [one for one in three(ws) if not one.path.endswith("deep/f")]
+    files = [one for one in four(ws) if not one.path.endswith("deep/f")]
     apply(files)
     apply(list(ChangeSet(tuple(files)).reversed().files))
     assert fingerprint(ws) == before
@@ -165,6 +171,33 @@ def test_a_file_keeps_mode_owner_and_attributes(ws: Path) -> None:
     assert [*before[:4], before[5]] == [*after[:4], after[5]]
     assert os.getxattr(path, "user.note") == b"kept"
     assert path.read_text() == "new a\n"
+
+
+@pytest.mark.parametrize("after", ["old a\n", "new a\n"])
+def test_a_renamed_file_keeps_mode_owner_and_attributes(ws: Path, after: str) -> None:
+    path = ws / "a"
+    if os.geteuid() == 0:
+        os.chown(path, 1234, 2345)
+    path.chmod(0o555)
+    os.setxattr(path, "user.note", b"kept")
+    before = fingerprint(ws)["a"]
+    apply([renamed(ws, "a", "x/a", "old a\n", after)])
+    found = fingerprint(ws)
+    assert "a" not in found
+    assert [*before[:4], before[5]] == [*found["x/a"][:4], found["x/a"][5]]
+    assert os.getxattr(ws / "x/a", "user.note") == b"kept"
+    assert (ws / "x/a").read_text() == after
+
+
+@pytest.mark.parametrize(("old", "before"), [("a", "old a\n"), ("a", "moved\n"), ("z", "")])
+def test_a_file_is_not_renamed_over_another_nor_when_it_moved(
+    ws: Path, old: str, before: str
+) -> None:
+    new = "b" if before == "old a\n" else "n"
+    seen = fingerprint(ws)
+    with pytest.raises(ToolError, match="Nothing was changed"):
+        apply([renamed(ws, old, new, before, "new\n")])
+    assert fingerprint(ws) == seen
 
 
 def test_a_read_only_file_is_written_and_stays_read_only(ws: Path) -> None:
@@ -201,7 +234,7 @@ def test_an_unchanged_file_is_not_touched(ws: Path) -> None:
 
 
 def test_writes_may_be_short(ws: Path) -> None:
-    apply(three(ws), ShortWrites())
+    apply(four(ws), ShortWrites())
     assert (ws / "a").read_text() == "new a\n"
 
 
@@ -267,7 +300,7 @@ def test_a_folder_swapped_since_is_refused_and_nothing_outside_is_written(
 
 def _count(ws: Path) -> int:
     disk = FaultyDisk()
-    apply(three(ws), disk)
+    apply(four(ws), disk)
     return len(disk.log)
 
 
@@ -291,7 +324,7 @@ def test_whichever_operation_fails_the_change_is_whole_or_not_made(
         pre = fingerprint(root)
         disk = FaultyDisk(at=number, error=error, after=after)
         try:
-            apply(three(root), disk)
+            apply(four(root), disk)
             said, expected = "", post
         except ToolError as problem:
             said, expected = str(problem), pre

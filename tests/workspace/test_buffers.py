@@ -216,3 +216,39 @@ async def test_files_that_are_not_loaded_go_to_the_disk(world: World) -> None:
 @pytest.mark.parametrize("fileformat", ["unix", "dos", "mac"])
 def test_any_bytes_are_lines_and_back(data: bytes, fileformat: str) -> None:
     assert encoded(*decoded(data, Form(fileformat=fileformat))) == data
+
+
+def renamed(world: World, before: str, after: str) -> FileChange:
+    """The file ``a`` that becomes ``new/b``."""
+    old = world.root / "a"
+    return replace(world.change("new/b", before, after), old_path=str(old))
+
+
+@pytest.mark.parametrize("after", ["one\ntwo\n", "one\nTWO\n"])
+async def test_the_buffer_of_a_renamed_file_follows_it(world: World, after: str) -> None:
+    world.editor.load(world.write("a", "one\ntwo\n"))
+    tick = world.editor.loaded[str(world.root / "a")].tick
+    await world.workspace.apply(ChangeSet((renamed(world, "one\ntwo\n", after),)))
+    assert list(world.editor.loaded) == [str(world.root / "new/b")]
+    assert "\n".join(world.lines("new/b")) + "\n" == after
+    assert world.editor.loaded[str(world.root / "new/b")].tick >= tick
+    assert (world.disk("a"), world.disk("new/b")) == (None, after)
+
+
+async def test_a_renamed_file_with_the_users_unsaved_changes_is_left_alone(world: World) -> None:
+    world.editor.load(world.write("a", "one\n"), "mine\n")
+    with pytest.raises(ToolError, match="unsaved changes"):
+        await world.workspace.apply(ChangeSet((renamed(world, "mine\n", "x\n"),)))
+    assert (world.disk("a"), world.disk("new/b")) == ("one\n", None)
+
+
+async def test_a_rename_is_taken_back_when_something_else_fails(world: World) -> None:
+    world.editor.load(world.write("a", "one\n"))
+    world.editor.load(world.write("c", "two\n"))
+    world.editor.broken.add(str(world.root / "c"))
+    other = world.change("c", "two\n", "TWO\n")
+    with pytest.raises(ToolError, match="Cannot save c"):
+        await world.workspace.apply(ChangeSet((renamed(world, "one\n", "ONE\n"), other)))
+    assert sorted(world.editor.loaded) == [str(world.root / "a"), str(world.root / "c")]
+    assert (world.disk("a"), world.disk("c"), world.disk("new/b")) == ("one\n", "two\n", None)
+    assert world.lines("a") == ("one",)

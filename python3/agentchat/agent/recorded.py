@@ -35,10 +35,10 @@ class RecordedWorkspace:
         return applied
 
     async def _with_mode(self, file: FileChange) -> FileChange:
-        """Return a deletion with the permission bits that go with the file."""
-        if file.after is not None or file.mode is not None:
+        """Return a deletion or a renamed file with the permission bits that go with the file."""
+        if (file.after is not None and not file.old_path) or file.mode is not None:
             return file
-        return replace(file, mode=(await self._inner.locate(file.path)).mode)
+        return replace(file, mode=(await self._inner.locate(file.origin)).mode)
 
     async def _settled(self, change: ChangeSet, applied: Sequence[Applied]) -> list[FileChange]:
         """Return the files that saving changed further, with the bytes they have now."""

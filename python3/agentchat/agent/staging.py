@@ -144,7 +144,7 @@ class Staging:
         change = pending.preview.change
         if change is None or pending.make is None:
             return pending
-        now = {file.path: await self._bytes(file.path) for file in change.files}
+        now = {file.origin: await self._bytes(file.origin) for file in change.files}
         moved = rebased(change, now)
         if isinstance(moved, str):
             return str(Stale(moved))
@@ -172,9 +172,9 @@ class Staging:
         self._screen.event(name, {"label": pending.label, "source": pending.source, **more})
 
 
-def _paths(pending: Staged) -> list[str]:
+def _paths(pending: Staged) -> tuple[str, ...]:
     change = pending.preview.change
-    return [file.path for file in change.files] if change is not None else []
+    return change.paths if change is not None else ()
 
 
 def _scope(name: str, definition: str, targets: tuple[Target, ...]) -> Scope:

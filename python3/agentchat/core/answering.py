@@ -118,7 +118,7 @@ def _anew(question: Question, last: Attempt | None) -> Question:
     mine = last.question.preview.change if last.question.preview is not None else None
     if change is None or mine is None or last.question.proposed is None:
         return question
-    moved = rebased(mine, {file.path: file.before for file in change.files})
+    moved = rebased(mine, {file.origin: file.before for file in change.files})
     if isinstance(moved, str):
         return replace(question, problem=f"{question.problem} {EDIT_LOST}")
     return with_change(question, moved, change)

@@ -23,7 +23,8 @@ class FileChange:
 
     ``path`` is absolute, ``shown`` what the reader is told (the path, if empty). ``before`` is
     ``None`` for a file that is created, ``after`` for one that is deleted. ``mode`` is the
-    permission bits that a created file gets, if not the usual ones.
+    permission bits that a created file gets, if not the usual ones. ``old_path`` is where a
+    renamed file lies before.
     """
 
     path: str
@@ -31,6 +32,25 @@ class FileChange:
     after: bytes | None
     shown: str = ""
     mode: int | None = None
+    old_path: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Where the bytes before lie."""
+        return self.old_path or self.path
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that the change touches."""
+        return (self.old_path, self.path) if self.old_path else (self.path,)
+
+    @property
+    def parts(self) -> tuple[FileChange, ...]:
+        """The change path by path: a renamed file is one that is created and one deleted."""
+        if not self.old_path:
+            return (self,)
+        made = replace(self, before=None, shown="", old_path="")
+        return (made, FileChange(self.old_path, self.before, None, mode=self.mode))
 
     @property
     def name(self) -> str:
@@ -39,7 +59,9 @@ class FileChange:
 
     @property
     def letter(self) -> str:
-        """``A`` for created, ``D`` for deleted, ``M`` for modified."""
+        """``A`` for created, ``D`` for deleted, ``R`` for renamed, ``M`` for modified."""
+        if self.old_path:
+            return "R"
         if self.before is None:
             return "A"
         return "D" if self.after is None else "M"
@@ -62,11 +84,12 @@ class FileChange:
     @property
     def changes_nothing(self) -> bool:
         """Whether both sides are the same."""
-        return self.before == self.after
+        return self.before == self.after and not self.old_path
 
     def reversed(self) -> FileChange:
         """Return the change that takes this one back."""
-        return replace(self, before=self.after, after=self.before)
+        back = replace(self, before=self.after, after=self.before)
+        return replace(back, path=self.old_path, old_path=self.path) if self.old_path else back
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +137,16 @@ class ChangeSet:
         """Whether applying would leave every file as it is."""
         return all(file.changes_nothing for file in self.files)
 
+    @property
+    def parts(self) -> tuple[FileChange, ...]:
+        """The files path by path, see there."""
+        return tuple(part for file in self.files for part in file.parts)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that the change touches."""
+        return tuple(path for file in self.files for path in file.paths)
+
     def counts(self) -> tuple[int, int]:
         """Return how many lines are added and removed in all."""
         each = [counts(file) for file in self.files]
@@ -145,7 +178,8 @@ def counts(file: FileChange) -> tuple[int, int]:
 def hunks(file: FileChange) -> tuple[Hunk, ...]:
     """Return the places where the file changes, numbered from 0.
 
-    A change without lines (a binary file, an empty one made or deleted) is one hunk without lines.
+    A change without lines (a binary file, an empty one made or deleted, a new name for the same
+    text) is one hunk without lines.
     """
     groups = _groups(_changes(file))
     if not groups and not file.changes_nothing:
@@ -155,12 +189,15 @@ def hunks(file: FileChange) -> tuple[Hunk, ...]:
 
 
 def accept(file: FileChange, kept: Collection[int]) -> FileChange:
-    """Return the change with only the hunks whose indexes are kept, byte for byte."""
+    """Return the change with only the hunks whose indexes are kept, byte for byte.
+
+    A renamed file of which nothing is kept stays where it is.
+    """
     groups = _groups(_changes(file))
     if set(range(max(len(groups), 1))) <= set(kept):
         return file
     if not any(0 <= index < len(groups) for index in kept):
-        return replace(file, after=file.before)
+        return replace(file, path=file.origin, after=file.before, old_path="")
     wanted = [change for index in sorted(kept) for change in groups[index : index + 1]]
     parts = [change for group in wanted for change in group]
     return replace(file, after=_applied(_lines(file.before), _lines(file.after), parts))

@@ -34,7 +34,7 @@ class Replacement:
 
 def stamp(change: ChangeSet) -> str:
     """Return a hash of exactly this change, for telling whether it is still the one shown."""
-    said = "\0".join(f"{f.path}\0{f.before_hash}\0{f.after_hash}" for f in change.files)
+    said = "\0".join(f"{f.origin}\0{f.path}\0{f.before_hash}\0{f.after_hash}" for f in change.files)
     return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -84,11 +84,11 @@ def amended(change: ChangeSet, replaced: Iterable[Replacement]) -> ChangeSet:
 def rebased(change: ChangeSet, now: Mapping[str, bytes | None]) -> ChangeSet | str:
     """Return the change on top of what its files are now, or the name of one where it cannot be.
 
-    ``now`` holds the bytes of every file of the change; ``None`` where there is no file.
+    ``now`` holds the bytes of every file of the change by its origin, ``None`` for no file.
     """
     files = []
     for file in change.files:
-        moved = rebase(file, now[file.path])
+        moved = rebase(file, now[file.origin])
         if moved is None:
             return file.name
         files.append(moved)

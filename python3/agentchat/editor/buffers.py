@@ -42,6 +42,10 @@ class NvimBuffers:
             raise Moved(path)
         raise ToolError(f"{done['message']} Nothing was changed.")
 
+    async def rename(self, path: str, new: str) -> None:
+        """Let a loaded buffer follow its file to another path."""
+        await self._bridge.request(BUFFERS, "rename", path, new)
+
     async def save(self, path: str) -> SaveOutcome:
         """Write the buffer as the user would."""
         done = await self._bridge.request(BUFFERS, "save", path, self._plain_save)

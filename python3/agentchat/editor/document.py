@@ -115,7 +115,9 @@ def _relative(path: str, root: str) -> str:
 
 def _without_lines(file: FileChange) -> str:
     if not file.is_binary:
-        return "(no change)" if file.changes_nothing else "(empty file)"
+        if file.before == file.after:
+            return "(only the name changes)" if file.old_path else "(no change)"
+        return "(empty file)"
     sides = [f"{len(side)} bytes" for side in (file.before, file.after) if side is not None]
     return f"(binary file, {' → '.join(sides)})"
 

@@ -71,7 +71,7 @@ class JournalScribe:
 
     def changing(self, source: str, change: ChangeSet, takes: Sequence[int] = ()) -> None:
         """Files are about to change; their bytes before and after are durable on return."""
-        changing = r.Changing(source, self._files(change.files), tuple(takes))
+        changing = r.Changing(source, self._files(change.parts), tuple(takes))
         self._journal.append(changing, durable=True)
 
     def changed(self, source: str, settled: Sequence[FileChange] = ()) -> None:
@@ -85,7 +85,7 @@ class JournalScribe:
     def staged(self, pending: Pending) -> None:
         """A preview is pending, or pending anew; the bytes it would change are durable."""
         change = pending.preview.change
-        files = self._files(change.files) if change is not None else ()
+        files = self._files(change.parts) if change is not None else ()
         staged = r.Staged(pending.id, pending.label, pending.source, files)
         self._journal.append(staged, durable=True)
 

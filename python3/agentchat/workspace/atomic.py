@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from agentchat.core.changes import FileChange
 from agentchat.core.errors import Stale, ToolError
@@ -50,8 +50,9 @@ class AtomicWriter:
             jobs: list[Job] = []
             try:
                 for file in files:
-                    jobs.append(self._job(file))
-                    self._step(jobs[-1], jobs[-1].prepare)
+                    for job in self._jobs(file):
+                        jobs.append(job)
+                        self._step(job, job.prepare)
                 if called_off():
                     raise Aborted
                 for job in jobs:
@@ -62,6 +63,12 @@ class AtomicWriter:
             finally:
                 for job in jobs:
                     job.close()
+
+    def _jobs(self, file: FileChange) -> Iterable[Job]:
+        if not file.old_path:
+            return [self._job(file)]
+        made, gone = file.parts
+        return [Create(self._disk, made, like=gone), Remove(self._disk, gone)]
 
     def _job(self, file: FileChange) -> Job:
         if file.changes_nothing:

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Workspace
-from agentchat.workspace.bufferchange import BufferChange
+from agentchat.workspace.bufferchange import UNCHANGED, BufferChange
 from agentchat.workspace.editor import Editor
 from agentchat.workspace.snapshot import Snapshot, decoded
+
+
+@dataclass
+class Work:
+    """Where the files of a change are changed.
+
+    ``behind`` are the paths of buffers whose file changes under them, ``renamed`` the loaded files
+    that get another name.
+    """
+
+    loaded: dict[str, BufferChange] = field(default_factory=dict)
+    on_disk: list[FileChange] = field(default_factory=list)
+    renamed: list[FileChange] = field(default_factory=list)
+    behind: list[str] = field(default_factory=list)
 
 
 class BuffersWorkspace:
@@ -106,33 +120,46 @@ class BuffersWorkspace:
             raise
 
     async def _apply(self, change: ChangeSet) -> tuple[Applied, ...]:
-        loaded: dict[str, BufferChange] = {}
-        on_disk: list[FileChange] = []
-        behind: list[str] = []
+        work = Work()
         for file in change.files:
-            seen = await self._editor.snapshot(file.path)
-            behind += [file.path] if seen is not None else []
-            if seen is None or await self._comes_back(file, seen):
-                on_disk.append(file)
-            elif file.after is None:
-                on_disk.append(await self._removal(file, seen))
-            else:
-                loaded[file.path] = BufferChange(self._editor, file, seen)
-                await self._check(loaded[file.path], file, seen)
-        disk = ChangeSet(tuple(on_disk))
-        done = {one.path: one for one in await self._inner.apply(disk)} if on_disk else {}
+            await self._sort(file, work)
+        disk = ChangeSet(tuple(work.on_disk))
+        done = {one.path: one for one in await self._inner.apply(disk)} if disk.files else {}
         try:
-            for buffer in loaded.values():
+            for file in work.renamed:
+                await self._editor.rename(file.old_path, file.path)
+            for buffer in work.loaded.values():
                 await buffer.make()
-            for buffer in loaded.values():
+            for buffer in work.loaded.values():
                 await buffer.save()
         except Exception as error:
-            await self._take_back(disk, loaded, error)
+            await self._take_back(disk, work, error)
             raise
-        done.update({path: await buffer.applied() for path, buffer in loaded.items()})
-        for path in (path for path in behind if path not in loaded):
+        done.update({path: await buffer.applied() for path, buffer in work.loaded.items()})
+        for path in work.behind:
             await self._editor.reload(path)
         return tuple(done[file.path] for file in change.files)
+
+    async def _sort(self, file: FileChange, work: Work) -> None:
+        """Put a file where it is changed: in its buffer, on disk, or both; raises as ``apply``."""
+        seen = await self._editor.snapshot(file.origin)
+        if file.old_path and await self._editor.snapshot(file.path) is not None:
+            raise ToolError(f"{file.path} is open in a buffer already. {UNCHANGED}")
+        if seen is None or await self._comes_back(file, seen):
+            work.on_disk.append(file)
+            work.behind += [file.path] if seen is not None else []
+        elif file.after is None:
+            work.on_disk.append(await self._unloaded(file, seen))
+            work.behind.append(file.path)
+        elif file.old_path:
+            moved = await self._unloaded(file, seen)
+            work.on_disk.append(replace(moved, after=moved.before))
+            work.renamed.append(file)
+            work.loaded[file.path] = BufferChange(self._editor, file, seen)
+            work.loaded[file.path].check()
+        else:
+            work.loaded[file.path] = BufferChange(self._editor, file, seen)
+            await self._check(work.loaded[file.path], file, seen)
 
     async def _comes_back(self, file: FileChange, seen: Snapshot) -> bool:
         """Whether the file is gone and only a buffer still has a text of it, not the user's own."""
@@ -151,15 +178,13 @@ class BuffersWorkspace:
         if data is None or decoded(data, seen.form)[0] != seen.lines:
             raise Stale(file.name)
 
-    async def _removal(self, file: FileChange, seen: Snapshot) -> FileChange:
-        """Return the deletion of a loaded file, as the disk has it."""
+    async def _unloaded(self, file: FileChange, seen: Snapshot) -> FileChange:
+        """Return the deletion or new name of a loaded file, from the bytes that the disk has."""
         if seen.modified:
-            raise ToolError(
-                f"{file.name} is open with the user's unsaved changes. Nothing was changed."
-            )
+            raise ToolError(f"{file.name} is open with the user's unsaved changes. {UNCHANGED}")
         if seen.encoded() != file.before:
             raise Stale(file.name)
-        return replace(file, before=await self._on_disk(file.path))
+        return replace(file, before=await self._on_disk(file.origin))
 
     async def _on_disk(self, path: str) -> bytes | None:
         try:
@@ -167,16 +192,16 @@ class BuffersWorkspace:
         except FileNotFoundError:
             return None
 
-    async def _take_back(
-        self, disk: ChangeSet, loaded: Mapping[str, BufferChange], error: Exception
-    ) -> None:
+    async def _take_back(self, disk: ChangeSet, work: Work, error: Exception) -> None:
         """Undo what was done; raise if something could not be taken back."""
         stuck: list[str] = []
-        for buffer in reversed(list(loaded.values())):
+        for buffer in reversed(list(work.loaded.values())):
             try:
                 await buffer.take_back()
             except ToolError as problem:
                 stuck.append(str(problem))
+        for file in reversed(work.renamed):
+            await self._editor.rename(file.path, file.old_path)
         try:
             if disk.files:
                 await self._inner.apply(disk.reversed())

@@ -8,18 +8,23 @@ import os
 
 from agentchat.core.changes import FileChange
 from agentchat.core.errors import Stale
-from agentchat.workspace.disk import Disk, open_directory
-from agentchat.workspace.job import Job, write_whole
+from agentchat.workspace.disk import Disk, directory, open_directory
+from agentchat.workspace.job import READ, Job, write_whole
+from agentchat.workspace.metadata import copy_metadata
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 """What file systems without hard links say."""
 
 
 class Create(Job):
-    """A file that does not exist yet, with the folders it needs."""
+    """A file that does not exist yet, with the folders it needs.
 
-    def __init__(self, disk: Disk, file: FileChange) -> None:
+    ``like`` is the file that it takes the place of, whose owner, mode and attributes it gets.
+    """
+
+    def __init__(self, disk: Disk, file: FileChange, like: FileChange | None = None) -> None:
         super().__init__(disk, file)
+        self._like = like
         self.temp: str | None = None
         self._made: list[tuple[int, str]] = []
 
@@ -32,11 +37,22 @@ class Create(Job):
         fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.at)
         try:
             write_whole(self.disk, fd, self.after or b"")
-            if self.file.mode is not None:
-                self.disk.chmod(fd, self.file.mode)
+            self._dress(fd)
             self.disk.fsync(fd)
         finally:
             os.close(fd)
+
+    def _dress(self, fd: int) -> None:
+        if self._like is None:
+            if self.file.mode is not None:
+                self.disk.chmod(fd, self.file.mode)
+            return
+        with directory(os.path.dirname(self._like.path)) as at:
+            source = self.disk.open(os.path.basename(self._like.path), READ, at=at)
+        try:
+            copy_metadata(self.disk, source, fd)
+        finally:
+            os.close(source)
 
     def _make_folders(self) -> int:
         """Return a handle on the folder; what had to be made is kept for the way back."""

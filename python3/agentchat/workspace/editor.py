@@ -39,6 +39,12 @@ class Editor(Protocol):
         An empty buffer has one line to replace. Raises Moved if its tick is another.
         """
 
+    async def rename(self, path: str, new: str) -> None:
+        """Let the loaded buffer of a file, if there is one, follow the file to its new path.
+
+        Called after the file was renamed on disk; the text and its undo history stay.
+        """
+
     async def save(self, path: str) -> SaveOutcome:
         """Write the buffer as the user would, a read-only one too; the file's mode is kept.
 

@@ -79,12 +79,12 @@ class MemoryWorkspace:
 
     async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
         """Make the change, all files or none; raises Stale or ToolError."""
-        for file in change.files:
+        for file in change.parts:
             if self.files.get(file.path) != file.before:
                 raise Stale(file.name)
             if file.before is None and await self.kind(file.path) == "directory":
                 raise ToolError(f"{file.name} is a directory. Nothing was changed.")
-        for file in change.files:
+        for file in change.parts:
             self.files.pop(file.path, None)
             if file.after is not None:
                 self.files[file.path] = file.after

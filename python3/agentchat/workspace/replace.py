@@ -10,6 +10,7 @@ from agentchat.core.changes import FileChange
 from agentchat.core.errors import Stale
 from agentchat.workspace.disk import Disk
 from agentchat.workspace.job import READ, Job, write_whole
+from agentchat.workspace.metadata import copy_metadata
 
 _NO_TEMP = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_RENAME = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM)
@@ -32,33 +33,29 @@ class Replace(Job):
             self._prepare_in_place()
             return
         try:
-            self._write_beside(self.seen)
+            self._write_beside()
         except OSError as error:
             self._drop_temp()
             if error.errno not in _NO_TEMP:
                 raise
             self._prepare_in_place()
 
-    def _write_beside(self, seen: os.stat_result) -> None:
+    def _write_beside(self) -> None:
         self.temp = self.temp_name()
         fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.at)
         try:
             write_whole(self.disk, fd, self.new)
-            self._copy_metadata(fd, seen)
+            self._copy_metadata(fd)
             self.disk.fsync(fd)
         finally:
             os.close(fd)
 
-    def _copy_metadata(self, fd: int, seen: os.stat_result) -> None:
-        mine = os.fstat(fd)
-        if (mine.st_uid, mine.st_gid) != (seen.st_uid, seen.st_gid):
-            self.disk.chown(fd, seen.st_uid, seen.st_gid)
+    def _copy_metadata(self, fd: int) -> None:
         source = self.disk.open(self.name, READ, at=self.at)
         try:
-            copy_attributes(self.disk, source, fd)
+            copy_metadata(self.disk, source, fd)
         finally:
             os.close(source)
-        self.disk.chmod(fd, stat.S_IMODE(seen.st_mode))
 
     def _prepare_in_place(self) -> None:
         """Find out now whether the target can be opened for writing."""
@@ -147,23 +144,3 @@ class Replace(Job):
         if self.temp is not None:
             self.drop(self.temp)
             self.temp = None
-
-
-def copy_attributes(disk: Disk, source: int, target: int) -> None:
-    """Give a file the extended attributes (access lists among them) of another."""
-    if not hasattr(os, "listxattr"):
-        return
-    have = {name: os.getxattr(target, name) for name in _attributes(target)}
-    for name in _attributes(source):
-        value = os.getxattr(source, name)
-        if have.get(name) != value:
-            disk.set_attribute(target, name, value)
-
-
-def _attributes(fd: int) -> list[str]:
-    try:
-        return os.listxattr(fd)
-    except OSError as error:
-        if error.errno in (errno.ENOTSUP, errno.EOPNOTSUPP):
-            return []
-        raise
