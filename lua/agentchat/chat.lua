@@ -1,4 +1,5 @@
 --- The chats of this Neovim: opened, found, talked to, drawn.
+local attendance = require('agentchat.attendance')
 local bridge = require('agentchat.bridge')
 local config = require('agentchat.config')
 local drawing = require('agentchat.drawing')
@@ -66,9 +67,6 @@ function M.near()
   return #shown == 1 and shown[1] or nil
 end
 
---- Whether somebody sees this editor; without a screen nobody could answer.
-local function attended() return #api.nvim_list_uis() > 0 end
-
 local function announce(chat)
   if not host.is_ready() then return host.ensure() end
   bridge.send('open', {
@@ -82,7 +80,10 @@ local function announce(chat)
 end
 
 --- Tells a host that has just started of all chats.
-function M.announce() vim.iter(M.all()):each(announce) end
+function M.announce()
+  attendance.follow()
+  vim.iter(M.all()):each(announce)
+end
 
 --- A random name for a chat, a version 4 UUID.
 local function uuid()
@@ -196,7 +197,7 @@ function M.send(chat, text)
     text = text,
     settings = config.get(chat.buf),
     captured = require('agentchat.contexts').capture(chat, text),
-    attended = attended(),
+    attended = attendance.now(),
   })
 end
 

@@ -7,7 +7,7 @@ local M = {}
 local MODES = { 'ask', 'edit', 'plan', 'yolo' }
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
-local APPROVALS = { 'clear', 'explain' }
+local APPROVALS = { 'clear', 'explain', 'trust' }
 local RECORDS = { 'decisions' }
 local TOOLS = { 'add', 'remove', 'reload', 'trust' }
 
@@ -86,6 +86,7 @@ function RUN.AgentApprovals(args)
   if word == '' then return bridge.send('approvals', { chat = chat.id }) end
   if not is_known('argument', word, APPROVALS) then return end
   if word == 'clear' then return require('agentchat.grants').revoke(chat) end
+  if word == 'trust' then return require('agentchat.rulefiles').trust(chat.cwd) end
   bridge.send('explain', { chat = chat.id, text = rest or '' })
 end
 
@@ -221,7 +222,7 @@ function M.complete(name, lead, line)
     words = vim.startswith(lead, '@') and mentions() or {}
   elseif WORDS[name] and not line:match('%u%a+!?%s+%S+%s') then
     words = WORDS[name]()
-  elseif name == 'AgentApprovals' and line:match('%sexplain%s+%S*$') then
+  elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then
     words = tools()
   elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then
     words = belongings(line:match('%sremove%s') ~= nil)

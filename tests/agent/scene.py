@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentchat.agent.rulebook import Rulebook
 from agentchat.agent.screen import Block, StatusLine
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
@@ -203,6 +204,7 @@ class Scene:
         *tools: Tool,
         frontend: Frontend | None = None,
         chat: Chat | None = None,
+        rulebook: Rulebook | None = None,
     ) -> None:
         self.screen = KeptScreen()
         self.scribe = KeptNotes()
@@ -218,6 +220,7 @@ class Scene:
             model=self._source,
             max_parallel=10,
             frontend=frontend,
+            rulebook=rulebook,
         )
 
     def _source(self) -> ScriptedModel:

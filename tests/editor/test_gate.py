@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
-from tests.support.replies import call, calls, text
+from tests.support.replies import call, calls, held, text
 
 RULES = [
     {"action": "allow", "tool": "bash", "words": ["ls"]},
@@ -99,3 +101,54 @@ def test_rules_that_are_no_list_make_every_effect_ask(
     chat.asked("write")
     editor.command("AgentApprove reject")
     chat.finished()
+
+
+def test_a_screen_that_comes_or_goes_counts_when_something_would_ask(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    editor, gone, back = chat.editor, threading.Event(), threading.Event()
+    touch = call("bash", {"command": "touch m"})
+    model_server.script(held(calls(touch), gone), held(calls(touch), back), text("ok"))
+    chat.send("go")
+    editor.wait(lambda: len(model_server.requests) == 1, why="the first request")
+    (screen,) = editor.request("nvim_list_uis")
+    editor.request("nvim_ui_detach")
+    heard(chat, "edit")
+    gone.set()
+    editor.wait(lambda: len(model_server.requests) == 2, why="the second request")
+    assert model_server.requests[-1].result.startswith("Denied: nobody is here to answer.")
+    options = {"rgb": True, "ext_linegrid": True, "ext_hlstate": True}
+    editor.request("nvim_ui_attach", screen["width"], screen["height"], options)
+    heard(chat, "ask")
+    back.set()
+    chat.asked("bash")
+    editor.command("AgentApprove accept")
+    chat.finished()
+    assert (workspace / "m").exists()
+
+
+def heard(chat: Chat, mode: str) -> None:
+    """Change the mode, and wait until Python has heard of that and of all before it."""
+    chat.editor.lua("require('agentchat').mode(...)", chat.buffer, mode)
+    chat.editor.wait(lambda: chat.status()["mode"] == mode, why=f"mode {mode}")
+
+
+def test_a_projects_rules_count_once_they_are_trusted(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    editor, file = chat.editor, workspace / ".agentchat" / "rules.json"
+    file.parent.mkdir()
+    rules = [{"action": "allow", "tool": "bash", "words": ["touch"]}]
+    file.write_text(json.dumps({"version": 1, "rules": rules}))
+    assert "verdict   ask" in page(chat, "AgentApprovals explain bash touch m")
+    editor.wait_notice("rules.json allow.*:AgentApprovals trust")
+    chat.focus()
+    editor.keys(":AgentApprovals trust<CR>")
+    editor.wait_screen("[i]gnore")
+    editor.keys("a")
+    editor.wait_notice("is trusted as it is now")
+    shown = page(chat, "AgentApprovals explain bash touch m")
+    assert "because   rule: allow tool bash words touch (.agentchat/rules.json:1)" in shown
+    model_server.script(calls(call("bash", {"command": "touch m"})), text("ok"))
+    chat.play("go")
+    assert (workspace / "m").exists()

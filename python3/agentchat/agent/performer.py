@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agentchat.agent.inbox import Inbox
+from agentchat.agent.judging import Judging
 from agentchat.agent.phrasing import Phrasing
-from agentchat.agent.prompts import Prompts
 from agentchat.agent.runner import Runner
 from agentchat.agent.screen import Block, Screen
 from agentchat.agent.scribe import Scribe
@@ -37,7 +37,7 @@ class Performer:
         scribe: Scribe,
         runner: Runner,
         staging: Staging,
-        prompts: Prompts,
+        judging: Judging,
         inbox: Inbox,
         model: Callable[[], Model],
         max_parallel: int,
@@ -48,7 +48,7 @@ class Performer:
         self._scribe = scribe
         self._runner = runner
         self._staging = staging
-        self._prompts = prompts
+        self._judging = judging
         self._inbox = inbox
         self._teller = Teller(screen, scribe)
         self._phrasing = phrasing
@@ -81,6 +81,7 @@ class Performer:
         return await self._teller.ask(model, effect.request)
 
     async def _locate(self, effect: effects.Locate) -> Place | str:
+        await self._judging.refresh()
         return await survey(effect.call, self._workspace)
 
     async def _dry_run(self, effect: effects.DryRun) -> Preview | str:
@@ -95,8 +96,9 @@ class Performer:
     async def _ask_user(self, effect: effects.AskUser) -> Answer:
         question = effect.question
         self._screen.block(question.call.call.id, Block(state="waiting"))
-        answer = await self._prompts.ask(question)
-        self._scribe.answered(question, answer)
+        answer = await self._judging.ask(question)
+        if answer.decision is None:
+            self._scribe.answered(question, answer)
         return answer
 
     async def _run_tools(self, effect: effects.RunTools) -> tuple[ToolResult | Moved, ...]:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 
 from agentchat.agent.screen import Screen
+from agentchat.core.approval import Verdict
 from agentchat.core.effects import Answer, Question
 from agentchat.core.pending import Pending
 
@@ -32,7 +33,8 @@ class Prompts:
         choice = "cancel"
         try:
             answer = await self._answer
-            choice = answer.choice
+            if answer.decision is None or answer.decision.verdict is Verdict.ALLOW:
+                choice = answer.choice
             return answer
         finally:
             self._screen.close_prompt(self._id)

@@ -12,6 +12,7 @@ from agentchat.agent.attaching import Attaching
 from agentchat.agent.attention import Attention
 from agentchat.agent.giving import Giving
 from agentchat.agent.inbox import Inbox
+from agentchat.agent.judging import Judging
 from agentchat.agent.performer import Performer
 from agentchat.agent.phrasing import Phrasing
 from agentchat.agent.planning import Planning
@@ -19,6 +20,7 @@ from agentchat.agent.playing import Player
 from agentchat.agent.prompts import Prompts
 from agentchat.agent.replaying import replay
 from agentchat.agent.resolving import Order, Resolving
+from agentchat.agent.rulebook import Rulebook
 from agentchat.agent.runner import Runner
 from agentchat.agent.screen import Screen, StatusLine
 from agentchat.agent.scribe import Scribe
@@ -26,7 +28,7 @@ from agentchat.agent.staging import Staging
 from agentchat.agent.storage import Storage
 from agentchat.agent.surroundings import look_around
 from agentchat.agent.undoing import Undoing
-from agentchat.core.approval import MODES, Verdict, decide
+from agentchat.core.approval import MODES
 from agentchat.core.chat import Chat
 from agentchat.core.contexts import Captured
 from agentchat.core.effects import Answer, Effect
@@ -57,6 +59,7 @@ class Session:
         model: ModelSource,
         max_parallel: int,
         frontend: Frontend | None = None,
+        rulebook: Rulebook | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
@@ -67,6 +70,7 @@ class Session:
         self._attaching = Attaching(workspace, storage, frontend)
         self.giving = Giving(chat.toolbox, screen)
         self._prompts = Prompts(screen, self.refresh)
+        self.judging = Judging(chat, self._prompts, screen, rulebook)
         self._attention = Attention(frontend, self.refresh) if frontend is not None else None
         self._staging = Staging(chat.pending, workspace, screen, scribe, self.refresh)
         runner = Runner(
@@ -100,7 +104,7 @@ class Session:
             scribe=scribe,
             runner=runner,
             staging=self._staging,
-            prompts=self._prompts,
+            judging=self.judging,
             inbox=self._inbox,
             model=model,
             max_parallel=max_parallel,
@@ -167,12 +171,12 @@ class Session:
             raise UserError(f"Unknown mode {mode}; choose one of {', '.join(MODES)}.")
         before, self.chat.policy.mode = self.chat.policy.mode, mode
         self._planning.follow(before)
-        question = self._prompts.question
-        if question is not None and question.pending is None:
-            decision = decide(question.call, question.place, self.chat.policy)
-            if decision.verdict is Verdict.ALLOW:
-                self._prompts.answer_open(Answer("accept"))
+        self.judging.judge_again()
         self.refresh()
+
+    def reread_rules(self) -> None:
+        """Take the rules soon as they are now, in case a file of them changed."""
+        self._spawn(self.judging.refresh())
 
     def refresh(self) -> None:
         """Show the chat's state."""

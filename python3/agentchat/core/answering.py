@@ -141,6 +141,8 @@ def _put(chat: Chat, question: Question, queue: Queue) -> Plan[Attempt]:
     """Put a question and do what the answer says."""
     call = question.call
     answer = yield from ask(question)
+    if answer.decision is not None:
+        return (yield from _settled(chat, question, answer.decision))
     if answer.choice == "edit" and answer.replaced:
         return (yield from _put(chat, edited(question, answer), queue))
     if answer.choice == "edit":
@@ -151,6 +153,15 @@ def _put(chat: Chat, question: Question, queue: Queue) -> Plan[Attempt]:
         return Attempt(_result(call, text, Status.REJECTED), question.decision, call)
     allowed = consent(chat, question, answer)
     attempt = yield from _run(chat, Ready(call, question.place, allowed, keep.preview))
+    return replace(attempt, question=question)
+
+
+def _settled(chat: Chat, question: Question, decision: Decision) -> Plan[Attempt]:
+    """Do what a rule or the mode says of a call that was being asked about."""
+    call = question.call
+    if decision.verdict is Verdict.DENY:
+        return Attempt(_result(call, decision.message, Status.DENIED), decision, call)
+    attempt = yield from _run(chat, Ready(call, question.place, decision, question.preview))
     return replace(attempt, question=question)
 
 

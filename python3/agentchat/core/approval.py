@@ -138,7 +138,8 @@ def _refused(call: Call, place: Place, policy: Policy) -> Decision | None:
         return Decision(Verdict.DENY, "plan mode", message=f"Not allowed in plan mode: {name}.")
     rule = refusing(policy.rules, "deny", call, place)
     if rule is not None:
-        return Decision(Verdict.DENY, f"rule: {rule}", message=f"Denied by rule: {rule}")
+        why = f"rule: {rule.located}"
+        return Decision(Verdict.DENY, why, message=f"Denied by rule: {rule}")
     return None
 
 
@@ -166,7 +167,7 @@ def _why_not_covered(place: Place, why: str) -> str:
 def _settled(call: Call, place: Place, policy: Policy, scope: Scope | None) -> Decision:
     asked = refusing(policy.rules, "ask", call, place)
     if asked is not None:
-        return Decision(Verdict.ASK, f"rule: {asked}")
+        return Decision(Verdict.ASK, f"rule: {asked.located}")
     if policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, "remembered answer")
     if place.unusual:
@@ -175,7 +176,8 @@ def _settled(call: Call, place: Place, policy: Policy, scope: Scope | None) -> D
         return Decision(Verdict.ALLOW, f"{policy.mode} mode")
     allowed = allowing(policy.rules, call, place)
     if allowed:
-        return Decision(Verdict.ALLOW, f"rule: {'; '.join(map(str, allowed))}")
+        said = "; ".join(rule.located for rule in allowed)
+        return Decision(Verdict.ALLOW, f"rule: {said}")
     return _by_nature(call, place)
 
 

@@ -44,7 +44,8 @@ class Answer:
     """The user's answer; ``choice`` is ``always``, ``accept``, ``reject``, ``cancel`` or ``edit``.
 
     ``arguments`` is the JSON text the user wrote instead, or ``replaced`` what a file shall get
-    instead, for ``edit``. ``hunks`` are those that the user rejected or commented.
+    instead, for ``edit``. ``hunks`` are those that the user rejected or commented. With a
+    ``decision`` it was not the user: a rule or the mode settled the question meanwhile.
     """
 
     choice: str
@@ -52,6 +53,7 @@ class Answer:
     arguments: str | None = None
     hunks: tuple[HunkDecision, ...] = ()
     replaced: tuple[Replacement, ...] = ()
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,8 @@ def _put(chat: Chat, question: Question, queue: Queue, wanted: Resolution) -> Pl
     call, pending = question.call, question.pending
     assert pending is not None
     answer = yield from ask(question)
+    if answer.decision is not None:
+        return (yield from _perform(chat, call, pending, wanted, answer.decision))
     if answer.choice == "edit" and answer.replaced:
         return (yield from _put(chat, edited(question, answer), queue, wanted))
     if answer.choice == "edit":

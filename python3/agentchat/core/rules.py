@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ from agentchat.core.shellcover import uncovered
 
 ACTIONS = ("deny", "ask", "allow")
 KEYS = frozenset({"action", "tool", "path", "words", "server"})
+SETTING = "g:agentchat.rules"
 UNRULED = "no rule"
 """Why a part of a command asks that no rule is about."""
 
@@ -25,13 +26,17 @@ _SKIPPED = 20
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. What is ``None`` matches everything; ``path`` is a glob on the shown path."""
+    """One rule. What is ``None`` matches everything; ``path`` is a glob on the shown path.
+
+    ``source`` says where it stands, like ``.agentchat/rules.json:4``.
+    """
 
     action: str
     tool: str | None = None
     path: str | None = None
     words: tuple[str, ...] | None = None
     server: str | None = None
+    source: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         parts = {"tool": self.tool, "path": self.path, "server": self.server}
@@ -39,6 +44,11 @@ class Rule:
         if self.words:
             said.append("words " + " ".join(self.words))
         return " ".join([self.action, *said])
+
+    @property
+    def located(self) -> str:
+        """The rule, and where it stands."""
+        return f"{self} ({self.source})" if self.source else str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +58,8 @@ class PartVerdict:
     part: Part
     action: str
     why: str
+    source: str = ""
+    """Where the rule stands, if it was one."""
 
 
 def parse_rules(given: Any) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
@@ -55,16 +67,16 @@ def parse_rules(given: Any) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     rules: list[Rule] = []
     problems: list[str] = []
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-        return (), () if given in ({}, None) else ("g:agentchat.rules: must be a list of rules.",)
+        return (), () if given in ({}, None) else (f"{SETTING}: must be a list of rules.",)
     for number, item in enumerate(given, 1):
         try:
-            rules.append(parse_rule(item))
+            rules.append(parse_rule(item, f"{SETTING}[{number}]"))
         except UserError as error:
-            problems.append(f"g:agentchat.rules[{number}]: {error}")
+            problems.append(f"{SETTING}[{number}]: {error}")
     return tuple(rules), tuple(problems)
 
 
-def parse_rule(item: Any) -> Rule:
+def parse_rule(item: Any, source: str = "") -> Rule:
     """Return one rule; raises UserError that says what is wrong with it."""
     if not isinstance(item, Mapping):
         raise UserError('must be a table like { action = "ask", tool = "bash" }.')
@@ -87,6 +99,7 @@ def parse_rule(item: Any) -> Rule:
         path=item.get("path"),
         words=tuple(words) if words is not None else None,
         server=item.get("server"),
+        source=source,
     )
 
 
@@ -111,6 +124,22 @@ def allowing(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...
     return tuple(dict.fromkeys(found)) if len(found) == len(covering) else ()
 
 
+def matching(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...]:
+    """Return every rule that is about a call or a part of it, in their order."""
+    return tuple(rule for rule in rules if matches(rule, call, place))
+
+
+def matches(rule: Rule, call: Call, place: Place) -> bool:
+    """Whether a rule is about a call: all of it for one that allows by path, else any part."""
+    if rule.action != "allow":
+        return refusing((rule,), rule.action, call, place) is not None
+    if rule.words is None or place.script is None:
+        return bool(allowing((rule,), call, place))
+    return _is_about(rule, call, place) and any(
+        _covering((rule,), part)[0] is not None for part in place.script.parts
+    )
+
+
 def judge_parts(rules: Iterable[Rule], call: Call, place: Place) -> tuple[PartVerdict, ...]:
     """Return what the rules say of each part of a command."""
     if place.script is None:
@@ -125,9 +154,11 @@ def _judge_part(about: Sequence[Rule], part: Part) -> PartVerdict:
             if rule.action != action:
                 continue
             if rule.words is None or _spelled(_likely_words(part), rule.words):
-                return PartVerdict(part, action, f"rule: {rule}")
+                return PartVerdict(part, action, f"rule: {rule}", rule.source)
     covering, why = _covering([r for r in about if r.action == "allow"], part)
-    return PartVerdict(part, "ask" if covering is None else "allow", why)
+    if covering is None:
+        return PartVerdict(part, "ask", why)
+    return PartVerdict(part, "allow", why, covering.source)
 
 
 def _covering(able: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:

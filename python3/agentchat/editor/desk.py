@@ -51,6 +51,7 @@ class Desk:
             "undo": lambda p: self._chat(p).session.undo(p.get("turn")),
             "redo": lambda p: self._chat(p).session.redo(),
             "mode": self._mode,
+            "attended": self._attended,
             "model": self._model,
             "approvals": self._approvals,
             "revoke": self._revoke,
@@ -148,6 +149,10 @@ class Desk:
         text = Replacement(payload["path"], payload["text"])
         self._chat(payload).session.resolving.amend(payload["preview"], text)
 
+    def _attended(self, payload: Payload) -> None:
+        for chat in self._chats.values():
+            chat.attend(payload["attended"])
+
     def _mode(self, payload: Payload) -> None:
         self._chat(payload).session.set_mode(payload["mode"])
 
@@ -181,6 +186,7 @@ class Desk:
     async def _explain(self, payload: Payload) -> None:
         try:
             chat = self._chat(payload)
+            await chat.session.judging.refresh()
             lines = await explain(chat.session.chat, chat.workspace, payload["text"])
             self._page("Explained", lines)
         except UserError as error:

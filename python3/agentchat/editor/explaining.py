@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from agentchat.agent.surveying import survey
-from agentchat.core.approval import Decision, decide
+from agentchat.core.approval import Decision, Policy, decide
 from agentchat.core.calls import Call, Place
 from agentchat.core.chat import Chat
 from agentchat.core.errors import UserError
 from agentchat.core.escapes import escape
 from agentchat.core.messages import ToolCall
 from agentchat.core.ports import Workspace
-from agentchat.core.rules import UNRULED, PartVerdict
+from agentchat.core.rules import ACTIONS, UNRULED, PartVerdict, matching
 from agentchat.core.tool import Tool, Touch
 
 USAGE = "Name a tool and what it would get, like: bash git status, or edit src/a.py."
@@ -31,7 +31,8 @@ async def explain(chat: Chat, workspace: Workspace, text: str) -> list[str]:
     place = await survey(call, workspace, touch)
     if isinstance(place, str):
         return [escape(text), "", f"error: {place}"]
-    return [escape(text), "", *_told(decide(call, place, chat.policy), place, chat.policy.mode)]
+    told = _told(decide(call, place, chat.policy), place, chat.policy.mode)
+    return [escape(text), "", *told, *_rules(call, place, chat.policy)]
 
 
 def _names(tool: Tool) -> tuple[str, ...]:
@@ -61,12 +62,29 @@ def _told(decision: Decision, place: Place, mode: str) -> list[str]:
     return [*lines, *part_lines(decision)]
 
 
+def _rules(call: Call, place: Place, policy: Policy) -> list[str]:
+    """Return every rule that is about the call, the strongest kind first, and what is unread."""
+    found = matching(policy.rules, call, place)
+    ordered = sorted(found, key=lambda rule: ACTIONS.index(rule.action))
+    lines = [f"  {escape(rule.located)}" for rule in ordered]
+    if len(found) > 1:
+        lines[:0] = ["rules about it: deny before ask before allow, then the first of them"]
+    elif found:
+        lines[:0] = ["rule about it"]
+    unread = [f"unread    {escape(problem)}" for problem in policy.problems]
+    return [part for some in (lines, unread) if some for part in ("", *some)]
+
+
 def part_lines(decision: Decision) -> list[str]:
     """Return a line for each part of a command: its verdict, its text, and why."""
     if not decision.parts:
         return []
-    lines = [f"  {judged.action:<5}  {part_text(judged)}" for judged in decision.parts]
-    return ["", "parts", *lines]
+    return ["", "parts", *map(_part_line, decision.parts)]
+
+
+def _part_line(judged: PartVerdict) -> str:
+    line = f"  {judged.action:<5}  {part_text(judged)}"
+    return f"{line}  {escape(judged.source)}" if judged.source else line
 
 
 def part_text(judged: PartVerdict) -> str:

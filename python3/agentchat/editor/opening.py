@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import agentchat
+from agentchat.agent.rulebook import Reading, Rulebook
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Grants, Policy
@@ -91,10 +92,12 @@ class Opened:
         shelf: Shelf,
         workspace: Workspace,
         confinement: Confinement,
+        rulebook: Rulebook,
     ) -> None:
         self.session = session
         self.workspace = workspace
         self._confinement = confinement
+        self.rulebook = rulebook
         self.shelf = shelf
         self.frontend = frontend
         self._view = view
@@ -106,6 +109,7 @@ class Opened:
         """Tell Lua which mentions there are, the chat's state, and what is wrong in settings."""
         self.show_tools()
         self.session.refresh()
+        self.session.reread_rules()
         self._models.warm_up()
         for problem in self._settings.problems:
             self._view.notify("warn", problem)
@@ -146,12 +150,14 @@ class Opened:
                 self._view.notify("warn", problem)
         self._settings = settings
         self._models.settings = settings.model
-        policy = self.session.chat.policy
-        policy.rules, policy.problems = settings.rules, settings.rule_problems
-        policy.attended = attended
+        self.rulebook.settings = Reading(settings.rules, settings.rule_problems)
         self._confinement.wanted = settings.sandbox
-        policy.confined = self._confinement.describe()
-        self.frontend.attended = attended
+        self.session.chat.policy.confined = self._confinement.describe()
+        self.attend(attended)
+
+    def attend(self, attended: bool) -> None:
+        """Say whether somebody sees the editor, from now on."""
+        self.session.chat.policy.attended = self.frontend.attended = attended
 
     def choose_model(self, name: str | None) -> None:
         """Take another model by name, or say which one is in use."""
@@ -210,6 +216,8 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     models = Models(settings.model)
     frontend = NvimFrontend(bridge, payload["chat"], root)
     scribe = JournalScribe(journal)
+    rulebook = Rulebook(root, state.config, state.trust_file)
+    rulebook.settings = Reading(settings.rules, settings.rule_problems)
     registry = Registry(BUILTINS)
     chat = _chat(payload["chat"], root, settings, registry)
     # After the host died the same chat is opened again, and goes on where its journal ends.
@@ -224,12 +232,12 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
         model=models.current,
         max_parallel=settings.max_parallel,
         frontend=frontend,
+        rulebook=rulebook,
     )
     session.catch_up()
     shelf = Shelf(registry, chat.toolbox, root)
-    return Opened(
-        session, view, journal, settings, models, frontend, shelf, workspace, local.confinement
-    )
+    parts = (models, frontend, shelf, workspace, local.confinement, rulebook)
+    return Opened(session, view, journal, settings, *parts)
 
 
 def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
