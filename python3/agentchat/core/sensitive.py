@@ -6,9 +6,10 @@ in their own ways, and a name that is one of these on any of them is treated as 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 
 PROTECTED_FOLDERS = frozenset(
     {
@@ -51,6 +52,9 @@ SECRET_FILES = (
 SECRET_FOLDERS = frozenset({".ssh", ".gnupg"})
 SECRET_PATHS = ((".aws", "credentials"), (".docker", "config.json"), (".kube", "config"))
 
+_PROTECTED = re.compile("|".join(map(translate, PROTECTED_FILES)))
+_SECRET = re.compile("|".join(map(translate, SECRET_FILES)))
+
 _IGNORABLE = dict.fromkeys((173, 847, 1564, 6158, 65279)) | dict.fromkeys(
     (*range(8203, 8208), *range(8234, 8239), *range(8288, 8304))
 )
@@ -75,7 +79,7 @@ def is_protected(parts: Sequence[str]) -> bool:
     return (
         not PROTECTED_FOLDERS.isdisjoint(folded)
         or any(_holds(folded, path) for path in PROTECTED_PATHS)
-        or _named(folded, PROTECTED_FILES)
+        or _named(folded, _PROTECTED)
     )
 
 
@@ -85,12 +89,12 @@ def is_secret(parts: Sequence[str]) -> bool:
     return (
         not SECRET_FOLDERS.isdisjoint(folded[:-1])
         or any(_holds(folded, path) for path in SECRET_PATHS)
-        or _named(folded, SECRET_FILES)
+        or _named(folded, _SECRET)
     )
 
 
-def _named(folded: Sequence[str], patterns: Sequence[str]) -> bool:
-    return bool(folded) and any(fnmatchcase(folded[-1], pattern) for pattern in patterns)
+def _named(folded: Sequence[str], names: re.Pattern[str]) -> bool:
+    return bool(folded) and names.match(folded[-1]) is not None
 
 
 def _holds(folded: Sequence[str], path: tuple[str, ...]) -> bool:

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from agentchat.core.sensitive import is_protected, is_secret
 from agentchat.core.shellprograms import (
+    DEEP,
     GIT_COMMANDS,
     GIT_LETTERS,
     GIT_READS,
     GIT_RUNNERS,
+    GIT_WHERE,
+    GIT_WRITERS,
     INTERPRETERS,
+    MEANS,
     NEVER,
     PROGRAMS,
     RUNNING,
     RUNS,
     SCRIPTS,
+    STARTED,
+    STARTING,
     SUBCOMMANDS,
     WRITERS,
+    WRITES,
     Program,
 )
 
@@ -31,13 +39,16 @@ _SED_SCRIPT = re.compile(
 _LOOKS_LIKE = re.compile(
     r"exec|command|cmd|run|shell|script|eval|prog|out|write|save|file|dump|delete|remove|editor"
     r"|pager|browser|hook|plugin|module|filter|config|rc$|load|require|import|init|log|trace"
-    r"|profile|prefix|path|dir|fix|in-?place|open|tool|agent|proxy|set|define|patch|install",
+    r"|profile|prefix|path|dir|fix|in-?place|open|tool|agent|proxy|set|define|patch|install"
+    r"|option|preview|bind|clear|vacuum|rotate|flush|purge|wipe|erase|truncate|move|rename|upload",
     re.IGNORECASE,
 )
+_JOINTS = frozenset("=:@,")
 _DOUBTFUL_LETTERS = frozenset("oOeEcCxXwWiIfFSKDT")
 
 
-def uncovered(words: Sequence[str], lead: int) -> str:
+@lru_cache(512)
+def uncovered(words: tuple[str, ...], lead: int) -> str:
     """Return why a rule of the first ``lead`` words does not cover all of them, or nothing.
 
     Args:
@@ -47,10 +58,21 @@ def uncovered(words: Sequence[str], lead: int) -> str:
     if name in NEVER:
         return f"{name}: {NEVER[name]}"
     if INTERPRETERS.fullmatch(name):
-        return "" if _names_code(words, lead) else f"{name}: it runs what it is given"
+        return _interpreter(name, words, lead)
     if len(words) == lead:
         return ""
     return _sensitive(name, words[lead:]) or _work(name, words, lead)
+
+
+def _interpreter(name: str, words: tuple[str, ...], lead: int) -> str:
+    """Judge what an interpreter runs, if the rule says what that is: a script or a module."""
+    named = words[1:lead]
+    if named and named[0] in ("-V", "--version") and len(words) == lead:
+        return ""
+    before = 2 if named and named[0] in ("-m", *STARTING) else 1
+    if lead <= before or words[before].startswith("-"):
+        return f"{name}: it runs what it is given"
+    return uncovered(words[before:], lead - before)
 
 
 def _work(name: str, words: Sequence[str], lead: int) -> str:
@@ -68,12 +90,26 @@ def _work(name: str, words: Sequence[str], lead: int) -> str:
 def _sensitive(name: str, words: Sequence[str]) -> str:
     """Return which word names a file that always asks, if one does."""
     for word in words:
-        parts = [part for part in word.rpartition("=")[2].split("/") if part]
-        if is_secret(parts):
+        paths = list(_paths(word))
+        if any(is_secret(path.split("/")) for path in paths):
             return f"{name}: {word} may hold secrets"
-        if name in WRITERS and (is_protected(parts) or ".." in parts or word.startswith("/")):
+        if name in WRITERS and any(_guarded(path, name in DEEP) for path in paths):
             return f"{name}: {word} is protected or outside"
     return ""
+
+
+def _paths(word: str) -> Iterator[str]:
+    """Yield what could be a path in a word, alone or behind the letter or name of an option."""
+    yield word.rstrip("/") or "/"
+    if word.startswith("-") and not word.startswith("--") and len(word) > 2:
+        yield word[2:].rstrip("/")
+    if not _JOINTS.isdisjoint(word) and "://" not in word:
+        yield from (part.rstrip("/") for part in re.split("[=:@,]", word)[1:] if part)
+
+
+def _guarded(path: str, deep: bool) -> bool:
+    parts = [part for part in path.split("/") if part and part != "."]
+    return path.startswith("/") or ".." in parts or is_protected(parts) or (deep and not parts)
 
 
 def _names_command(name: str, words: Sequence[str], lead: int) -> bool:
@@ -82,16 +118,6 @@ def _names_command(name: str, words: Sequence[str], lead: int) -> bool:
     if words[1] in RUNNING and not (words[1] == "run" and name in SCRIPTS):
         return lead > 2
     return True
-
-
-def _names_code(words: Sequence[str], lead: int) -> bool:
-    """Whether the rule itself says what an interpreter runs: a script or a module."""
-    named = words[1:lead]
-    if not named:
-        return False
-    if named[0] in ("-V", "--version"):
-        return len(words) == lead
-    return not named[0].startswith("-") or (named[0] == "-m" and len(named) > 1)
 
 
 def _sed(words: Sequence[str]) -> str:
@@ -116,14 +142,29 @@ def _git(words: Sequence[str], lead: int) -> str:
     command = words[at] if at < len(words) else ""
     if lead <= at < len(words) and command not in GIT_COMMANDS:
         return f"git: {command} may be an alias or run another program"
-    if command in GIT_RUNNERS and (
-        command != "config" or not GIT_READS.intersection(words[at + 1 : at + 2])
-    ):
+    if command in GIT_RUNNERS and (command != "config" or not _reads(words[at + 1 :])):
         return f"git: {command} can run another program"
+    if command in GIT_WRITERS:
+        why = _writes_outside(command, words[at + 1 :])
+        if why:
+            return why
     short = GIT_LETTERS.get(command, "O")
     letters = {letter: why for letter, why in git.letters.items() if letter in short}
     known = Program(letters, git.options, git.words)
     return _flagged("git", known, words, max(lead, at + 1))
+
+
+def _reads(words: Sequence[str]) -> bool:
+    """Whether ``git config`` only tells what is set."""
+    flags = [word for word in words[1:] if word.startswith("-")]
+    return words[:1] != () and words[0] in GIT_READS and GIT_WHERE.issuperset(flags)
+
+
+def _writes_outside(command: str, words: Sequence[str]) -> str:
+    if command == "bundle" and "create" in words:
+        return f"git: bundle create {WRITES}"
+    outside = next((word for word in words if any(_guarded(p, False) for p in _paths(word))), "")
+    return f"git: {outside} is protected or outside" if outside else ""
 
 
 def _flagged(name: str, program: Program | None, words: Sequence[str], lead: int) -> str:
@@ -131,7 +172,7 @@ def _flagged(name: str, program: Program | None, words: Sequence[str], lead: int
     operands = [word for word in words[1:lead] if not word.startswith("-")]
     for word in words[lead:]:
         if program is None:
-            why = _doubtful(word)
+            why = _doubtful(word) or ("" if name in SUBCOMMANDS else _started(word))
         else:
             why = _option(program, word) if word.startswith("-") else _operand(program, word)
         if why:
@@ -146,17 +187,26 @@ def _flagged(name: str, program: Program | None, words: Sequence[str], lead: int
 def _option(program: Program, word: str) -> str:
     given = word.split("=", 1)[0]
     for option, why in program.options.items():
-        if given.startswith(option) or (len(given) > 2 and option.startswith(given)):
-            return why
+        for spelled in (given, given[1:] if given.startswith("--") else given):
+            if spelled.startswith(option) or (len(spelled) > 2 and option.startswith(spelled)):
+                return why
     if word.startswith("--"):
         return ""
-    return next((why for letter, why in program.letters.items() if letter in word[1:]), "")
+    letters = word[1:] if program.clusters else word[1:2]
+    return next((why for letter, why in program.letters.items() if letter in letters), "")
 
 
 def _operand(program: Program, word: str) -> str:
     if "=" in program.words and re.match(r"[^/=]+=", word):
-        return "changes what it does"
+        return MEANS
     return next((why for start, why in program.words.items() if word.startswith(start)), "")
+
+
+def _started(word: str) -> str:
+    """Return why an unknown program may run what this word begins with."""
+    first = word.split(None, 1)[0].rpartition("/")[2] if word.strip() else ""
+    runs = first in STARTED or bool(INTERPRETERS.fullmatch(first))
+    return "may be run by it" if runs else ""
 
 
 def _doubtful(word: str) -> str:

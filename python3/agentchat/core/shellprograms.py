@@ -10,22 +10,24 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-RUNS, WRITES = "runs another command", "writes a file"
+RUNS, WRITES, MEANS = "runs another command", "writes a file", "changes what it does"
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """The flags of one program that no rule for it covers, each with the reason.
 
-    ``letters`` are short options, found anywhere in a cluster; ``options`` longer ones by their
-    beginning, also abbreviated; ``words`` operands by their beginning (``=``: any assignment);
-    ``operands`` how many there may be before one is a file it writes.
+    ``letters`` are short options, found anywhere in a cluster unless the program has no
+    ``clusters``; ``options`` longer ones by their beginning, also abbreviated; ``words`` operands
+    by their beginning (``=``: any assignment); ``operands`` how many there may be before one is a
+    file it writes.
     """
 
     letters: Mapping[str, str]
     options: Mapping[str, str]
     words: Mapping[str, str]
     operands: int | None = None
+    clusters: bool = True
 
 
 def _words(text: str) -> frozenset[str]:
@@ -33,21 +35,26 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _program(
-    runs: str = "", writes: str = "", words: str = "", operands: int | None = None
+    runs: str = "",
+    writes: str = "",
+    words: str = "",
+    operands: int | None = None,
+    clusters: bool = True,
 ) -> Program:
     """Return a program from flags: ``-x`` is a letter, ``--xy`` and ``-xy`` are options."""
     said = [(flag, RUNS) for flag in runs.split()] + [(flag, WRITES) for flag in writes.split()]
     letters = {flag[1]: why for flag, why in said if len(flag) == 2}
     options = {flag: why for flag, why in said if len(flag) > 2}
-    return Program(letters, options, dict.fromkeys(words.split(), WRITES), operands)
+    means = dict.fromkeys(words.split(), MEANS)
+    return Program(letters, options, means, operands, clusters)
 
 
 _HARMLESS = _words(
     "[ : arch basename builtin cal cat chmod chown cksum cmp column comm command cp cut df dirname"
     " doas du echo egrep env expand expr false fgrep fold free getconf grep groups head hexdump"
-    " hostid id install ionice join jq ln ls lsblk md5sum mkdir mv nice nl nohup nproc od paste"
+    " hostid id ionice join jq ln ls lsblk md5sum mkdir mv nice nl nohup nproc od paste"
     " pathchk pgrep printenv ps pwd readlink realpath rm rmdir seq setsid sha1sum sha256sum"
-    " sha512sum shred sleep stat stdbuf strings sudo sum tac tail test time timeout touch tr true"
+    " sha512sum shred sleep stat stdbuf strings sudo sum tac tail time timeout touch tr true"
     " truncate tsort tty type uname unexpand unzip uptime users wc which who whoami yes zgrep"
 )
 """Programs none of whose flags runs or writes anything that its name does not say."""
@@ -57,25 +64,32 @@ PROGRAMS: Mapping[str, Program] = {
     "git": _program(
         "--exec --exec-path --upload-pack --receive-pack --open-files-in-pager --ext-diff"
         " --textconv --tool --extcmd --config-env --template --config --editor"
-        " --upload-archive -x -O -u -c -t",
-        "--output --git-dir --work-tree --separate-git-dir --export-marks -o",
+        " --upload-archive --filters -x -O -u -c -t",
+        "--output --git-dir --work-tree --separate-git-dir --export-marks --index-output"
+        " --unsafe-paths -o",
         words="ext:: fd::",
     ),
     "find": _program(
-        "-exec -execdir -ok -okdir", "-delete -fprint -fprint0 -fprintf -fls -files0-from"
+        "-exec -execdir -ok -okdir",
+        "-delete -fprint -fprint0 -fprintf -fls -files0-from",
+        clusters=False,
     ),
     "fd": _program("-x -X --exec --exec-batch"),
     "fdfind": _program("-x -X --exec --exec-batch"),
     "rg": _program("--pre --hostname-bin --search-zip -z"),
     "ag": _program("--pager"),
     "tar": _program(
-        "-I -F --use-compress-program --checkpoint-action --to-command --info-script"
-        " --new-volume-script --rsh-command --rmt-command",
-        "-g --index-file --listed-incremental --volno-file",
+        "-I -F -T --use-compress-program --checkpoint-action --to-command --info-script"
+        " --new-volume-script --rsh-command --rmt-command --files-from",
+        "-g -P --index-file --listed-incremental --volno-file --remove-files --absolute-names",
     ),
     "sort": _program("--compress-program", "-o -T --output --temporary-directory"),
     "uniq": _program(operands=1),
-    "tee": _program(operands=0),
+    **dict.fromkeys(_words("tee sponge split csplit"), _program("--filter", "-f", operands=0)),
+    **dict.fromkeys(_words("cpp xxd objcopy pdftotext"), _program(writes="-o", operands=1)),
+    "test": _program("-v"),
+    "wait": _program("-p"),
+    "install": _program("--strip-program"),
     "dd": _program(words="of="),
     "curl": _program(
         "-K --config --libcurl --engine",
@@ -86,30 +100,52 @@ PROGRAMS: Mapping[str, Program] = {
     "wget": _program("-e --execute --use-askpass --config", "-O -o -P -a --output --append-output"),
     "less": _program("-k --lesskey", "-o -O --log-file --LOG-FILE", words="+"),
     "more": _program(words="+"),
-    "man": _program("-P -H -C --pager --html --config-file"),
+    "man": _program("-P -H -C -X --pager --html --config-file --gxditview"),
     "scp": _program("-o -F -S -D -J"),
     "sftp": _program("-o -F -S -D -b -J"),
-    "rsync": _program("-e --rsh --rsync-path", "--log-file --write-batch --only-write-batch"),
+    "rsync": _program(
+        "-e -M --rsh --rsync-path --daemon --config --remote-option",
+        "-T --log-file --write-batch --only-write-batch --remove-source-files --backup-dir"
+        " --temp-dir --partial-dir",
+    ),
     "date": _program(writes="-s --set"),
+    **dict.fromkeys(_words("groff troff nroff"), _program("-U -F -M -K -P")),
+    "openssl": _program(
+        "-engine -provider -provider-path -config", "-out -keyout -writerand", clusters=False
+    ),
+    "cmake": _program("-P -E -C -D -T --toolchain --preset", "--install --graphviz"),
     "file": _program(writes="-C --compile"),
     "tree": _program(writes="-o -R"),
     "diff": _program(writes="--output"),
     "printf": _program(writes="-v"),
-    "zip": _program("-T --unzip-command"),
+    "zip": _program("-T --unzip-command", "-m -O -b --move --out --output-file --temp-path"),
     "7z": _program(writes="-o"),
-    "split": _program("--filter"),
-    "csplit": _program(writes="-f"),
     "shuf": _program(writes="-o --output"),
     "make": _program("-f -C -I -E --file --makefile --eval --directory", "-o -W", words="="),
     "just": _program("-f -d -c --justfile --shell --set --working-directory --command"),
     "cargo": _program("-Z --config", "--target-dir --artifact-dir --out-dir"),
-    "go": _program("-exec -toolexec -vettool -overlay -modfile -C", "-o -outputdir -coverprofile"),
-    "gcc": _program("-B -wrapper -fplugin -specs", "-o"),
+    "go": _program(
+        "-exec -toolexec -vettool -overlay -modfile -C",
+        "-o -w -outputdir -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace",
+        clusters=False,
+    ),
+    **dict.fromkeys(
+        _words("gcc g++ cc c++ clang clang++"),
+        _program("-B -X -wrapper -fplugin -specs", "-o", words="@", clusters=False),
+    ),
     "npm": _program("-c --call --script-shell --prefix --node-options --userconfig --globalconfig"),
     "pip": _program("--python --config-settings --global-option", "-t --target --log --prefix"),
-    "pytest": _program("-p -c --config-file --rootdir --pyargs", "-o --junitxml --basetemp"),
+    "pytest": _program(
+        "-p -c --config-file --rootdir --pyargs --confcutdir --override-ini --pastebin --pdbcls",
+        "-o --junitxml --junit-xml --basetemp --log-file --debug --report-log --html --cov-report",
+    ),
     "ruff": _program("--config", "--output-file"),
-    "mypy": _program("--config-file --python-executable --install-types", "--junit-xml"),
+    "mypy": _program(
+        "--config-file --python-executable --install-types",
+        "--junit-xml --cache-dir --any-exprs-report --cobertura-xml-report --html-report"
+        " --linecount-report --linecoverage-report --lineprecision-report --txt-report"
+        " --xml-report --xslt-html-report --xslt-txt-report",
+    ),
 }
 
 NEVER: Mapping[str, str] = {
@@ -129,6 +165,13 @@ NEVER: Mapping[str, str] = {
             " start-stop-daemon ssh ssh-agent dbus-run-session gdb lldb strace ltrace valgrind perf"
             " tmux screen socat nc ncat netcat telnet proot firejail bwrap fakeroot rlwrap ed ex"
             " vi vim nvim emacs nano sqlite3 psql mysql m4 tclsh wish osascript xdg-open open"
+            " view rview rvim vimdiff gvim pico joe micro hx kak taskset chrt numactl prlimit"
+            " setpriv setarch linux32 linux64 i386 x86_64 choom runcon capsh catchsegv eatmydata"
+            " faketime chronic ifne pee vipe combine hyperfine cpulimit daemonize dbus-launch"
+            " xvfb-run sg newgrp sudoedit systemd-inhibit sshpass gnuplot octave maxima dc fzf"
+            " cmd cmd.exe cscript wscript powershell powershell.exe ftp lftp mail"
+            " mailx mutt convert magick mogrify ldd ssh-add ssh-keygen dtach abduco zellij tsp nq"
+            " redis-cli mongo mongosh duckdb jobs"
         ),
         RUNS,
     ),
@@ -145,21 +188,34 @@ INTERPRETERS = re.compile(
 """Programs that run what they are given: a rule must name that, not only the program."""
 
 SUBCOMMANDS = _words(
-    "apt apt-get brew cargo composer conda docker dotnet gem gh glab go helm kubectl mvn npm pip"
-    " pip3 pnpm podman systemctl terraform yarn"
+    "apk apt apt-get ar brew cabal cargo composer conda dnf docker dotnet flatpak gem gh glab go"
+    " helm ip kubectl mix mvn npm opam openssl pacman pip pip3 pnpm podman snap stack systemctl"
+    " terraform yarn yum zypper"
 )
 """Programs of many commands: a rule must name which."""
 
-RUNNING = _words("exec x dlx run tool generate alias extension")
-"""Commands of those that run what they are given."""
+RUNNING = _words("exec x dlx run tool generate alias config edit extension")
+"""Commands of those that run what they are given, or change what others do."""
+
+STARTING = _words("exec dlx run x")
+"""Commands of an interpreter behind which it runs what follows."""
 
 SCRIPTS = _words("npm pnpm yarn composer cargo")
 """Programs whose ``run`` runs what the project itself names."""
 
 WRITERS = _words(
-    "rm mv cp ln chmod chown install truncate shred touch mkdir rmdir unzip sed tar zip rsync"
+    "rm mv cp ln chmod chown chgrp chattr setfacl setfattr install truncate shred touch mkdir rmdir"
+    " mkfifo mknod patch unzip sed tar zip rsync"
 )
 """Programs whose operands are what they change."""
+
+DEEP = _words("rm chmod chown chgrp chattr setfacl shred")
+"""Those that change all that a folder holds."""
+
+STARTED = (WRITERS - _words("install patch")) | _words(
+    "awk curl dd dlx doas env eval exec git nc ssh sudo tee wget xargs"
+)
+"""Programs that another program, given their name, probably runs."""
 
 GIT_COMMANDS = _words(
     "add am apply archive blame branch bundle cat-file check-attr check-ignore check-ref-format"
@@ -178,7 +234,14 @@ GIT_RUNNERS = _words(
     " maintenance receive-pack upload-pack http-backend bugreport scalar"
 )
 GIT_READS = _words("--get --get-all --get-regexp --list -l get list")
-"""What ``git config`` may do."""
+GIT_WHERE = _words(
+    "--global --local --system --worktree --show-origin --show-scope --null -z --name-only --all"
+    " --includes --no-includes --regexp"
+)
+"""What ``git config`` may do, and where."""
+
+GIT_WRITERS = _words("bundle clone init worktree")
+"""Which of its commands write where they are told."""
 
 GIT_LETTERS = {
     "rebase": "xO", "clone": "uOco", "archive": "o", "format-patch": "o", "push": "o",
