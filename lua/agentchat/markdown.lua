@@ -7,6 +7,8 @@ local ns = api.nvim_create_namespace('agentchat.markdown')
 
 local LARGEST = 100 * 1024 -- bytes; a longer text stays plain
 local MARKS = 20000
+local SLICE = 3e6 -- ns at a time
+local PAUSE = 5 -- ms between two
 
 ---@param lang string
 ---@return vim.treesitter.Query?
@@ -25,47 +27,91 @@ local function visible(name)
   )
 end
 
----@param buf integer
----@param row integer of the text's first line
----@param text string
+---@class agentchat.Painting a finished text that is being coloured
+---@field buf integer
+---@field mark integer extmark around the text: it moves with what is written elsewhere
+---@field text string
+---@field left integer marks that may still be made
+
+--- Where the text stands now; nil if it is gone.
+---@param painting agentchat.Painting
+---@return integer? first, integer? last rows, the last one excluded
+local function place(painting)
+  if not api.nvim_buf_is_loaded(painting.buf) then return nil end
+  local at = api.nvim_buf_get_extmark_by_id(painting.buf, ns, painting.mark, { details = true })
+  if at[1] and not at[3].invalid then return at[1], at[3].end_row end
+end
+
+local function colour(painting, row, lang, name, range, priority)
+  api.nvim_buf_set_extmark(painting.buf, ns, row + range[1], range[2], {
+    end_row = row + range[4],
+    end_col = range[5],
+    hl_group = ('@%s.%s'):format(name, lang),
+    priority = priority + (lang == 'markdown' and 0 or 1),
+    strict = false,
+  })
+  painting.left = painting.left - 1
+end
+
+--- Colours what one tree knows; gives way after each mark.
+---@param painting agentchat.Painting
 ---@param tree TSTree
 ---@param lang string
----@param left integer marks that may still be made
----@return integer left
-local function colour(buf, row, text, tree, lang, left)
+---@param row fun(): integer? first row of the text, nil once there is none
+local function paint(painting, tree, lang, row)
   local query = highlights(lang)
-  if not query then return left end
-  for id, node, metadata in query:iter_captures(tree:root(), text) do
-    local name = query.captures[id]
-    if left == 0 then return 0 end
+  if not query then return end
+  for id, node, metadata in query:iter_captures(tree:root(), painting.text) do
+    local name, first = query.captures[id], row()
+    if not first or painting.left == 0 then return end
     if visible(name) then
-      local range = vim.treesitter.get_range(node, text, metadata[id])
-      api.nvim_buf_set_extmark(buf, ns, row + range[1], range[2], {
-        end_row = row + range[4],
-        end_col = range[5],
-        hl_group = ('@%s.%s'):format(name, lang),
-        priority = (tonumber(metadata.priority) or 100) + (lang == 'markdown' and 0 or 1),
-        strict = false,
-      })
-      left = left - 1
+      local range = vim.treesitter.get_range(node, painting.text, metadata[id])
+      colour(painting, first, lang, name, range, tonumber(metadata.priority) or 100)
     end
   end
-  return left
 end
 
-local function decorate(buf, first, last)
-  local text = table.concat(api.nvim_buf_get_lines(buf, first, last, false), '\n') .. '\n'
-  if #text > LARGEST then return end
-  local ok, parser = pcall(vim.treesitter.get_string_parser, text, 'markdown')
-  if not ok then return end -- this Neovim has no Markdown parser
-  parser:parse(true)
-  local left = MARKS
-  parser:for_each_tree(
-    function(tree, inner) left = colour(buf, first, text, tree, inner:lang(), left) end
-  )
+--- Runs a coroutine in slices, so that keys and redraws come in between.
+local function in_slices(thread, done)
+  local ok, err = coroutine.resume(thread)
+  if not ok then require('agentchat.notice').warn('colours failed: ' .. err) end
+  if coroutine.status(thread) == 'dead' then return done() end
+  vim.defer_fn(function() in_slices(thread, done) end, PAUSE)
 end
 
---- Colours the lines of a finished text, soon: not while a batch of writes is under way.
+---@param painting agentchat.Painting
+---@param parser vim.treesitter.LanguageTree
+local function paint_all(painting, parser)
+  local first, till = place(painting), vim.uv.hrtime() + SLICE
+  local function row()
+    if vim.uv.hrtime() > till then
+      coroutine.yield()
+      first, till = place(painting), vim.uv.hrtime() + SLICE
+    end
+    return first
+  end
+  parser:for_each_tree(function(tree, inner) paint(painting, tree, inner:lang(), row) end)
+end
+
+local function begin(buf, mark)
+  local painting = { buf = buf, mark = mark, text = '', left = MARKS }
+  local function done()
+    if api.nvim_buf_is_loaded(buf) then api.nvim_buf_del_extmark(buf, ns, mark) end
+  end
+  local first, last = place(painting)
+  if not first then return done() end
+  painting.text = table.concat(api.nvim_buf_get_lines(buf, first, last, false), '\n') .. '\n'
+  local ok, parser = pcall(vim.treesitter.get_string_parser, painting.text, 'markdown')
+  -- This Neovim may have no Markdown parser.
+  if not ok or #painting.text > LARGEST then return done() end
+  parser:parse(true, function(err)
+    if err then return done() end
+    in_slices(coroutine.create(function() paint_all(painting, parser) end), done)
+  end)
+end
+
+--- Colours the lines of a finished text, soon and in slices: not while a batch of writes is under
+--- way, and never long enough to be felt.
 ---@param buf integer
 ---@param first integer 0-based row
 ---@param last integer row after the last
@@ -73,12 +119,7 @@ function M.decorate(buf, first, last)
   local opts = { end_row = last, end_col = 0, invalidate = true, strict = false }
   local mark = api.nvim_buf_set_extmark(buf, ns, first, 0, opts)
   vim.schedule(function()
-    if not api.nvim_buf_is_loaded(buf) then return end
-    local at = api.nvim_buf_get_extmark_by_id(buf, ns, mark, { details = true })
-    api.nvim_buf_del_extmark(buf, ns, mark)
-    if not at[1] or at[3].invalid then return end
-    local ok, err = pcall(decorate, buf, at[1], at[3].end_row)
-    if not ok then require('agentchat.notice').warn('colours failed: ' .. err) end
+    if api.nvim_buf_is_loaded(buf) then begin(buf, mark) end
   end)
 end
 

@@ -68,6 +68,17 @@ def test_a_text_typed_into_while_it_is_coloured_keeps_its_colours_in_place(drawn
     assert drawn.groups("above") == []
 
 
+def test_a_long_text_is_coloured_to_its_end_while_the_chat_moves(drawn: Drawn) -> None:
+    words = [f"Point **bold{n}** and `code{n}`.\n\n" for n in range(1500)]
+    drawn.say("".join(words))
+    for _ in range(5):
+        drawn.editor.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'typed above' })")
+    drawn.editor.wait(lambda: drawn.groups("code1499"), why="colours at the end")
+    for n in (0, 700, 1499):
+        assert "@markup.strong.markdown_inline" in drawn.groups(f"bold{n}")
+    assert drawn.groups("typed above") == []
+
+
 def test_a_huge_text_stays_plain(drawn: Drawn) -> None:
     drawn.say("some **bold** words\n" * 10_000)
     drawn.say("small **end**")
