@@ -68,7 +68,8 @@ function M.near()
 end
 
 local function announce(chat)
-  if not host.is_ready() then return host.ensure() end
+  -- The window is there before the host is started, which takes as long.
+  if not host.is_ready() then return vim.schedule(host.ensure) end
   bridge.send('open', {
     chat = chat.id,
     buf = chat.buf,

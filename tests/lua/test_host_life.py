@@ -22,7 +22,7 @@ def test_two_halves_of_different_versions_say_so(offline_editor: Editor) -> None
     notice = offline_editor.wait_notice("version 9.9.9")
     assert "restart Neovim" in notice
     offline_editor.wait(lambda: chat.prompt() == "keep me", why="the words are given back")
-    assert offline_editor.children() == []
+    offline_editor.wait(lambda: offline_editor.children() == [], why="no host is left")
 
 
 def test_a_host_that_keeps_dying_is_started_ever_later(offline_editor: Editor) -> None:
