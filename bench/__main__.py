@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import gate, opening, queue, response, startup
+from bench import gate, opening, queue, response, startup, tools
 from bench.figures import Row, table
 
 FIGURES: dict[str, Callable[[], list[Row]]] = {
@@ -16,6 +16,7 @@ FIGURES: dict[str, Callable[[], list[Row]]] = {
     "opening": opening.measure,
     "response": response.measure,
     "queue": queue.measure,
+    "tools": tools.measure,
     "gate": gate.measure,
 }
 

@@ -1,4 +1,4 @@
-"""What a call costs beyond its own work: reading a file by the queue against reading it alone.
+"""What a call costs beyond its own work: by the queue against calling the function directly.
 
 The session, its rules and its journal are the real ones; there is no editor, and the model's
 replies are at hand.
@@ -23,16 +23,17 @@ from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.model import ModelRequest, Piece
 from agentchat.core.registry import Registry
 from agentchat.core.surroundings import Surroundings
-from agentchat.core.tool import Tool
+from agentchat.core.tool import Tool, ToolContext, Touch
 from agentchat.core.toolbox import Toolbox
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
 from agentchat.tools import read, resolve
 from agentchat.workspace.local import LocalWorkspace
+from bench.contexts import bare_context
 from bench.figures import Row, compare
 
-CALLS = 200
 RUNS = 7
+BATCHES = (1, 20, 200)
 FILE = "file.txt"
 
 
@@ -41,9 +42,9 @@ class OneBatch:
 
     name = "bench"
 
-    def __init__(self, tool: str) -> None:
+    def __init__(self, tool: str, calls: int) -> None:
         arguments = f'{{"path": "{FILE}"}}'
-        wanted = tuple(ToolCall(f"c{n}", tool, arguments) for n in range(CALLS))
+        wanted = tuple(ToolCall(f"c{n}", tool, arguments) for n in range(calls))
         self._replies = [Reply(calls=wanted, finish="tool_calls"), Reply("done", finish="stop")]
 
     async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
@@ -52,49 +53,56 @@ class OneBatch:
 
 
 def measure() -> list[Row]:
-    """Read by the queue in turns with reading alone, together and one after the other."""
+    """Run batches by the queue in turns with the bare function."""
     alone = replace(read.TOOL, metadata=replace(read.TOOL.metadata, concurrency_safe=False))
+    nothing = replace(read.TOOL, steps=(_nothing,), touches=lambda arguments: Touch())
     return [
-        _row("reads together / bare", read.TOOL),
-        _row("reads one by one / bare", alone),
+        *(_row(f"batch of {calls} reads / bare", read.TOOL, calls) for calls in BATCHES),
+        _row("batch of 200 one by one / bare", alone, 200),
+        _row("a call of nothing / bare", nothing, 1),
     ]
 
 
-def _row(what: str, tool: Tool) -> Row:
+async def _nothing(arguments: object, context: ToolContext) -> str:
+    return "ok"
+
+
+def _row(what: str, tool: Tool, calls: int) -> Row:
     bare, queued = [], []
     for _ in range(RUNS):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / FILE).write_text("a line of text\n" * 50)
-            bare.append(asyncio.run(_bare(folder)) / CALLS)
-            queued.append(asyncio.run(_queued(folder, tool)) / CALLS)
+            bare.append(asyncio.run(_bare(folder, tool, calls)) / calls)
+            queued.append(asyncio.run(_queued(folder, tool, calls)) / calls)
     return compare("queue, for each call", what, bare, queued)
 
 
-async def _bare(folder: str) -> float:
-    workspace = LocalWorkspace(folder)
+async def _bare(folder: str, tool: Tool, calls: int) -> float:
+    context = bare_context(folder)
+    arguments = tool.arguments.parse({"path": FILE})
     before = time.perf_counter()
-    for _ in range(CALLS):
-        target = await workspace.locate(FILE)
-        await workspace.read(target.path)
+    for _ in range(calls):
+        await tool.steps[0](arguments, context)
     return time.perf_counter() - before
 
 
-async def _queued(folder: str, tool: Tool) -> float:
+async def _queued(folder: str, tool: Tool, calls: int) -> float:
+    """Return the seconds from the prompt to the end of the turn: two requests and the calls."""
     screen = KeptScreen()
-    session = _session(folder, tool, screen)
+    session = _session(folder, tool, calls, screen)
     before = time.perf_counter()
     session.send("read")
     await screen.until(lambda: bool(screen.named("AgentTurnFinished")), 60)
     taken = time.perf_counter() - before
     assert screen.named("AgentTurnFinished")[0]["reason"] == "stop"
-    assert len(screen.named("AgentToolFinished")) == CALLS
+    assert len(screen.named("AgentToolFinished")) == calls
     await session.close()
     return taken
 
 
-def _session(folder: str, tool: Tool, screen: KeptScreen) -> Session:
+def _session(folder: str, tool: Tool, calls: int, screen: KeptScreen) -> Session:
     toolbox = Toolbox(Registry([tool, resolve.TOOL]), [Group("all", (tool.name,))], ["all"])
-    model = OneBatch(tool.name)
+    model = OneBatch(tool.name, calls)
     journal = Journal.open(Path(folder) / "state", "bench", ())
     return Session(
         Chat("bench", toolbox, Surroundings(folder)),

@@ -16,6 +16,11 @@ WALKING = ("--no-config", "--hidden", "--no-require-git", "--no-messages", "--gl
 """Which files: hidden ones too, ignore files obeyed, whatever the user's own settings."""
 
 
+def programs() -> tuple[str, str]:
+    """Return where it may be, in the order they are tried."""
+    return "rg", os.path.join(os.path.dirname(sys.executable), "rg")
+
+
 async def run(
     arguments: tuple[str, ...],
     folder: str,
@@ -29,7 +34,7 @@ async def run(
     Raises:
         ToolError: it took too long.
     """
-    for program in ("rg", os.path.join(os.path.dirname(sys.executable), "rg")):
+    for program in programs():
         command = Command(
             (program, *arguments),
             folder,

@@ -1,0 +1,108 @@
+"""What the tool system costs: many tools in a request, and ``grep`` over a large tree."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentchat.core.chat import Chat
+from agentchat.core.groups import Group
+from agentchat.core.messages import History, UserText
+from agentchat.core.registry import Registry
+from agentchat.core.surroundings import Surroundings
+from agentchat.core.tool import Tool
+from agentchat.core.toolbox import Toolbox
+from agentchat.models.wire import body
+from agentchat.tools import BUILTINS, grep, read, ripgrep
+from bench.contexts import bare_context
+from bench.figures import Row, compare
+
+RUNS = 7
+TOOLS = 1_000
+FILES = 50_000
+FOLDERS = 250
+NEEDLE = "the needle"
+EVERY = 1_000
+"""One file in so many has the needle."""
+
+
+def measure() -> list[Row]:
+    """Measure requests with many tools, and searches."""
+    return [*_requests(), *_searches()]
+
+
+def _requests() -> list[Row]:
+    few = _chat(BUILTINS)
+    many = (*BUILTINS, *(_named(f"extra_{n}") for n in range(TOOLS)))
+    deferred, sent = _chat(many), _chat(many, threshold=TOOLS * 2)
+    base = _times(lambda: _request(few))
+    return [
+        compare(
+            "request",
+            f"{TOOLS:,} tools deferred / built-ins",
+            base,
+            _times(lambda: _request(deferred)),
+        ),
+        compare(
+            "request", f"{TOOLS:,} tools sent / built-ins", base, _times(lambda: _request(sent))
+        ),
+    ]
+
+
+def _named(name: str) -> Tool:
+    metadata = replace(read.TOOL.metadata, aliases=())
+    return replace(read.TOOL, name=name, metadata=metadata, always_load=False)
+
+
+def _chat(tools: Sequence[Tool], threshold: int = 0) -> Chat:
+    everything = Group("all", tuple(tool.name for tool in tools))
+    toolbox = Toolbox(Registry(tools), [everything], ["all"], deferred_threshold=threshold)
+    said = History((UserText("go"),))
+    return Chat("bench", toolbox, Surroundings("/"), history=said)
+
+
+def _request(chat: Chat) -> None:
+    """Make the bytes of a request."""
+    json.dumps(body(chat.request(), "bench", forcing=True, usage=True))
+
+
+def _searches() -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        _plant(Path(folder))
+        rg = ripgrep.programs()[-1]
+        plain = (rg, "--no-config", "--hidden", "--line-number", NEEDLE, ".")
+
+        def alone() -> None:
+            subprocess.run(plain, cwd=folder, check=True, capture_output=True)
+
+        alone()  # the files are in memory from now on
+        context = bare_context(folder)
+        arguments = grep.TOOL.arguments.parse({"pattern": NEEDLE})
+        found = _times(lambda: asyncio.run(grep.run(arguments, context)))
+        return [compare("search", f"grep in {FILES:,} files / rg", _times(alone), found)]
+
+
+def _plant(root: Path) -> None:
+    for number in range(FILES):
+        folder = root / f"d{number % FOLDERS}"
+        folder.mkdir(exist_ok=True)
+        line = NEEDLE if number % EVERY == 0 else "hay"
+        text = f"some {line} in file {number}\n" + "more hay\n" * 3
+        (folder / f"f{number}.txt").write_text(text)
+
+
+def _times(work: Callable[[], object]) -> list[float]:
+    """Seconds of each run; the first, which fills caches, is not counted."""
+    work()
+    taken = []
+    for _ in range(RUNS):
+        before = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - before)
+    return taken
