@@ -17,9 +17,9 @@ from agentchat.tools.custom.building import build
 from agentchat.tools.custom.definition import Options
 from agentchat.tools.custom.files import Place, read_source
 from agentchat.tools.custom.importing import import_source
-from agentchat.tools.custom.probing import probe
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
+from tests.custom.making import a_library
 from tests.docs.page import HELP
 from tests.support import project
 from tests.support.launch import CHECKOUT
@@ -28,28 +28,29 @@ EXAMPLES = Place(CHECKOUT / "doc" / "examples").files()
 DONE = Reply("Done.")
 
 
-def example(name: str, folder: Path) -> Tool:
-    source = read_source(CHECKOUT / "doc" / "examples" / f"{name}.py")
-    (definition,) = import_source(source).definitions
-    return build(definition, source.digest, str(folder))
-
-
-def test_all_of_them_load() -> None:
-    assert [path.stem for path in EXAMPLES] == ["batch_rename", "todos", "word_count"]
-    assert probe([read_source(path) for path in EXAMPLES]) == []
+async def example(name: str, folder: Path) -> Tool:
+    """Return the one tool of an example; all of them load."""
+    library, sources = a_library(), [read_source(path) for path in EXAMPLES]
+    await library.load(sources)
+    loaded, problems = library.contents(sources)
+    assert problems == []
+    found = {contents.source.path.stem: contents for contents in loaded}
+    assert list(found) == ["batch_rename", "todos", "word_count"]
+    (calling,) = found[name].tools
+    return build(calling, found[name].source.digest, str(folder))
 
 
 async def test_words_are_counted_without_a_question(tmp_path: Path) -> None:
     project.build(tmp_path)
     call = calls(a_call("1", "word_count", '{"path": "notes.txt"}'))
-    scene = Scene(tmp_path, [call, DONE], example("word_count", tmp_path))
+    scene = Scene(tmp_path, [call, DONE], await example("word_count", tmp_path))
     await scene.play()
     assert scene.results() == {"1": "3"}
 
 
 async def test_a_file_outside_the_workspace_asks(tmp_path: Path) -> None:
     call = calls(a_call("1", "word_count", '{"path": "/etc/hosts"}'))
-    scene = Scene(tmp_path, [call, DONE], example("word_count", tmp_path))
+    scene = Scene(tmp_path, [call, DONE], await example("word_count", tmp_path))
     await scene.play("go", "reject")
     assert scene.results() == {"1": "User rejected the word_count call."}
 
@@ -58,7 +59,7 @@ async def test_marks_are_counted_by_a_command_and_a_step(tmp_path: Path) -> None
     (tmp_path / "a.py").write_text("# TODO one\n# TODO: two\n")
     (tmp_path / "b.py").write_text("# TODO three\n")
     call = calls(a_call("1", "todos"), a_call("2", "todos", '{"mark": "$(touch x)"}'))
-    scene = Scene(tmp_path, [call, DONE], example("todos", tmp_path))
+    scene = Scene(tmp_path, [call, DONE], await example("todos", tmp_path))
     await scene.play()
     assert scene.results() == {"1": '{"./a.py":2,"./b.py":1}', "2": "{}"}
     assert not (tmp_path / "x").exists()
@@ -75,7 +76,7 @@ async def test_names_are_changed_when_the_preview_is_applied(
     rename = a_call("1", "batch_rename", '{"folder": "pictures", "old": "old", "new": "new"}')
     resolve = a_call("2", "resolve", f'{{"action": "{action}", "reason": "as asked"}}')
     scene = Scene(
-        tmp_path, [calls(rename), calls(resolve), DONE], example("batch_rename", tmp_path)
+        tmp_path, [calls(rename), calls(resolve), DONE], await example("batch_rename", tmp_path)
     )
     await scene.play("go", *(["accept"] if action == "apply" else []))
     assert scene.results()["1"] == f"{STAGED}\npictures/old-1 -> new-1"

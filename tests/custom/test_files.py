@@ -12,10 +12,10 @@ from agentchat.core.registry import Registry
 from agentchat.core.toolbox import Toolbox
 from agentchat.tools import BUILTINS
 from agentchat.tools.custom.files import Place, is_trusted, read_source, read_trust
-from agentchat.tools.custom.importing import Contents, Problem, import_source
-from agentchat.tools.custom.library import Library
-from agentchat.tools.custom.probing import probe
+from agentchat.tools.custom.importing import Problem, import_source
+from agentchat.tools.custom.library import Loaded
 from agentchat.tools.custom.shelf import Shelf
+from tests.custom.making import a_library
 
 GOOD = '''\
 from agentchat import tool
@@ -34,16 +34,18 @@ def write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def load(*paths: Path, seconds: float = 10.0) -> tuple[list[Contents], list[Problem]]:
-    library = Library(seconds)
+async def load(*paths: Path, seconds: float = 10.0) -> tuple[list[Loaded], list[Problem]]:
+    library = a_library(seconds)
     sources = [read_source(path) for path in paths]
-    library.load(sources)
+    await library.load(sources)
     return library.contents(sources)
 
 
-def run(*paths: Path) -> list[Contents]:
+async def run(*paths: Path) -> list[Loaded]:
     """Import files that are known to be good."""
-    return [import_source(read_source(path)) for path in paths]
+    loaded, problems = await load(*paths)
+    assert problems == []
+    return loaded
 
 
 def a_shelf(*given: str) -> tuple[Shelf, Toolbox]:
@@ -74,11 +76,13 @@ BROKEN = {
 }  # fmt: skip
 
 
-def test_a_broken_file_is_reported_by_name_and_line_and_stops_no_other(tmp_path: Path) -> None:
+async def test_a_broken_file_is_reported_by_name_and_line_and_stops_no_other(
+    tmp_path: Path,
+) -> None:
     broken = [write(tmp_path, name, text) for name, (text, _, _) in BROKEN.items()]
     good = write(tmp_path, "good.py", "print('hello')\n" + GOOD.format(name="good"))
-    loaded, problems = load(*broken, good, seconds=2.0)
-    assert [d.name for contents in loaded for d in contents.definitions] == ["good"]
+    loaded, problems = await load(*broken, good, seconds=2.0)
+    assert [one.tool.name for contents in loaded for one in contents.tools] == ["good"]
     found = {problem.path.name: problem for problem in problems}
     assert set(found) == set(BROKEN)
     for name, (_, line, text) in BROKEN.items():
@@ -87,18 +91,18 @@ def test_a_broken_file_is_reported_by_name_and_line_and_stops_no_other(tmp_path:
     assert str(found["imports.py"]).startswith(f"{tmp_path}/imports.py:3: ModuleNotFound")
 
 
-def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
+async def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
     mark = tmp_path / "imported"
     text = f"with open({str(mark)!r}, 'a') as f: f.write('x')\n" + GOOD.format(name="good")
     path = write(tmp_path, "good.py", text)
-    library = Library()
+    library = a_library()
     for _ in range(2):
-        library.load([read_source(path)])
-    assert mark.read_text() == "xx"  # by the probe, and then here
+        await library.load([read_source(path)])
+    assert mark.read_text() == "x"
     path.write_text(text.replace("something", "something else"))
     old = read_source(path)
-    library.load([old])
-    assert mark.read_text() == "xxxx"
+    await library.load([old])
+    assert mark.read_text() == "xx"
     library.clear()
     assert library.contents([old]) == ([], [])
 
@@ -106,22 +110,18 @@ def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
 def test_files_with_the_same_name_are_modules_of_their_own(tmp_path: Path) -> None:
     first = write(tmp_path / "a", "tools.py", GOOD.format(name="first"))
     second = write(tmp_path / "b", "tools.py", GOOD.format(name="second"))
-    loaded = run(first, second)
+    loaded = [import_source(read_source(path)) for path in (first, second)]
     assert len({d.module for contents in loaded for d in contents.definitions}) == 2
 
 
-def test_a_flood_of_output_at_import_goes_nowhere(
+async def test_a_flood_of_output_at_import_goes_nowhere(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     flood = "import sys\nfor _ in range(100): sys.stdout.write('x' * 100_000)\n"
     path = write(tmp_path, "good.py", flood + GOOD.format(name="good"))
-    loaded, _ = load(path)
+    loaded, _ = await load(path)
     assert len(loaded) == 1
     assert capfd.readouterr() == ("", "")
-
-
-def test_nothing_to_probe_starts_nothing() -> None:
-    assert probe([]) == []
 
 
 def test_a_folder_has_its_python_files_in_order(tmp_path: Path) -> None:
@@ -188,12 +188,12 @@ def test_a_link_out_of_a_trusted_project_and_a_folder_above_it_count_nothing(
 # --- names ------------------------------------------------------------------------------------
 
 
-def test_a_chat_is_given_tools_by_name_by_group_and_by_its_settings(tmp_path: Path) -> None:
+async def test_a_chat_is_given_tools_by_name_by_group_and_by_its_settings(tmp_path: Path) -> None:
     shelf, toolbox = a_shelf("readonly", "first", "both")
     text = GOOD.format(name="first") + GOOD.format(name="second")
     text += "GROUPS = {'both': [first, 'second', 'read'], 'more': {'tools': ['ls'], 'prompt': 'p'}}"
     before = [tool.name for tool in toolbox.tools()]
-    loaded = run(write(tmp_path, "a.py", text))
+    loaded = await run(write(tmp_path, "a.py", text))
     assert shelf.fill(loaded) == []
     assert [t.name for t in toolbox.tools()] == [*before, "first", "second"]
     assert toolbox.mentionable("first_alias")
@@ -205,36 +205,36 @@ def test_a_chat_is_given_tools_by_name_by_group_and_by_its_settings(tmp_path: Pa
     assert not toolbox.mentionable("both")
 
 
-def test_two_files_with_one_name_are_refused_with_both_places(tmp_path: Path) -> None:
+async def test_two_files_with_one_name_are_refused_with_both_places(tmp_path: Path) -> None:
     shelf, _ = a_shelf("same")
     first = write(tmp_path, "a.py", GOOD.format(name="same"))
     second = write(tmp_path, "b.py", "\n" + GOOD.format(name="same"))
     third = write(tmp_path, "c.py", GOOD.format(name="other"))
-    loaded = run(first, second, third)
+    loaded = await run(first, second, third)
     (problem,) = shelf.fill(loaded)
     assert str(problem) == f'{second}:4: the tool name "same" is taken by {first}:3'
     assert shelf.names == ("same", "other")
 
 
 @pytest.mark.parametrize("name", ["read", "read_file", "resolve", "tool_search", "agent", "delete"])
-def test_the_names_of_the_plugin_cannot_be_taken(tmp_path: Path, name: str) -> None:
+async def test_the_names_of_the_plugin_cannot_be_taken(tmp_path: Path, name: str) -> None:
     shelf, _ = a_shelf()
-    loaded = run(write(tmp_path, "a.py", GOOD.format(name=name)))
+    loaded = await run(write(tmp_path, "a.py", GOOD.format(name=name)))
     (problem,) = shelf.fill(loaded)
     assert f'the tool name "{name}" is taken by the ' in problem.text
     assert shelf.names == ()
 
 
-def test_a_group_of_a_file_takes_no_name_of_the_plugins(tmp_path: Path) -> None:
+async def test_a_group_of_a_file_takes_no_name_of_the_plugins(tmp_path: Path) -> None:
     shelf, toolbox = a_shelf("agent")
     count = len(toolbox.tools())
-    loaded = run(write(tmp_path, "a.py", "GROUPS = {'agent': ['read']}"))
+    loaded = await run(write(tmp_path, "a.py", "GROUPS = {'agent': ['read']}"))
     (problem,) = shelf.fill(loaded)
     assert problem.text == 'the group name "agent" is taken'
     assert len(toolbox.tools()) == count
 
 
-def test_a_tool_value_of_a_file_is_a_tool_bound_to_that_file(tmp_path: Path) -> None:
+async def test_a_tool_value_of_a_file_is_a_tool_bound_to_that_file(tmp_path: Path) -> None:
     text = GOOD.format(name="base") + (
         "from dataclasses import replace\n"
         "from agentchat.tools.ls import TOOL as LS\n"
@@ -242,7 +242,7 @@ def test_a_tool_value_of_a_file_is_a_tool_bound_to_that_file(tmp_path: Path) -> 
         "del LS\n"
     )
     shelf, toolbox = a_shelf("mine")
-    loaded = run(write(tmp_path, "a.py", text))
+    loaded = await run(write(tmp_path, "a.py", text))
     assert shelf.fill(loaded) == []
     (tool,) = toolbox.tools()
     assert tool.source

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import logging
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 
 from agentchat import Context, Result, ToolError
 from agentchat.agent.runner import STAGED
-from agentchat.core.effects import Answer
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tool import NO_STORE, Tool
+from agentchat.tools.custom.building import build
+from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.outcome import MOST_CHARACTERS
 from tests.agent.scene import Scene, Script
 from tests.core.world import a_call, a_tool, calls
-from tests.custom.making import made
+from tests.custom.making import a_library, made, tools_of
+from tests.support.launch import CHECKOUT
 
 DONE = Reply("Done.")
+ALONE = """
+@tool(require_approval_before=False)
+def process() -> str:
+    'Return the process.'
+    return str(os.getpid())
+
+"""
 
 
 def scene_of(folder: Path, *tools: Tool, given: str = "{}", **more: Any) -> Scene:
@@ -99,10 +107,13 @@ async def test_what_a_function_returns_is_told_or_refused(
     assert result.is_error == is_error
 
 
-async def test_details_that_are_json_are_the_same_object(tmp_path: Path) -> None:
-    details = {"exitCode": 3}
+async def test_details_arrive_as_plain_data(tmp_path: Path) -> None:
+    class Colour(enum.Enum):
+        RED = "red"
+
+    details = {"exitCode": 3, "big": 2**70, "where": Path("/x"), "c": (Colour.RED, None, 1.5)}
     result = await result_of(tmp_path, lambda: Result("text", details, shown="for the user"))
-    assert result.details is details
+    assert result.details == {"exitCode": 3, "big": 2**70, "where": "/x", "c": ["red", None, 1.5]}
     assert result.shown == "for the user"
 
 
@@ -202,72 +213,38 @@ async def test_a_condition_that_raises_means_asking(tmp_path: Path) -> None:
     assert scene.results() == {"1": "ran"}
 
 
-def sleeps() -> None:
-    time.sleep(30)
-
-
-def spins() -> None:
+NEVER = {
+    "sleeps": "time.sleep(60)",
+    "spins": "while True: pass",
+    "catches": """
     while True:
-        pass
+        try: time.sleep(0.01)
+        except Exception: continue
+""",
+    "holds": "import ctypes; ctypes.PyDLL(None).sleep(60)",
+    "awaits": "import asyncio; await asyncio.Event().wait()",
+    "never_awaits": "while True: pass",
+}
 
 
-async def waits() -> None:
-    await asyncio.Event().wait()
-
-
-async def never_waits() -> None:
-    while True:
-        pass
-
-
-async def no_tool_runs() -> None:
-    """Wait until the threads that spin have ended; they would slow down every later test."""
-    for _ in range(200):
-        if not any(t.name == "tool" and t.is_alive() for t in spinning()):
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError("a tool's thread goes on")
-
-
-def spinning() -> list[threading.Thread]:
-    """Return the threads but for those that only sleep, which nothing can wake."""
-    frames = sys._current_frames()
-    return [t for t in threading.enumerate() if _code(frames.get(t.ident or 0)) != "sleeps"]
-
-
-def _code(frame: FrameType | None) -> str:
-    return frame.f_code.co_name if frame else ""
-
-
-@pytest.mark.parametrize("function", [sleeps, spins, waits, never_waits])
+@pytest.mark.parametrize("name", NEVER)
 async def test_a_function_that_never_returns_times_out_and_all_else_goes_on(
-    tmp_path: Path, function: Callable[..., Any]
+    tmp_path: Path, name: str
 ) -> None:
+    kind = "async def" if "awaits" in name else "def"
+    tools = await tools_of(
+        tmp_path,
+        f"{ALONE}@tool(timeout=0.2, require_approval_before=False)\n"
+        f"{kind} t():\n    'Never return.'\n    {NEVER[name]}\n",
+    )
     before = time.monotonic()
-    result = await result_of(tmp_path, function, timeout=0.2)
-    assert result.text == "t timed out after 0.2 s."
-    assert time.monotonic() - before < 5
-    if function is not sleeps:
-        await no_tool_runs()
-
-
-async def test_a_function_that_was_given_up_ends(tmp_path: Path) -> None:
-    thread: list[threading.Thread] = []
-
-    def stubborn() -> None:
-        thread.append(threading.current_thread())
-        while True:
-            try:
-                time.sleep(0.01)
-            except Exception:
-                continue
-
-    await result_of(tmp_path, stubborn, timeout=0.1)
-    for _ in range(100):
-        if not thread[0].is_alive():
-            break
-        await asyncio.sleep(0.05)
-    assert not thread[0].is_alive()
+    scene = scene_of(tmp_path, tools["process"], tools["t"], tools["process"])
+    assert await scene.play() == "stop"
+    results = scene.results()
+    assert results["2"] == "t timed out after 0.2 s."
+    # What Python can end is ended; the process of anything else ends with it.
+    assert (results["1"] == results["3"]) == (name not in ("sleeps", "holds"))
+    assert time.monotonic() - before < 20
 
 
 async def test_a_stop_ends_a_function_and_the_program_it_runs(tmp_path: Path) -> None:
@@ -579,10 +556,203 @@ async def test_checks_of_the_model_come_before_the_function(tmp_path: Path) -> N
     assert ran == ["x"]
 
 
-async def test_an_undo_is_recorded_and_can_be_run(tmp_path: Path) -> None:
-    found = made(tmp_path, lambda path: "wrote", name="t", undo=lambda path: f"removed {path}")
-    assert found.hooks.undo is not None
-    record = found.hooks.undo({"path": "p"}, Answer("accept"))  # type: ignore[arg-type]
-    assert record is not None
-    assert (record.tool, record.given) == ("t", {"path": "p"})
-    assert found.undo is not None
+# --- the process they run in ------------------------------------------------------------------
+
+
+DEATHS = {
+    "os.killpg(0, 9)": "killed by signal 9",
+    "os._exit(3)": "exit code 3",
+    "import ctypes; ctypes.string_at(0)": "killed by signal 11",
+    "os.closerange(3, 64)": "killed by signal 9",
+}
+
+
+@pytest.mark.parametrize("code", DEATHS)
+async def test_a_function_that_ends_its_process_is_told_and_the_next_call_has_another(
+    tmp_path: Path, code: str
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        f"{ALONE}@tool(require_approval_before=False)\ndef t():\n    'End.'\n    {code}\n",
+    )
+    scene = scene_of(tmp_path, tools["process"], tools["t"], tools["process"])
+    assert await scene.play() == "stop"
+    results = scene.results()
+    assert results["2"] == f"t failed: its process ended ({DEATHS[code]})"
+    assert results["1"] != results["3"]
+    assert int(results["3"]) not in (0, os.getpid())
+
+
+async def test_neighbours_of_a_function_that_cannot_be_stopped_come_to_their_end(
+    tmp_path: Path,
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(concurrency_safe=True, read_only=True, timeout=0.2)
+def blocks():
+    'Block.'
+    time.sleep(60)
+
+@tool(concurrency_safe=True, read_only=True)
+def slow():
+    'Take longer than the other one may.'
+    time.sleep(2.5)
+    return str(os.getpid())
+
+@tool(read_only=True)
+def process():
+    'Return the process.'
+    return str(os.getpid())
+""",
+    )
+    scene = scene_of(tmp_path, tools["slow"], tools["blocks"], tools["process"])
+    await scene.play()
+    results = scene.results()
+    assert results["2"] == "blocks timed out after 0.2 s."
+    assert results["1"].isdigit()
+    assert results["1"] != results["3"]
+
+
+async def test_a_process_lives_from_call_to_call_and_knows_nothing_of_the_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    tools = await tools_of(
+        tmp_path,
+        """
+SEEN = []
+
+@tool(require_approval_before=False)
+def t():
+    'Count.'
+    SEEN.append(1)
+    alone = os.getpgrp() == os.getpid() == os.getsid(0)
+    return [len(SEEN), alone, os.environ.get("OPENAI_API_KEY"), "" in sys.path]
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"], tools["t"])
+    await scene.play()
+    assert scene.results() == {"1": "[1,true,null,false]", "2": "[2,true,null,false]"}
+
+
+async def test_a_preview_whose_process_ended_can_be_discarded_but_not_applied(
+    tmp_path: Path,
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False)
+def t(ctx: Context):
+    'Stage.'
+    ctx.stage("it", lambda reason: os._exit(3), lambda reason: "No.")
+""",
+    )
+    replies: list[Script] = [
+        calls(a_call("1", "t")), a_resolve("2", "apply"), a_resolve("3", "apply"),
+        a_resolve("4", "discard"), DONE,
+    ]  # fmt: skip
+    scene = Scene(tmp_path, replies, tools["t"])
+    await scene.play("go", "accept", "accept")
+    told = "its process ended (exit code 3). Discard the preview and call t again."
+    assert scene.results()["2"] == f"Apply failed: {told}"
+    assert scene.results()["3"] == f"Apply failed: {told}"
+    assert scene.results()["4"] == "Discarded: it. Reason: ok"
+    assert len(scene.chat.pending) == 0
+
+
+async def test_a_gigabyte_of_output_is_shown_in_parts(tmp_path: Path) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False)
+def t():
+    'Print.'
+    for _ in range(100):
+        sys.stdout.write("x" * 5_000_000)
+        os.write(1, b"y" * 5_000_000)
+    print("the end")
+    return "done"
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"])
+    await scene.play()
+    assert scene.results() == {"1": "done"}
+    shown = "".join(block.append or "" for block in scene.screen.blocks["1"])
+    assert shown.endswith("the end\n")
+    assert len(shown) < 2_000_000
+
+
+async def test_a_process_is_gone_when_the_files_are_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(f"import os, time\nfrom agentchat import tool\n{ALONE}")
+    library = a_library()
+    source = read_source(path)
+    pids = []
+    for _ in range(2):
+        await library.load([source])
+        (loaded,), _ = library.contents([source])
+        found = build(loaded.tools[0], source.digest, str(tmp_path))
+        scene = scene_of(tmp_path, found)
+        await scene.play()
+        pids.append(int(scene.results()["1"]))
+        library.clear()
+    assert pids[0] != pids[1]
+    for pid in pids:
+        await gone(pid)
+
+
+HOST = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from agentchat.tools.custom.files import read_source
+from tests.custom.making import a_library
+
+async def main():
+    library, source = a_library(), read_source(Path(sys.argv[1]))
+    await library.load([source])
+    (loaded,), _ = library.contents([source])
+    holds = loaded.tools[0]
+    call = asyncio.ensure_future(holds.ask("work", holds.parse({}), "/"))
+    while not os.path.exists(sys.argv[2]):
+        await asyncio.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_hears_nothing_ends_with_a_host_that_was_killed(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    (tmp_path / "a.py").write_text(
+        f"""
+import ctypes, os
+from agentchat import tool
+
+@tool
+def holds():
+    'Hold the lock of the interpreter.'
+    with open({str(mark)!r} + '.new', 'w') as file:
+        file.write(str(os.getpid()))
+    os.rename({str(mark)!r} + '.new', {str(mark)!r})
+    ctypes.PyDLL(None).sleep(600)
+"""
+    )
+    host = subprocess.run(
+        [sys.executable, "-c", HOST, str(tmp_path / "a.py"), str(mark)],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": "python3:."},
+    )
+    assert host.returncode == -9
+    asyncio.run(gone(int(mark.read_text())))
+
+
+async def gone(pid: int) -> None:
+    """Wait until a process has ended."""
+    for _ in range(500):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{pid} is still there")

@@ -22,8 +22,11 @@ from agentchat.tools.custom.files import (
 )
 from agentchat.tools.custom.importing import Problem
 from agentchat.tools.custom.library import Library
+from agentchat.tools.custom.process import spawn
 from agentchat.tools.custom.shelf import Shelf
-from agentchat.tools.custom.worker import run
+from agentchat.tools.custom.thread import run
+from agentchat.tools.custom.workshop import Workshop
+from agentchat.workspace.processes import KEEPER
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +69,7 @@ class CustomTools:
         self._bridge = bridge
         self._config = config
         self._trust = trust
-        self._library = Library()
+        self._library = Library(Workshop(lambda: spawn(KEEPER)))
         self._chats: dict[str, ChatTools] = {}
         self._told: set[str] = set()
         self._turn = asyncio.Lock()
@@ -160,7 +163,7 @@ class CustomTools:
             return 0
         # Not in the threads of the loop: nobody waits for this one when Neovim quits.
         sources, problems = await run(lambda: self._sources(tools), printed=_nowhere)
-        await run(lambda: self._library.load(sources), printed=_nowhere)
+        await self._library.load(sources)
         loaded, broken = self._library.contents(sources)
         tools.problems = [*problems, *broken, *tools.shelf.fill(loaded)]
         tools.seen = seen

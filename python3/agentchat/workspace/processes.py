@@ -26,7 +26,8 @@ LEFT_IN_PIPE = 1024 * 1024
 GRACE = 0.5
 """Seconds between asking a group to end and killing it."""
 
-_KEEPER = Keeper()
+KEEPER = Keeper()
+"""Ends what runs when the host is killed; one for all, for it is a process itself."""
 
 OnOutput = Callable[[bytes], None]
 
@@ -43,7 +44,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
         environment, mark = strays.marked(command.env)
         command = replace(command, env=environment)
     process = start(command)
-    _KEEPER.add(process.pid)
+    KEEPER.add(process.pid)
     out = Capture(command.capture, command.overflow)
     err = Capture(CHUNK)
     gone = _watch(process, loop)
@@ -58,7 +59,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
             for pipe in pipes:
                 pipe.finish()
             out.close()
-            _KEEPER.remove(process.pid)
+            KEEPER.remove(process.pid)
     code = process.returncode if ended else None
     return Finished(code, out.head, out.tail, out.dropped, err.head + err.tail)
 

@@ -1,15 +1,12 @@
-"""From a definition to a tool of one chat: its functions run in threads, its commands in shells."""
+"""From a description to a tool of one chat: its functions and its commands run elsewhere."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
-
-from pydantic_core import to_jsonable_python
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
@@ -25,177 +22,144 @@ from agentchat.core.tool import (
     Touch,
     Undo,
 )
-from agentchat.tools.custom.binding import Bound
+from agentchat.tools.custom.calling import Calling, Sent
 from agentchat.tools.custom.command import run_shell
-from agentchat.tools.custom.context import Context
-from agentchat.tools.custom.context import Result as OwnResult
-from agentchat.tools.custom.definition import Definition, Work
-from agentchat.tools.custom.link import CallLink, finished
-from agentchat.tools.custom.outcome import result_of
+from agentchat.tools.custom.description import Described
 from agentchat.tools.custom.rendering import Renderer
 from agentchat.tools.custom.template import Template
+from agentchat.tools.custom.wire import result_heard
 
 HOOK_SECONDS = 30.0
 
 
-def build(definition: Definition, source: str, cwd: str) -> Tool:
+def build(calling: Calling, source: str, cwd: str) -> Tool:
     """Return the tool of one chat.
 
     Args:
+        calling: how its functions are called.
         source: a hash of the file it was read from; another one makes it another tool.
         cwd: the workspace of the chat.
     """
-    options = definition.options
-    renderer = Renderer(definition, cwd)
+    told = calling.tool
+    renderer = Renderer(calling, cwd)
+    undoable = "undo" in told.hooks
     return Tool(
-        name=definition.name,
-        description=definition.description,
-        arguments=definition.parameters,
-        steps=_steps(definition, renderer),
+        name=told.name,
+        description=told.description,
+        arguments=calling,
+        steps=_steps(calling, renderer),
         metadata=Metadata(
-            concurrency_safe=options.concurrency_safe,
-            read_only=options.read_only,
-            destructive=options.destructive,
-            aliases=definition.aliases,
-            search_hint=options.search_hint,
+            concurrency_safe=told.concurrency_safe,
+            read_only=told.read_only,
+            destructive=told.destructive,
+            aliases=told.aliases,
+            search_hint=told.search_hint,
             permission_class="custom",
-            requires_checkpoint=options.requires_checkpoint,
-            requires_reverse_thinking=options.requires_reverse_thinking,
+            requires_checkpoint=told.requires_checkpoint,
+            requires_reverse_thinking=told.requires_reverse_thinking,
         ),
         capability=Capability(
-            dry_run=definition.dry_run is not None,
-            reversible=definition.undo is not None,
-            undo_method=definition.name if definition.undo is not None else "",
-            undo_tool=definition.name if definition.undo is not None else "",
-            min_confidence=options.min_confidence,
+            dry_run="dry_run" in told.hooks,
+            reversible=undoable,
+            undo_method=told.name if undoable else "",
+            undo_tool=told.name if undoable else "",
+            min_confidence=told.min_confidence,
         ),
-        touches=lambda given: _touch(definition, given),
-        dry_run=_dry_run(definition),
+        touches=lambda given: _touch(told, given),
+        dry_run=_dry_run(calling) if "dry_run" in told.hooks else None,
         render_call=renderer.call,
-        snippet=definition.description.split("\n", 1)[0],
-        guidelines=definition.guidelines,
-        timeout=options.timeout,
-        hooks=_hooks(definition),
-        always_load=options.always_load,
-        asks=_asks(definition, cwd),
-        undo=_taking_back(definition),
+        snippet=told.description.split("\n", 1)[0],
+        guidelines=told.guidelines,
+        timeout=told.timeout,
+        hooks=Hooks(
+            setup=_hook(calling, "setup"),
+            exit=_hook(calling, "on_exit"),
+            once=told.setup_once,
+            undo=(lambda given, result: _undo(told, given)) if undoable else None,
+        ),
+        always_load=told.always_load,
+        asks=_asks(calling, cwd),
+        undo=_taking_back(calling) if undoable else None,
         source=source,
     )
 
 
-def _steps(definition: Definition, renderer: Renderer) -> tuple[Step, ...]:
-    last = len(definition.works) - 1
-    return tuple(
-        _step(definition, work, renderer, is_first=number == 0, is_last=number == last)
-        for number, work in enumerate(definition.works)
-    )
+def _steps(calling: Calling, renderer: Renderer) -> tuple[Step, ...]:
+    works = range(len(calling.tool.works))
+    return tuple(_step(calling, number, renderer) for number in works)
 
 
-def _step(
-    definition: Definition, work: Work, renderer: Renderer, *, is_first: bool, is_last: bool
-) -> Step:
-    async def step(given: Any, context: ToolContext) -> Any:
-        first = () if is_first else (context.given,)
-        value, result = await _worked(definition, work, given, context, first)
+def _step(calling: Calling, number: int, renderer: Renderer) -> Step:
+    is_last = number == len(calling.tool.works) - 1
+
+    async def step(given: Sent, context: ToolContext) -> Any:
+        passed, result = await _worked(calling, number, given, context)
         if is_last or result.is_error:
-            return renderer.result(result, given)
+            return await asyncio.to_thread(renderer.result, result, given)
         context.progress(f"{result.text}\n")
-        return value
+        return passed
 
     return step
 
 
 async def _worked(
-    definition: Definition, work: Work, given: Any, context: ToolContext, first: tuple[Any, ...]
-) -> tuple[Any, Result]:
-    """Run one function or command; return what the next one gets, and the same as a result."""
-    options = definition.options
-    if isinstance(work, Template):
-        result = await run_shell(
-            work.fill(given),
-            context,
-            timeout=None if options.timeout is not None else BASH_SECONDS,
-            stdin=first[0] if first else None,
-            flag="" if first else options.flag,
-        )
-        return result.text, result
+    calling: Calling, number: int, given: Sent, context: ToolContext
+) -> tuple[list[Any], Result]:
+    """Run one function or command; return how the next one gets its value, and the result."""
+    command = calling.tool.template(number)
+    first = [] if number == 0 else [context.given]
+    if command is not None:
+        result = await _command(calling.tool, command, given, context, first)
+        return ["text", result.text], result
+    following = calling.tool.works[number + 1 : number + 2]
+    told = await calling.run(
+        "work", given, context,
+        number=number, first=[said[:2] for said in first], keep=following == (None,),
+    )  # fmt: skip
+    result = result_heard(told)
+    return ["kept", told["kept"], result.text], result
 
-    def finish(value: Any) -> tuple[Any, Result]:
-        solid = list(value) if isinstance(value, Iterator) else value
-        result = result_of(solid, definition.name)
-        return (result.text if isinstance(solid, (Result, OwnResult)) else solid), result
 
-    found: tuple[Any, Result] = await _called(
-        definition, work, given, context, *first, finish=finish
+async def _command(
+    told: Described, command: Template, given: Sent, context: ToolContext, first: list[Any]
+) -> Result:
+    return await run_shell(
+        command.fill(given),
+        context,
+        timeout=None if told.timeout is not None else BASH_SECONDS,
+        stdin=first[0][-1] if first else None,
+        flag="" if first else told.flag,
     )
-    return found
 
 
-async def _called(
-    definition: Definition,
-    bound: Bound,
-    given: Mapping[str, Any],
-    context: ToolContext,
-    *first: Any,
-    finish: Callable[[Any], Any] = lambda value: value,
-) -> Any:
-    """Run one function of the user's with the call's context, in a thread of its own."""
-    link = CallLink(definition.name, context)
-    try:
-        return await finished(
-            lambda: bound.call(given, link.context(), *first),
-            finish,
-            context.cwd,
-            link.progress_text.add,
-        )
-    finally:
-        await link.close()
-
-
-def _hook(definition: Definition, bound: Bound | None) -> Step | None:
-    if bound is None:
+def _hook(calling: Calling, role: str) -> Step | None:
+    if role not in calling.tool.hooks:
         return None
 
-    async def hook(given: Any, context: ToolContext) -> None:
-        await _called(definition, bound, given, context)
+    async def hook(given: Sent, context: ToolContext) -> None:
+        await calling.run(role, given, context)
 
     return hook
 
 
-def _taking_back(definition: Definition) -> Step | None:
-    bound = definition.undo
-    if bound is None:
-        return None
-
-    async def undo(given: Any, context: ToolContext) -> Result:
-        finish = partial(result_of, name=definition.name)
-        result: Result = await _called(definition, bound, given, context, finish=finish)
-        return result
+def _taking_back(calling: Calling) -> Step:
+    async def undo(given: Sent, context: ToolContext) -> Result:
+        return result_heard(await calling.run("undo", given, context))
 
     return undo
 
 
-def _hooks(definition: Definition) -> Hooks:
-    return Hooks(
-        setup=_hook(definition, definition.setup),
-        exit=_hook(definition, definition.on_exit),
-        once=definition.options.setup_once,
-        undo=None if definition.undo is None else lambda given, result: _undo(definition, given),
-    )
-
-
-def _undo(definition: Definition, given: Mapping[str, Any]) -> Undo:
+def _undo(told: Described, given: Sent) -> Undo:
     """Return the record of a call that can be taken back by the tool's own ``undo``."""
-    plain = to_jsonable_python(dict(given), serialize_unknown=True)
-    return Undo(f"{definition.name} takes it back", tool=definition.name, given=plain)
+    return Undo(f"{told.name} takes it back", tool=told.name, given=given.sent)
 
 
-def _touch(definition: Definition, given: Mapping[str, Any]) -> Touch:
-    first = definition.works[0]
+def _touch(told: Described, given: Mapping[str, Any]) -> Touch:
+    command = told.template(0)
     return Touch(
-        reads=_paths(definition.reads, given),
-        writes=_paths(definition.writes, given),
-        command=first.fill(given) if isinstance(first, Template) else None,
+        reads=_paths(told.reads, given),
+        writes=_paths(told.writes, given),
+        command=None if command is None else command.fill(given),
     )
 
 
@@ -207,34 +171,25 @@ def _paths(names: tuple[str, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(path) for path in found)
 
 
-def _dry_run(definition: Definition) -> Callable[[Any, ToolContext], Awaitable[Preview]] | None:
-    bound = definition.dry_run
-    if bound is None:
-        return None
-
-    async def dry_run(given: Any, context: ToolContext) -> Preview:
-        text = await _limited(
-            _called(
-                definition, bound, given, context,
-                finish=lambda value: result_of(value, definition.name).text,
-            ),
-            f"{definition.name}: dry_run",
-        )  # fmt: skip
+def _dry_run(calling: Calling) -> Callable[[Any, ToolContext], Awaitable[Preview]]:
+    async def dry_run(given: Sent, context: ToolContext) -> Preview:
+        work = calling.run("dry_run", given, context)
+        text = await _limited(work, f"{calling.tool.name}: dry_run")
         # The words are the tool's own; the arguments are what will really run.
-        shown = json.dumps(dict(given), indent=2, ensure_ascii=False, default=str)
+        shown = json.dumps(given, indent=2, ensure_ascii=False, default=str)
         return Preview(text=f"{text}\n\nArguments:\n{shown}")
 
     return dry_run
 
 
-def _asks(definition: Definition, cwd: str) -> bool | Callable[[Any], Awaitable[bool]] | None:
-    bound = definition.asks
-    if not isinstance(bound, Bound):
-        return bound
+def _asks(calling: Calling, cwd: str) -> bool | Callable[[Any], Awaitable[bool]] | None:
+    said = calling.tool.asks
+    if not isinstance(said, str):
+        return said
 
-    async def asks(given: Any) -> bool:
-        work = finished(lambda: bound.call(given, Context(cwd)), bool, cwd, lambda text: None)
-        return bool(await _limited(work, f"{definition.name}: require_approval_before"))
+    async def asks(given: Sent) -> bool:
+        work = calling.ask("asks", given, cwd)
+        return bool(await _limited(work, f"{calling.tool.name}: require_approval_before"))
 
     return asks
 

@@ -49,6 +49,11 @@ class Source:
         """SHA-256 of the content, as Neovim writes it down."""
         return hashlib.sha256(self.data).hexdigest()
 
+    @property
+    def key(self) -> str:
+        """What tells this file from others, and from itself as it was."""
+        return f"{self.digest}:{self.path}"
+
 
 def read_source(path: Path) -> Source:
     """Return a file with its content; raises OSError, also where it is no ordinary file."""

@@ -2,85 +2,97 @@
 
 from __future__ import annotations
 
-import queue
-import sys
-import threading
+import asyncio
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from agentchat.core.groups import Group
+from agentchat.core.tool import Tool
+from agentchat.tools.custom.calling import Calling
+from agentchat.tools.custom.description import heard
 from agentchat.tools.custom.files import Source
-from agentchat.tools.custom.importing import Contents, ImportProblem, Problem, import_source
-from agentchat.tools.custom.printing import diverted
-from agentchat.tools.custom.probing import IMPORT_SECONDS, probe
+from agentchat.tools.custom.importing import ImportProblem, Problem, import_source
+from agentchat.tools.custom.thread import run
+from agentchat.tools.custom.worker import Ended
+from agentchat.tools.custom.workshop import Workshop
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What one file holds: tools whose functions are elsewhere, tools made here, and groups."""
+
+    source: Source
+    tools: tuple[Calling, ...] = ()
+    made: tuple[Tool, ...] = ()
+    groups: tuple[Group, ...] = ()
 
 
 @dataclass
 class Library:
-    """Files by path, as they were when they were last read.
+    """Files by path, as they were when they were last read; ``workshop`` is where they run."""
 
-    ``seconds`` is how long one file may take to be imported.
-    """
+    workshop: Workshop
+    _known: dict[Path, tuple[str, Loaded | Problem]] = field(default_factory=dict)
 
-    seconds: float = IMPORT_SECONDS
-    _known: dict[Path, tuple[str, Contents | Problem]] = field(default_factory=dict)
+    async def load(self, sources: Sequence[Source]) -> None:
+        """Import what changed."""
+        for source in sources:
+            if self._known.get(source.path, ("", None))[0] != source.digest:
+                self._known[source.path] = (source.digest, await self._found(source))
 
-    def load(self, sources: Sequence[Source]) -> None:
-        """Import what changed. Blocks; call it in a thread.
-
-        Each file is imported twice: by a process that may hang or die, then by this one.
-        """
-        fresh = [source for source in sources if not self._has(source)]
-        problems = {problem.path: problem for problem in probe(fresh, self.seconds)}
-        for source in fresh:
-            found = problems.get(source.path) or _bounded_import(source, self.seconds)
-            self._forget(source.path)
-            self._known[source.path] = (source.digest, found)
-
-    def contents(self, sources: Iterable[Source]) -> tuple[list[Contents], list[Problem]]:
+    def contents(self, sources: Iterable[Source]) -> tuple[list[Loaded], list[Problem]]:
         """Return what was loaded of these files, and what is wrong with the others."""
-        loaded: list[Contents] = []
+        loaded: list[Loaded] = []
         problems: list[Problem] = []
         for source in sources:
             digest, found = self._known.get(source.path, ("", None))
             if digest != source.digest:
                 continue
-            if isinstance(found, Contents):
+            if isinstance(found, Loaded):
                 loaded.append(found)
             elif found is not None:
                 problems.append(found)
         return loaded, problems
 
     def clear(self) -> None:
-        """Forget every file, so that each is imported again."""
-        for path in tuple(self._known):
-            self._forget(path)
+        """Forget every file, so that each is imported again, in a new process."""
+        for path in self._known:
+            self.workshop.leave_out(path)
+        self._known.clear()
+        self.workshop.close()
 
-    def _has(self, source: Source) -> bool:
-        return self._known.get(source.path, ("", None))[0] == source.digest
+    async def _found(self, source: Source) -> Loaded | Problem:
+        seconds = self.workshop.seconds
+        try:
+            told = await self.workshop.bring_in(source)
+            if "problem" in told:
+                line, text = told["problem"]
+                return Problem(source.path, int(line), str(text))
+            made = await _made(source, seconds) if told["made"] else ()
+        except Ended:
+            return Problem(source.path, 0, "it ends the process that imports it")
+        except asyncio.TimeoutError:
+            why = f"it is not imported within {seconds:g} s; is there an endless loop?"
+            return Problem(source.path, 0, why)
+        except ImportProblem as found:
+            return found.problem
+        return self._loaded(source, told, made)
 
-    def _forget(self, path: Path) -> None:
-        """Drop the module of a file that is imported again; its functions may still run."""
-        old = self._known.pop(path, None)
-        if old is None or not isinstance(old[1], Contents):
-            return
-        name = next((d.module for d in old[1].definitions), "")
-        sys.modules.pop(name, None)
+    def _loaded(self, source: Source, told: dict[str, Any], made: tuple[Tool, ...]) -> Loaded:
+        tools = (Calling(self.workshop, source.key, heard(text)) for text in told["tools"])
+        groups = ({**about, "tools": tuple(about["tools"])} for about in json.loads(told["groups"]))
+        return Loaded(source, tuple(tools), made, tuple(Group(**about) for about in groups))
 
 
-def _bounded_import(source: Source, seconds: float) -> Contents | Problem:
-    """Import a file that came to an end before, in a thread that is not waited for longer."""
-    answer: queue.SimpleQueue[Contents | Problem] = queue.SimpleQueue()
-
-    def main() -> None:
-        with diverted(lambda text: None):
-            try:
-                answer.put(import_source(source))
-            except ImportProblem as found:
-                answer.put(found.problem)
-
-    threading.Thread(target=main, name=f"import {source.path.name}", daemon=True).start()
-    try:
-        return answer.get(timeout=seconds)
-    except queue.Empty:
-        return Problem(source.path, 0, f"it was not imported within {seconds:g} s this time")
+async def _made(source: Source, seconds: float) -> tuple[Tool, ...]:
+    """Import a file here, for tools that it made of the plugin's own parts."""
+    work = run(lambda: import_source(source).made, printed=lambda text: None)
+    importing: asyncio.Task[tuple[Tool, ...]] = asyncio.ensure_future(work)
+    done, _ = await asyncio.wait({importing}, timeout=seconds)
+    if not done:
+        importing.cancel()  # it may go on, but nobody waits for it
+        raise asyncio.TimeoutError
+    return importing.result()

@@ -1,147 +1,122 @@
-"""The runtime behind a context: what a function in its thread asks of the event loop."""
+"""The runtime behind a context: answers what a function asks of the plugin while it runs."""
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
-from collections.abc import Callable, Coroutine
+import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
-from agentchat.core.tool import Extra, Preview, Result, Staged, ToolContext
+from agentchat.core.tool import Extra, Preview, Resolver, Result, Staged, ToolContext
 from agentchat.tools.bash import how_it_ended
-from agentchat.tools.custom.binding import Bound, bind
 from agentchat.tools.custom.command import run_program
-from agentchat.tools.custom.context import Context, Ran
-from agentchat.tools.custom.outcome import result_of
-from agentchat.tools.custom.progress import Progress
-from agentchat.tools.custom.worker import run
+from agentchat.tools.custom.wire import Failed, error_told, result_heard
+from agentchat.tools.custom.worker import Ended, Worker
 
 END_SECONDS = 2.0
 """How long the end of a call waits for the end of what it started."""
-
-OVER = "The call is over: nothing more can be done in its name."
 
 
 class CallLink:
     """Serves one call of one tool; ``close`` ends what it still waits for."""
 
     def __init__(self, tool: str, context: ToolContext) -> None:
-        self.progress_text = Progress(context.progress)
         self._tool = tool
         self._context = context
-        self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._open = True
+        self._kinds: dict[str, Callable[..., Awaitable[Any]]] = {
+            "stage": self._stage,
+            "read": self._read,
+            "run": self._run,
+        }
 
-    def context(self) -> Context:
-        """Return what the functions of the call receive."""
-        flags = dict(self._context.flags)
-        return Context(self._context.cwd, self._context.call_id, flags, self)
+    def take(self, worker: Worker, message: list[Any]) -> None:
+        """Take a message of a function: text to show, or a question."""
+        number, kind, *about = message
+        if kind == "progress":
+            self._context.progress(str(about[0]))
+        else:
+            task = asyncio.ensure_future(self._answer(worker, number, *about))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
         """The call is over: end what still runs in its name, programs too."""
-        self._open = False
-        self.progress_text.close()
         for task in self._tasks:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=END_SECONDS)
 
-    def progress(self, text: str) -> None:
-        """Show a line."""
-        self.progress_text.line(text)
-
-    def stage(
-        self, label: str, apply: Callable[..., Any], reject: Any, source: str, preview: str
+    async def _answer(
+        self, worker: Worker, number: int, question: int, what: str, about: list[Any]
     ) -> None:
-        """Register a preview; raises ToolError when the call is over."""
-        if not self._open:
-            raise ToolError(OVER)
-        line = " ".join(str(label).split())
+        try:
+            value = await self._kinds[what](worker, *about)
+        except Exception as error:
+            worker.answer(number, question, error_told(error), None)
+        else:
+            worker.answer(number, question, None, value)
+
+    async def _read(self, worker: Worker, path: str) -> bytes:
+        workspace = self._context.workspace
+        target = await workspace.locate(path)
+        return await workspace.read(target.path)
+
+    async def _run(
+        self, worker: Worker, command: str, timeout: float | None
+    ) -> tuple[int | None, str]:
+        seconds = BASH_SECONDS if timeout is None else timeout
+        code, text = await run_program(command, self._context, timeout=seconds)
+        if code is None:
+            raise ToolError(f"{text}\n\n{how_it_ended(code, seconds)}".strip())
+        return code, text
+
+    async def _stage(
+        self, worker: Worker, label: str, apply: int, reject: int | None, source: str, preview: str
+    ) -> None:
+        line = " ".join(label.split())
         if not line:
             raise ToolError("A preview needs a label that says what applying it does.")
         self._context.stage(
             Staged(
                 label=line,
-                source=str(source),
-                apply=self._resolver(apply, "apply", f"Applied: {line}."),
-                reject=None if reject is None else self._resolver(reject, "reject", None),
-                preview=Preview(text=str(preview)),
+                source=source,
+                apply=self._applier(worker, apply, line),
+                reject=None if reject is None else self._rejecter(worker, reject),
+                preview=Preview(text=preview),
             )
         )
 
-    def read(self, path: str) -> str:
-        """Return the text of a file as the user sees it."""
-        data: bytes = self._wait(self._read(path))
-        return data.decode("utf-8-sig")
+    def _applier(self, worker: Worker, held: int, label: str) -> Resolver:
+        async def apply(reason: str, extra: Extra) -> Result | None:
+            try:
+                result = await self._called(worker, held, reason, extra)
+            except Ended as ended:
+                what = f"{ended}. Discard the preview and call {self._tool} again."
+                raise Failed(what) from ended
+            return result or Result(f"Applied: {label}.")
 
-    def run(self, command: str, timeout: float | None) -> Ran:
-        """Run a shell command."""
-        seconds = BASH_SECONDS if timeout is None else timeout
-        code, text = self._wait(run_program(command, self._context, timeout=seconds))
-        if code is None:
-            raise ToolError(f"{text}\n\n{how_it_ended(code, seconds)}".strip())
-        return Ran(code, text)
+        return apply
 
-    async def _read(self, path: str) -> bytes:
-        workspace = self._context.workspace
-        target = await workspace.locate(path)
-        return await workspace.read(target.path)
+    def _rejecter(self, worker: Worker, held: int) -> Resolver:
+        async def reject(reason: str, extra: Extra) -> Result | None:
+            if worker.ended:
+                return None  # whoever would have liked to know is gone
+            return await self._called(worker, held, reason, extra)
 
-    def _wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        if not self._open:
-            work.close()
-            raise ToolError(OVER)
-        try:
-            return asyncio.run_coroutine_threadsafe(self._tracked(work), self._loop).result()
-        except concurrent.futures.CancelledError:
-            raise ToolError(OVER) from None
+        return reject
 
-    async def _tracked(self, work: Coroutine[Any, Any, Any]) -> Any:
-        if not self._open:  # closed while this was on its way
-            work.close()
-            raise ToolError(OVER)
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return await task
-
-    def _resolver(self, callback: Any, what: str, silent: str | None) -> Any:
-        bound = bind(callback, (), first=2, what=what)
-
-        async def resolve(reason: str, extra: Extra) -> Result | None:
-            value = await self._called(bound, reason, extra)
-            return value if value is not None or silent is None else Result(silent)
-
-        return resolve
-
-    async def _called(self, bound: Bound, reason: str, extra: Extra) -> Result | None:
+    async def _called(self, worker: Worker, held: int, reason: str, extra: Extra) -> Result | None:
         """Run a callback later, when the call that staged it is long over."""
-        context = Context(self._context.cwd, self._context.call_id)
-        found: Result | None = await finished(
-            lambda: bound.call({}, context, reason, extra),
-            lambda value: None if value is None else result_of(value, self._tool),
-            self._context.cwd,
-            lambda text: None,
-        )
-        return found
-
-
-async def finished(
-    work: Callable[[], Any],
-    finish: Callable[[Any], Any],
-    cwd: str,
-    printed: Callable[[str], None],
-) -> Any:
-    """Run ``work`` in its thread, and ``finish`` on its value there, too: either may take long."""
-
-    async def awaited(value: Any) -> Any:
-        return finish(await value)
-
-    def whole() -> Any:
-        value = work()
-        return awaited(value) if hasattr(value, "__await__") else finish(value)
-
-    return await run(whole, cwd=cwd, printed=printed)
+        body = {
+            "held": held,
+            "name": self._tool,
+            "reason": reason,
+            "extra": None if extra is None else json.dumps(dict(extra)),
+            "cwd": self._context.cwd,
+            "call_id": self._context.call_id,
+        }
+        told = await worker.call("callback", body)
+        return None if told is None else result_heard(told)

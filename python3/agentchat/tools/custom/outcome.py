@@ -58,7 +58,7 @@ def _bounded(text: str) -> str:
 
 
 def _details(details: Any, name: str) -> Mapping[str, Any] | None:
-    """Return details that survive a trip through JSON; such that do are the same object."""
+    """Return details as the plain data that JSON has: numbers, text, lists, mappings."""
     if details is None:
         return None
     try:
@@ -68,7 +68,7 @@ def _details(details: Any, name: str) -> Mapping[str, Any] | None:
         raise ToolError(_nonsense(details, name, error)) from error
     if not isinstance(plain, dict):
         raise ToolError(f"{name} failed: details must be a mapping, not {type(details).__name__}.")
-    return details if details == plain else plain
+    return plain
 
 
 def _nonsense(value: Any, name: str, error: Exception) -> str:

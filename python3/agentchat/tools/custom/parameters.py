@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import re
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Union
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import NotRequired, TypedDict
 
 from agentchat.core.tool import ArgumentError
@@ -64,12 +66,31 @@ class Parameters:
 
     def parse(self, value: Mapping[str, Any]) -> Given:
         """Return the arguments with the defaults filled in; raises ArgumentError."""
+        return Given({**self.defaults, **self._found(json.dumps(dict(value)))})
+
+    def plain(self, text: str) -> str:
+        """Return arguments, both ways as JSON, in the one form in which each is written.
+
+        Raises:
+            ArgumentError: they do not fit the hints.
+        """
+        return to_json(self._found(text), inf_nan_mode="constants").decode()
+
+    def plain_defaults(self) -> dict[str, Any]:
+        """Return the defaults, but for those that JSON cannot say."""
+        found = {}
+        for name, value in self.defaults.items():
+            with contextlib.suppress(PydanticSerializationError, ValueError, RecursionError):
+                found[name] = json.loads(to_json(value, inf_nan_mode="constants"))
+        return found
+
+    def _found(self, text: str) -> dict[str, Any]:
         try:
             # As JSON: a path or a date may be text there, and text is still no number.
-            found = self._adapter.validate_json(json.dumps(dict(value)))
+            found: dict[str, Any] = self._adapter.validate_json(text)
         except ValidationError as error:
             raise ArgumentError(problems(error)) from error
-        return Given({**self.defaults, **found})
+        return found
 
 
 def parameters_of(function: Callable[..., Any], notes: Mapping[str, str]) -> Parameters:

@@ -11,7 +11,8 @@ from agentchat.core.registry import Registry
 from agentchat.core.tool import Tool
 from agentchat.core.toolbox import TOOL_SEARCH, Toolbox
 from agentchat.tools.custom.building import build, with_source
-from agentchat.tools.custom.importing import Contents, Problem
+from agentchat.tools.custom.importing import Problem
+from agentchat.tools.custom.library import Loaded
 
 RESERVED = frozenset(
     {TOOL_SEARCH, "resolve"}
@@ -35,7 +36,7 @@ class Shelf:
         """The tools that stand there now."""
         return tuple(self._places)
 
-    def fill(self, loaded: Iterable[Contents]) -> list[Problem]:
+    def fill(self, loaded: Iterable[Loaded]) -> list[Problem]:
         """Replace everything by what these files hold; return what could not be taken."""
         for name in self._places:
             self._registry.unregister(name)
@@ -48,9 +49,9 @@ class Shelf:
         self._toolbox.add_groups(groups.values())
         return problems
 
-    def _take_tools(self, contents: Contents) -> list[Problem]:
+    def _take_tools(self, contents: Loaded) -> list[Problem]:
         digest = contents.source.digest
-        found = [(build(d, digest, self.cwd), d.line) for d in contents.definitions]
+        found = [(build(one, digest, self.cwd), one.tool.line) for one in contents.tools]
         found += [(with_source(made, digest), 0) for made in contents.made]
         answers = [self._take(contents.source.path, made, line) for made, line in found]
         return [problem for problem in answers if problem is not None]
@@ -77,7 +78,7 @@ class Shelf:
         path, line = self._places[owner.name]
         return f"{path}:{line}" if line else str(path)
 
-    def _take_groups(self, contents: Contents, groups: dict[str, Group]) -> list[Problem]:
+    def _take_groups(self, contents: Loaded, groups: dict[str, Group]) -> list[Problem]:
         problems = []
         for group in contents.groups:
             if group.name in RESERVED or group.name in groups:
