@@ -18,6 +18,7 @@ from agentchat.core.registry import Registry
 from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import Tool
 from agentchat.core.toolbox import Toolbox
+from agentchat.models.dialect import Dialect
 from agentchat.models.wire import body
 from agentchat.tools import BUILTINS, grep, read, ripgrep
 from bench.contexts import bare_context
@@ -69,7 +70,7 @@ def _chat(tools: Sequence[Tool], threshold: int = 0) -> Chat:
 
 def _request(chat: Chat) -> None:
     """Make the bytes of a request."""
-    json.dumps(body(chat.request(), "bench", forcing=True, usage=True))
+    json.dumps(body(chat.request(), "bench", Dialect()))
 
 
 def _searches() -> list[Row]:

@@ -38,7 +38,7 @@ function M.choose(items, asked)
     local with = asked.words ~= '' and (' with "%s"'):format(asked.words) or ''
     return notice.info(('no saved chats of this project%s'):format(with))
   end
-  local prompt = asked.fork and 'Fork a chat' or 'Resume a chat'
+  local prompt = asked.fork and 'Fork a chat:' or 'Resume a chat:'
   local opts = { prompt = prompt, kind = 'agentchat.history', format_item = line }
   vim.ui.select(items, opts, function(item)
     if not item then return end

@@ -119,6 +119,20 @@ async def test_a_server_that_takes_no_stream_options_is_asked_without_from_then_
     assert [("stream_options" in r.body) for r in server.requests] == [True, False, False]
 
 
+@pytest.mark.parametrize("code", [400, 500])
+async def test_a_server_whose_template_wants_turns_is_asked_in_turns_from_then_on(
+    server: ModelServer, make: Making, code: int
+) -> None:
+    refusal = "Conversation roles must alternate user/assistant/user/assistant/..."
+    server.script(status(code, refusal), text("ok"), text("ok"))
+    model = make()
+    twice = request(UserText("a"), UserText("b"))
+    assert (await ask(model, twice)).reply.text == "ok"
+    await ask(model, twice)
+    counts = [sum(m["role"] == "user" for m in r.body["messages"]) for r in server.requests]
+    assert counts == [2, 1, 1]
+
+
 @pytest.mark.parametrize("code", [429, 500, 502, 503, 529])
 async def test_a_busy_server_is_asked_again(server: ModelServer, make: Making, code: int) -> None:
     server.script(status(code), status(code), text("ok"))

@@ -16,6 +16,7 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
+from agentchat.models.dialect import Dialect
 from agentchat.models.wire import NO_RESULT, body
 from tests.models.requests import request, tool
 
@@ -25,7 +26,7 @@ PNG = Image("image/png", b"\x89PNG")
 
 def sent(*said: Message, **more: Any) -> list[dict[str, Any]]:
     """The messages after the system prompt."""
-    whole = body(request(*said, **more), "m", forcing=True, usage=True)
+    whole = body(request(*said, **more), "m", Dialect())
     assert whole["messages"][0] == {"role": "system", "content": "Be brief."}
     messages: list[dict[str, Any]] = whole["messages"][1:]
     return messages
@@ -102,7 +103,7 @@ def test_images_of_the_user_are_parts_of_the_message() -> None:
 
 def test_the_reminder_comes_last_and_is_no_part_of_the_history() -> None:
     asked = request(ASKED, reminder="<system-reminder>")
-    messages = body(asked, "m", forcing=True, usage=True)["messages"]
+    messages = body(asked, "m", Dialect())["messages"]
     assert messages[-1] == {"role": "user", "content": "<system-reminder>"}
     assert len(asked.history.messages) == 1
 
@@ -153,13 +154,13 @@ def test_a_name_that_servers_refuse_goes_back_as_one_they_take(name: str, told: 
 
 def test_tools_with_a_dry_run_come_first_and_the_rest_keeps_its_order() -> None:
     tools = (tool("read"), tool("edit", dry_run=True), tool("ls"), tool("delete", dry_run=True))
-    whole = body(request(tools=tools), "m", forcing=True, usage=True)
+    whole = body(request(tools=tools), "m", Dialect())
     names = [entry["function"]["name"] for entry in whole["tools"]]
     assert names == ["edit", "delete", "read", "ls"]
 
 
 def test_a_tool_that_wants_confidence_says_so_and_has_a_field_for_it() -> None:
-    whole = body(request(tools=(tool("x", min_confidence=80),)), "m", forcing=True, usage=True)
+    whole = body(request(tools=(tool("x", min_confidence=80),)), "m", Dialect())
     function = whole["tools"][0]["function"]
     assert function["description"] == "The x tool. requires _confidence (0-100) in input, min=80"
     assert function["parameters"]["required"] == ["_confidence"]
@@ -168,6 +169,18 @@ def test_a_tool_that_wants_confidence_says_so_and_has_a_field_for_it() -> None:
 
 def test_nothing_is_sent_that_a_server_did_not_take() -> None:
     asked = request(tools=(tool("resolve"),), forced="resolve")
-    plain = body(asked, "m", forcing=False, usage=False)
+    plain = body(asked, "m", Dialect(forcing=False, usage=False))
     assert sorted(plain) == ["messages", "model", "stream", "tools"]
-    assert "tools" not in body(request(), "m", forcing=True, usage=True)
+    assert "tools" not in body(request(), "m", Dialect())
+
+
+def test_where_nobody_may_speak_twice_texts_are_joined() -> None:
+    said = (ASKED, Note("By the way."), calls("1"), result("1"), UserText("And b?"))
+    asked = request(*said, reminder="Call resolve.")
+    messages = body(asked, "m", Dialect(alternating=True))["messages"][1:]
+    assert [(m["role"], m["content"]) for m in messages] == [
+        ("user", "look\n\nBy the way."),
+        ("assistant", None),
+        ("tool", "ok\n\nAnd b?\n\nCall resolve."),
+    ]
+    assert [m["role"] for m in sent(*said)] == ["user", "user", "assistant", "tool", "user"]

@@ -15,6 +15,7 @@ from agentchat.core.model import ModelRequest, Notice, Piece, Waiting
 from agentchat.models import failures, wire
 from agentchat.models.answer import Answer
 from agentchat.models.assembly import Assembly
+from agentchat.models.dialect import Dialect
 from agentchat.models.estimate import Estimate
 from agentchat.models.failures import Refusal
 from agentchat.models.keys import NO_KEY, Key
@@ -61,8 +62,7 @@ class OpenAIModel:
         self._limits = limits or Limits()
         self._backoff = backoff or Backoff()
         self._opening: asyncio.Future[AsyncOpenAI] | None = None
-        self._forcing = True
-        self._usage = True
+        self._dialect = Dialect()
         self._estimate = Estimate()
         self._warned = False
 
@@ -106,12 +106,12 @@ class OpenAIModel:
         """Send the request until there is an answer, or no hope of one."""
         tried = 0
         while True:
-            body = wire.body(request, self._name, forcing=self._forcing, usage=self._usage)
+            body = wire.body(request, self._name, self._dialect)
             outcome = await self._send(client, key, body, request, on_piece)
             if isinstance(outcome, Reply):
                 self._check(body, outcome, on_piece)
                 return outcome
-            if isinstance(outcome, Refusal) and self._adapt(outcome, body):
+            if isinstance(outcome, Refusal) and self._dialect.learn(outcome, body):
                 continue
             tried += 1
             delay = self._delay(outcome, tried)
@@ -154,16 +154,6 @@ class OpenAIModel:
         if warning is not None and not self._warned:
             self._warned = True
             on_piece(Notice(warning))
-
-    def _adapt(self, refused: Refusal, body: dict[str, Any]) -> bool:
-        """Give up what this server does not take; return whether asking again makes sense."""
-        if "tool_choice" in body and refused.names("tool_choice"):
-            self._forcing = False
-            return True
-        if "stream_options" in body and refused.names("stream_options"):
-            self._usage = False
-            return True
-        return False
 
     def _delay(self, outcome: Refusal | Unreachable, tried: int) -> float | None:
         """Return the seconds until the next try, None if there is none."""

@@ -20,6 +20,7 @@ from agentchat.core.messages import (
 from agentchat.core.model import ModelRequest
 from agentchat.core.reserved import offered_description, offered_schema
 from agentchat.core.tool import Tool
+from agentchat.models.dialect import Dialect
 
 NO_RESULT = "There is no result: the call was not answered."
 NOT_JSON = "_not_json"
@@ -30,20 +31,22 @@ _NAME = re.compile(r"[^A-Za-z0-9_-]")
 Message = dict[str, Any]
 
 
-def body(request: ModelRequest, model: str, *, forcing: bool, usage: bool) -> dict[str, Any]:
+def body(request: ModelRequest, model: str, dialect: Dialect) -> dict[str, Any]:
     """Return the JSON body of a streaming request.
 
     Args:
         model: the name the server knows; also tells whose reasoning is sent back.
-        forcing: whether this server takes a forced ``tool_choice``.
-        usage: whether this server takes ``stream_options``.
+        dialect: what this server takes.
     """
-    sent: dict[str, Any] = {"model": model, "messages": messages(request, model), "stream": True}
-    if usage:
+    said = messages(request, model)
+    if dialect.alternating:
+        said = merged(said)
+    sent: dict[str, Any] = {"model": model, "messages": said, "stream": True}
+    if dialect.usage:
         sent["stream_options"] = {"include_usage": True}
     if request.tools:
         sent["tools"] = [schema(tool) for tool in preview_first(request.tools)]
-        if request.forced and forcing:
+        if request.forced and dialect.forcing:
             sent["tool_choice"] = {"type": "function", "function": {"name": request.forced}}
     return sent
 
@@ -68,6 +71,22 @@ def messages(request: ModelRequest, model: str) -> list[Message]:
     system = [{"role": "system", "content": request.system}] if request.system.strip() else []
     reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
     return [*system, *_history(request.history, model), *reminder]
+
+
+def merged(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages with what follows a user's or a tool's said in the same breath.
+
+    Some templates let nobody speak twice; images stay in a message of their own.
+    """
+    out: list[Message] = []
+    for message in messages:
+        last = out[-1] if out else {"role": ""}
+        texts = isinstance(message["content"], str) and isinstance(last.get("content"), str)
+        if message["role"] == "user" and last["role"] in ("user", "tool") and texts:
+            out[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
+        else:
+            out.append(message)
+    return out
 
 
 def _history(history: History, model: str) -> Iterable[Message]:
