@@ -10,6 +10,7 @@ local function defaults()
     tools = {
       default = { 'agent' },
       paths = {},
+      edits = 'ask',
       deferred_threshold = 15,
       max_parallel = 10,
       groups = vim.empty_dict(),

@@ -43,6 +43,7 @@ M.settings = {
       fields = {
         default = STRINGS,
         paths = STRINGS,
+        edits = { kind = 'string', one_of = { 'ask', 'stage' } },
         deferred_threshold = { kind = 'integer', min = 0 },
         max_parallel = { kind = 'integer', min = 1 },
         groups = { each = GROUP },

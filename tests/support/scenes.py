@@ -98,10 +98,33 @@ def review(editor: Editor, server: ModelServer) -> None:
     editor.wait(editor.floats, why="the review is shown")
 
 
+def staged(editor: Editor, server: ModelServer) -> None:
+    """The review of edits in several files that were staged together."""
+    editor.lua("require('agentchat').setup({ tools = { edits = 'stage' } })")
+    chat = Chat.open(editor)
+    louder = {"old_text": '"Hello, " + name', "new_text": 'f"Hello, {name}!"'}
+    source = (editor.workspace / "notes.txt").read_text()
+    server.script(
+        calls(
+            call("edit", {"path": "src/greet.py", "edits": [louder]}, "1"),
+            call("delete", {"path": "notes.txt"}, "2"),
+            call("write", {"path": "doc/notes.txt", "content": source + "done: louder\n"}, "3"),
+            say="I edit them.",
+            usage=USAGE,
+        ),
+        text("I staged the changes: apply them?", usage=USAGE),
+    )
+    chat.play("Make the greeting louder and move the notes")
+    chat.focus()
+    editor.keys("gr")
+    editor.wait(editor.floats, why="the review is shown")
+
+
 SCENES: dict[str, Scene] = {
     "chat": chat,
     "streaming": streaming,
     "command": command,
     "diff": diff,
     "review": review,
+    "staged": staged,
 }

@@ -133,6 +133,7 @@ class Runner:
             store=self._storage.keep,
             overflow=self._storage.free_path(),
             preview=preview,
+            collected=self._staging.collected(),
             frontend=self._frontend,
             toolbox=self._toolbox,
             flags=self._flags,

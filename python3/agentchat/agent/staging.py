@@ -23,7 +23,7 @@ from agentchat.core.pending import (
     pended,
     resolution_details,
 )
-from agentchat.core.ports import Target, Workspace
+from agentchat.core.ports import Workspace
 from agentchat.core.tool import Extra, Result, Staged
 
 log = logging.getLogger(__name__)
@@ -50,13 +50,24 @@ class Staging:
         self._scribe = scribe
 
     async def stage(self, call: Call, staged: list[Staged]) -> None:
-        """Register what one call staged, in order."""
+        """Register what one call staged, in order; what joined a preview takes its place."""
         for one in staged:
+            earlier = self.collected() if one.collects else None
             registered = await self._registered(call, one)
+            if earlier is not None:
+                self.replace(_in_place_of(earlier, registered))
+                continue
             self._store.push(registered)
             self._scribe.staged(registered)
             self._screen.stage(registered)
             self._event("AgentPreviewStaged", registered)
+
+    def collected(self) -> Pending | None:
+        """Return the preview that calls of this reply may join.
+
+        One of an earlier reply is resolved by now, or nothing but ``resolve`` runs.
+        """
+        return next((one for one in self._store if one.collects), None)
 
     async def refresh(self, pending: Pending) -> Pending | str:
         """Put a preview on top of what its files are now, shown anew under the same id.
@@ -164,8 +175,8 @@ class Staging:
 
     async def _registered(self, call: Call, staged: Staged) -> Pending:
         targets = tuple([await self._workspace.locate(path) for path in _paths(staged)])
-        scope = _scope(call.tool.name, call.tool.definition, targets)
-        return pended(staged, uuid.uuid4().hex, targets, scope)
+        pending = pended(staged, uuid.uuid4().hex, targets, None)
+        return replace(pending, scope=_scope(call, pending))
 
     def _event(self, name: str, pending: Pending, **more: str) -> None:
         self._changed()
@@ -177,10 +188,25 @@ def _paths(pending: Staged) -> tuple[str, ...]:
     return change.paths if change is not None else ()
 
 
-def _scope(name: str, definition: str, targets: tuple[Target, ...]) -> Scope:
-    if all(target.ordinary for target in targets):
+def _in_place_of(earlier: Pending, pending: Pending) -> Pending:
+    """Return a preview under the id of the one it adds to; what the user edited stays known."""
+    change, edited = pending.preview.change, earlier.proposed
+    proposed = None
+    if edited is not None and change is not None:
+        mine = {file.path: file.after for file in edited.files}
+        proposed = ChangeSet(
+            tuple(replace(file, after=mine.get(file.path, file.after)) for file in change.files)
+        )
+    return replace(pending, id=earlier.id, proposed=proposed)
+
+
+def _scope(call: Call, pending: Pending) -> Scope:
+    """Return what *always* would mean: the tool on ordinary files, else these very paths."""
+    name, definition, targets = call.tool.name, call.tool.definition, pending.targets
+    unusual = pending.destructive or len(pending.collects) > 1
+    if not unusual and all(target.ordinary for target in targets):
         return tool_scope(name, definition, bool(targets))
-    return path_scope(name, definition, targets)
+    return path_scope(", ".join(pending.collects) or name, definition, targets)
 
 
 async def _call_back(pending: Pending, action: str, reason: str, extra: Extra) -> Result | None:

@@ -35,6 +35,12 @@ class Pending(Staged):
         """Whether it writes known files only, all ordinary ones of the workspace."""
         return bool(self.targets) and all(target.ordinary for target in self.targets)
 
+    @property
+    def destructive(self) -> bool:
+        """Whether applying it deletes a file."""
+        files = self.preview.change.files if self.preview.change is not None else ()
+        return any(file.letter == "D" for file in files)
+
 
 def pended(staged: Staged, id: str, targets: tuple[Target, ...], scope: Scope | None) -> Pending:
     """Return what a tool staged with what the runtime found out about it."""

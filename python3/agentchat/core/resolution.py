@@ -96,7 +96,9 @@ def judge_resolution(policy: Policy, pending: Pending, action: str) -> Decision:
     sure = not policy.problems and policy.mode != "plan"
     if sure and policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, "remembered answer", scope)
-    free = pending.ordinary and mode_allows(policy.mode, editing=True, destructive=False)
+    free = pending.ordinary and mode_allows(
+        policy.mode, editing=True, destructive=pending.destructive
+    )
     if sure and free:
         return Decision(Verdict.ALLOW, f"{policy.mode} mode", scope)
     if not policy.attended:

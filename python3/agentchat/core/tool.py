@@ -136,6 +136,8 @@ class Staged:
     reject: Resolver | None = None
     preview: Preview = field(default_factory=Preview)
     make: Maker | None = None
+    collects: tuple[str, ...] = ()
+    """The tools whose calls it stands for, if later calls of theirs join it."""
 
 
 class Finder(Protocol):
@@ -152,7 +154,8 @@ class Finder(Protocol):
 class ToolContext:
     """What one call of a tool gets of the world.
 
-    ``preview`` is what the user was shown and accepted, if anything was; ``given`` the last
+    ``preview`` is what the user was shown and accepted, if anything was; ``collected`` the pending
+    preview that a call may join, which then takes that one's place; ``given`` the last
     step's output; ``progress`` shows live output; ``stage`` registers a preview; ``store`` keeps
     a large text and returns its path; ``overflow`` is a free path for a process's full output;
     ``frontend`` is the user's editor, where there is one; ``toolbox`` finds
@@ -167,6 +170,7 @@ class ToolContext:
     store: Callable[[str], str]
     overflow: str
     preview: Preview | None = None
+    collected: Staged | None = None
     given: Any = None
     frontend: Frontend | None = None
     toolbox: Finder | None = None

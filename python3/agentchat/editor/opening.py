@@ -34,7 +34,7 @@ from agentchat.journal.reading import history
 from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import decisions, transcript
 from agentchat.models.choice import choose, secrets
-from agentchat.tools import BUILTINS
+from agentchat.tools import builtins
 from agentchat.tools.custom.shelf import Shelf
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.confine import Confinement
@@ -218,7 +218,7 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     scribe = JournalScribe(journal)
     rulebook = Rulebook(root, state.config, state.trust_file)
     rulebook.settings = Reading(settings.rules, settings.rule_problems)
-    registry = Registry(BUILTINS)
+    registry = Registry(builtins(settings.edits))
     chat = _chat(payload["chat"], root, settings, registry)
     # After the host died the same chat is opened again, and goes on where its journal ends.
     chat.history = history(journal.records())

@@ -21,6 +21,7 @@ class Settings:
     max_parallel: int = PARALLEL_TOOLS
     deferred_threshold: int = DEFERRED_THRESHOLD
     tool_paths: tuple[str, ...] = ()
+    edits: str = "ask"
     mode: str = "ask"
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
@@ -41,6 +42,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         max_parallel=int(tools.get("max_parallel") or PARALLEL_TOOLS),
         deferred_threshold=int(tools.get("deferred_threshold") or DEFERRED_THRESHOLD),
         tool_paths=tuple(tools.get("paths") or ()),
+        edits=tools.get("edits") or "ask",
         mode=given.get("mode") or "ask",
         plain_save=given.get("save") == "plain",
         rules=rules,

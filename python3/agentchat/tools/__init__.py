@@ -18,6 +18,7 @@ from agentchat.tools import (
     tool_search,
     write,
 )
+from agentchat.tools.collecting import collecting
 
 BUILTINS: tuple[Tool, ...] = (
     read.TOOL,
@@ -35,3 +36,12 @@ BUILTINS: tuple[Tool, ...] = (
     tool_search.TOOL,
 )
 """In the order in which they are listed."""
+
+CHANGING = frozenset({edit.TOOL.name, write.TOOL.name, delete.TOOL.name})
+
+
+def builtins(edits: str = "ask") -> tuple[Tool, ...]:
+    """Return the tools; those that change files ``ask`` before each call, or ``stage`` it."""
+    if edits != "stage":
+        return BUILTINS
+    return tuple(collecting(tool) if tool.name in CHANGING else tool for tool in BUILTINS)

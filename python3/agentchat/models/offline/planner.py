@@ -138,8 +138,7 @@ def _intent(ready: list[Running]) -> str:
 def _closing(chains: list[Running], request: ModelRequest) -> str:
     """Return what is said when nothing is left to call."""
     said = [text for chain in chains for text in chain.said if text]
-    waiting = any(chain.wants for chain in chains)
-    if request.reminder is not None and (waiting or not said):
+    if request.reminder is not None:
         return "\n".join([*said, PENDING])
     lost = [chain.unknown for chain in chains if chain.unknown]
     if not said:

@@ -1,0 +1,154 @@
+"""Tools that change files, made to stage: their calls of one reply become one preview."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from agentchat.core.changes import ChangeSet, FileChange, counts
+from agentchat.core.composition import composed
+from agentchat.core.errors import Stale, ToolError
+from agentchat.core.ports import Workspace
+from agentchat.core.tool import Extra, Preview, Result, Staged, Tool, ToolContext, Touch
+from agentchat.tools.applying import apply as apply_change
+from agentchat.tools.structural import counted
+
+STAGES = (
+    "Only stages a preview, one for all such calls of a reply; resolve applies or discards it. A "
+    "later call works on what the earlier ones staged; other tools see the files as they are."
+)
+_WOULD = {"A": "create", "D": "delete", "M": "change", "R": "rename"}
+_DONE = {"A": "created", "M": "rewritten", "D": "deleted", "R": "renamed"}
+
+
+def collecting(tool: Tool) -> Tool:
+    """Return a tool whose calls stage what its dry run says, in one preview with their like."""
+    compute = tool.dry_run
+    if compute is None:
+        raise ValueError(f"{tool.name} cannot say what it would do")
+
+    async def dry_run(arguments: Any, context: ToolContext) -> Preview:
+        staged = context.collected.preview.change if context.collected else None
+        files = StagedFiles(context.workspace, staged or ChangeSet(()))
+        return await compute(arguments, replace(context, workspace=cast("Workspace", files)))
+
+    async def run(arguments: Any, context: ToolContext) -> Result:
+        preview = context.preview or await dry_run(arguments, context)
+        return collect(tool.name, preview, context)
+
+    def touches(arguments: Any) -> Touch:
+        # What is written is judged when the preview is applied.
+        return Touch(reads=tool.touches(arguments).writes)
+
+    about = f"{tool.description} {STAGES}"
+    return replace(
+        tool, description=about, steps=(run,), touches=touches, dry_run=dry_run, asks=False
+    )
+
+
+class StagedFiles:
+    """A workspace as it would be with a change made; what is not named here is its own."""
+
+    def __init__(self, inner: Workspace, change: ChangeSet) -> None:
+        self._inner = inner
+        self._files = {part.path: part.after for part in change.parts}
+
+    async def kind(self, path: str) -> str | None:
+        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+        if path not in self._files:
+            return await self._inner.kind(path)
+        return None if self._files[path] is None else "file"
+
+    async def size(self, path: str) -> int:
+        """Return the size of a file in bytes."""
+        return len(await self.read(path)) if path in self._files else await self._inner.size(path)
+
+    async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
+        """Return the bytes of a file, at most ``limit`` from ``start``; raises OSError."""
+        if path not in self._files:
+            return await self._inner.read(path, limit, start)
+        data = self._files[path]
+        if data is None:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return data[start : len(data) if limit is None else start + limit]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+
+def collect(name: str, preview: Preview, context: ToolContext) -> Result:
+    """Stage a change together with those of the calls before, and say what it is."""
+    change, earlier = preview.change, context.collected
+    if change is None:
+        raise ToolError("There is no change to make. Nothing was changed.")
+    names = (*(earlier.collects if earlier is not None else ()), name)
+    whole = _joined(earlier.preview, preview) if earlier is not None else _first(preview)
+    staged = _staged(whole, tuple(dict.fromkeys(names)), context)
+    context.stage(staged)
+    said = [preview.headline, *preview.notes] if preview.headline else [*_would(change, preview)]
+    if earlier is not None:
+        said.append(f"The preview is now {staged.label}.")
+    return Result("\n".join(said), details={"files": list(change.paths)})
+
+
+def _would(change: ChangeSet, preview: Preview) -> Iterable[str]:
+    for file in change.files:
+        added, removed = counts(file)
+        yield f"It would {_WOULD[file.letter]} {file.name}: +{added} -{removed} lines."
+    yield from preview.notes
+
+
+def _first(preview: Preview) -> Preview:
+    return replace(preview, impact=_replacements(preview))
+
+
+def _joined(earlier: Preview, preview: Preview) -> Preview:
+    """Return both previews as one; raises Stale if the second does not begin at the first."""
+    first, second = earlier.change or ChangeSet(()), preview.change or ChangeSet(())
+    try:
+        change = composed(first, second)
+    except ValueError as error:
+        raise Stale(second.files[0].name) from error
+    impact = dict(earlier.impact)
+    for path, number in _replacements(preview).items():
+        impact[path] = impact.get(path, 0) + number
+    return Preview(change, notes=(*earlier.notes, *preview.notes), impact=impact)
+
+
+def _replacements(preview: Preview) -> dict[str, int]:
+    """Return the number of replacements by path."""
+    number = int(preview.impact.get("replacements", 0))
+    return {file.path: number for file in (preview.change.files if preview.change else ())}
+
+
+def _staged(whole: Preview, names: tuple[str, ...], context: ToolContext) -> Staged:
+    async def make(preview: Preview) -> Result:
+        change = preview.change or ChangeSet(())
+        notes = await apply_change(change, context)
+        said = preview.headline or f"Applied {extent(change.files, whole.impact)}."
+        number = sum(whole.impact.get(path, 0) for path in change.paths)
+        details = {"replacements": number, "files": list(change.paths)}
+        return Result("\n".join([said, *notes]), details=details)
+
+    async def apply(reason: str, extra: Extra) -> Result:
+        return await make(whole)
+
+    files = whole.change.files if whole.change is not None else ()
+    label = f"Edit: {extent(files, whole.impact)}"
+    return Staged(label, names[0], apply, preview=whole, make=make, collects=names)
+
+
+def extent(files: Iterable[FileChange], replaced: Mapping[str, int]) -> str:
+    """Return how much it is, like ``5 replacements in 3 files, 1 file created``.
+
+    ``replaced`` holds the number of replacements by path.
+    """
+    all_files = list(files)
+    edited = [file.path for file in all_files if file.letter == "M" and replaced.get(file.path)]
+    number = sum(replaced[path] for path in edited)
+    said = [f"{counted(number, 'replacement')} in {counted(len(edited), 'file')}"] if edited else []
+    for letter, done in _DONE.items():
+        some = [f for f in all_files if f.letter == letter and f.path not in edited]
+        said += [f"{counted(len(some), 'file')} {done}"] if some else []
+    return ", ".join(said) or "no changes"
