@@ -20,7 +20,8 @@ from agentchat.core.tool import Tool
 from agentchat.core.toolbox import Toolbox
 from agentchat.models.dialect import Dialect
 from agentchat.models.wire import body
-from agentchat.tools import BUILTINS, grep, read, ripgrep
+from agentchat.tools import grep, read, ripgrep
+from agentchat.tools.builtins import BUILTINS
 from bench.contexts import bare_context
 from bench.figures import Row, compare
 

@@ -15,7 +15,7 @@ from agentchat.core.keeping import HunkDecision, Replacement
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.rules import Rule
 from agentchat.core.tool import ToolContext
-from agentchat.tools import builtins
+from agentchat.tools.builtins import builtins
 from tests.agent.scene import Scene, Script
 from tests.core.world import RESOLVE, a_chat, a_tool
 

@@ -87,6 +87,12 @@ def a_library(seconds: float = 10.0) -> Library:
     return library
 
 
+@functools.cache
+def shared_library() -> Library:
+    """Return the library of tests whose files do nothing but to declare tools."""
+    return Library(Workshop(lambda: spawn(KEEPER)))
+
+
 async def tools_of(folder: Path, code: str) -> dict[str, Tool]:
     """Return the tools of a file with this code, by name; they run in a process of their own."""
     path = folder / "own_tools.py"

@@ -19,7 +19,7 @@ from agentchat.tools.custom.files import Place, read_source
 from agentchat.tools.custom.importing import import_source
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
-from tests.custom.making import a_library
+from tests.custom.making import shared_library
 from tests.docs.page import HELP
 from tests.support import project
 from tests.support.launch import CHECKOUT
@@ -30,7 +30,7 @@ DONE = Reply("Done.")
 
 async def example(name: str, folder: Path) -> Tool:
     """Return the one tool of an example; all of them load."""
-    library, sources = a_library(), [read_source(path) for path in EXAMPLES]
+    library, sources = shared_library(), [read_source(path) for path in EXAMPLES]
     await library.load(sources)
     loaded, problems = library.contents(sources)
     assert problems == []

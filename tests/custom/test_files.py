@@ -10,12 +10,12 @@ import pytest
 from agentchat.core.groups import parse_groups
 from agentchat.core.registry import Registry
 from agentchat.core.toolbox import Toolbox
-from agentchat.tools import BUILTINS
+from agentchat.tools.builtins import BUILTINS
 from agentchat.tools.custom.files import Place, is_trusted, read_source, read_trust
 from agentchat.tools.custom.importing import Problem, import_source
-from agentchat.tools.custom.library import Loaded
+from agentchat.tools.custom.library import Library, Loaded
 from agentchat.tools.custom.shelf import Shelf
-from tests.custom.making import a_library
+from tests.custom.making import a_library, shared_library
 
 GOOD = '''\
 from agentchat import tool
@@ -34,8 +34,8 @@ def write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-async def load(*paths: Path, seconds: float = 10.0) -> tuple[list[Loaded], list[Problem]]:
-    library = a_library(seconds)
+async def load(*paths: Path, library: Library | None = None) -> tuple[list[Loaded], list[Problem]]:
+    library = library or a_library()
     sources = [read_source(path) for path in paths]
     await library.load(sources)
     return library.contents(sources)
@@ -43,7 +43,7 @@ async def load(*paths: Path, seconds: float = 10.0) -> tuple[list[Loaded], list[
 
 async def run(*paths: Path) -> list[Loaded]:
     """Import files that are known to be good."""
-    loaded, problems = await load(*paths)
+    loaded, problems = await load(*paths, library=shared_library())
     assert problems == []
     return loaded
 
@@ -81,7 +81,7 @@ async def test_a_broken_file_is_reported_by_name_and_line_and_stops_no_other(
 ) -> None:
     broken = [write(tmp_path, name, text) for name, (text, _, _) in BROKEN.items()]
     good = write(tmp_path, "good.py", "print('hello')\n" + GOOD.format(name="good"))
-    loaded, problems = await load(*broken, good, seconds=2.0)
+    loaded, problems = await load(*broken, good, library=a_library(2.0))
     assert [one.tool.name for contents in loaded for one in contents.tools] == ["good"]
     found = {problem.path.name: problem for problem in problems}
     assert set(found) == set(BROKEN)

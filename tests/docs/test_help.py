@@ -13,7 +13,7 @@ from agentchat.core import sensitive
 from agentchat.core.groups import BUILTIN_GROUPS
 from agentchat.core.tool import Tool
 from agentchat.models.catalogue import PROVIDERS
-from agentchat.tools import BUILTINS
+from agentchat.tools.builtins import BUILTINS
 from tests.docs import offered
 from tests.docs.page import HELP, index
 from tests.support.launch import CHECKOUT, neovim

@@ -10,8 +10,8 @@ import pytest
 
 from agentchat.core.registry import Registry
 from agentchat.core.tool import ArgumentError, Tool
-from agentchat.tools import BUILTINS
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.builtins import BUILTINS
 
 
 def test_the_names_and_aliases_are_the_contracts() -> None:
@@ -96,9 +96,8 @@ def test_nothing_else_is_converted(given: dict[str, object], problem: tuple[str,
 
 
 def test_importing_the_tools_brings_in_no_library_that_is_used_late() -> None:
-    code = (
-        "import agentchat.tools, sys; print([m for m in ('PIL', 'pathspec') if m in sys.modules])"
-    )
+    names = "[m for m in ('PIL', 'pathspec') if m in sys.modules]"
+    code = f"import agentchat.tools.builtins, sys; print({names})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           env={"PYTHONPATH": "python3"})  # fmt: skip
     assert done.stdout.strip() == "[]"

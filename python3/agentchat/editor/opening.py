@@ -34,7 +34,7 @@ from agentchat.journal.reading import history
 from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import decisions, transcript
 from agentchat.models.choice import choose, secrets
-from agentchat.tools import builtins
+from agentchat.tools.builtins import builtins
 from agentchat.tools.custom.shelf import Shelf
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.confine import Confinement
