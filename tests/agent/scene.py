@@ -211,9 +211,10 @@ class Scene:
         self.model = ScriptedModel(replies)
         self.no_model = ""
         self.chat = chat or a_chat(*tools)
+        self.workspace = LocalWorkspace(str(folder))
         self.session = Session(
             self.chat,
-            workspace=LocalWorkspace(str(folder)),
+            workspace=self.workspace,
             screen=self.screen,
             scribe=self.scribe,
             storage=Storage(folder),

@@ -22,6 +22,7 @@ from agentchat.core.tool import NO_STORE, Tool
 from agentchat.tools.custom.building import build
 from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.outcome import MOST_CHARACTERS
+from agentchat.workspace.confine import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
 from tests.core.world import a_call, a_tool, calls
 from tests.custom.making import a_library, made, tools_of
@@ -432,6 +433,24 @@ async def test_a_command_is_shown_in_full_and_remembered_as_its_tool(tmp_path: P
     await scene.answer("always")
     await scene.finished()
     assert scene.results() == {"1": "a", "2": "b; c"}
+
+
+async def test_a_command_is_confined_as_bash_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "ws"
+    root.mkdir()
+
+    def runs(ctx: Context) -> str:
+        return ctx.run("touch ../by_context").output
+
+    found = made(root, lambda: None, name="t", command="touch ../by_command")
+    scene = scene_of(root, found, made(root, runs, name="runs"))
+    scene.workspace.confinement.wanted = "required"
+    monkeypatch.setenv("PATH", str(root))  # there is no sandbox to be found
+    await scene.play()
+    assert scene.results() == dict.fromkeys("12", f"Nothing was run: {IMPOSSIBLE}.")
+    assert [path.name for path in tmp_path.iterdir()] == ["ws"]
 
 
 async def test_a_command_out_of_time_is_killed(tmp_path: Path) -> None:

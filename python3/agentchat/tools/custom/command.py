@@ -54,6 +54,7 @@ async def run_program(
         merge_stderr=True,
         env=environment(os.environ),
         overflow=context.overflow,
+        confine=True,
     )
     try:
         finished = await context.workspace.run(wanted, live.add)
