@@ -12,6 +12,7 @@ local function defaults()
       paths = {},
       edits = 'ask',
       deferred_threshold = 15,
+      always_load = {},
       max_parallel = 10,
       groups = vim.empty_dict(),
     },

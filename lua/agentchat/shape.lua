@@ -45,6 +45,7 @@ M.settings = {
         paths = STRINGS,
         edits = { kind = 'string', one_of = { 'ask', 'stage' } },
         deferred_threshold = { kind = 'integer', min = 0 },
+        always_load = STRINGS,
         max_parallel = { kind = 'integer', min = 1 },
         groups = { each = GROUP },
       },

@@ -170,6 +170,14 @@ def test_names_can_be_loaded_always() -> None:
     ]
 
 
+def test_an_alias_names_what_is_loaded_always() -> None:
+    hidden = a_tool("hidden_one", always_load=False, metadata=Metadata(aliases=("shy",)))
+    tools = [hidden, *many(20)]
+    names = [tool.name for tool in tools]
+    toolbox = Toolbox(Registry(tools), [], names, always_load=["shy"])
+    assert offered(toolbox) == ["hidden_one"]
+
+
 def test_a_search_weighs_name_before_hint_before_description() -> None:
     named = a_tool("deploy")
     hinted = a_tool("ship", metadata=Metadata(search_hint="deploy it"))

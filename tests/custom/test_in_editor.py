@@ -193,3 +193,26 @@ def test_a_stop_gives_back_what_waits_for_files(
     editor.wait(lambda: chat.prompt() == "use @slow", why="the text is back")
     chat.idle()
     assert model_server.requests == []
+
+
+def test_many_tools_are_found_by_searching_but_for_those_that_are_always_loaded(
+    start_editor: StartEditor, model_server: ModelServer, home: Path
+) -> None:
+    names = [f"counts_{number}" for number in range(16)]
+    groups = f"GROUPS = {{'counters': {names!r}}}\n"
+    write(own_folder(home), "many.py", "".join(TOOL.format(name=name) for name in names) + groups)
+    editor = open_editor(
+        start_editor, model_server, home, default=["readonly", "counters"], always_load=["counts_3"]
+    )
+    chat = Chat.open(editor)
+    model_server.script(
+        calls(call("tool_search", {"query": "counts_7"})),
+        calls(call("counts_7", {"path": "notes.txt"})),
+        text("ok"),
+    )
+    chat.play("count")
+    sent = [request.tools for request in model_server.requests]
+    assert [name for name in sent[0] if name in names] == ["counts_3"]
+    assert "tool_search" in sent[0]
+    assert {"counts_3", "counts_7"} <= set(sent[1])
+    assert "counts_9" not in sent[1]

@@ -15,6 +15,7 @@ GOOD: dict[str, Any] = {
         "default": ["read", "files"],
         "paths": ["~/tools"],
         "max_parallel": 4,
+        "always_load": ["word_count"],
         "groups": {"mine": {"tools": ["read"], "prompt": "p", "collapse": False}},
     },
     "rules": [{"action": "deny", "tool": "bash"}],
@@ -40,6 +41,7 @@ BAD: list[tuple[Any, str]] = [
     ({"mode": "aks"}, 'g:agentchat.mode must be one of ask, edit, plan, yolo, got "aks"'),
     ({"tools": {"max_parallel": 1.5}}, "g:agentchat.tools.max_parallel must be a whole number"),
     ({"tools": {"default": ["a", 1]}}, "g:agentchat.tools.default must be a list of strings"),
+    ({"tools": {"always_load": "read"}}, "g:agentchat.tools.always_load must be a list of strings"),
     ({"tools": {"default": "read"}}, "g:agentchat.tools.default must be a list of strings"),
     (
         {"tools": {"groups": {"mine": {"tolos": []}}}},

@@ -25,7 +25,10 @@ def deferred(
     if len(tools) <= limit:
         return ()
     kept = {*activated, *always}
-    return tuple(t for t in tools if not t.always_load and t.name not in kept)
+    return tuple(
+        tool for tool in tools
+        if not tool.always_load and kept.isdisjoint({tool.name, *tool.metadata.aliases})
+    )  # fmt: skip
 
 
 def search(tools: Iterable[Tool], query: str) -> tuple[Tool, ...]:

@@ -245,6 +245,7 @@ def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
         registry,
         settings.groups,
         settings.default_tools,
+        always_load=settings.always_load,
         deferred_threshold=settings.deferred_threshold,
     )
     policy = Policy(Grants(), settings.mode, settings.rules, settings.rule_problems)

@@ -20,6 +20,7 @@ class Settings:
     groups: tuple[Group, ...] = ()
     max_parallel: int = PARALLEL_TOOLS
     deferred_threshold: int = DEFERRED_THRESHOLD
+    always_load: tuple[str, ...] = ()
     tool_paths: tuple[str, ...] = ()
     edits: str = "ask"
     mode: str = "ask"
@@ -41,6 +42,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         groups=parse_groups(table(tools.get("groups"))),
         max_parallel=int(tools.get("max_parallel") or PARALLEL_TOOLS),
         deferred_threshold=int(tools.get("deferred_threshold") or DEFERRED_THRESHOLD),
+        always_load=tuple(tools.get("always_load") or ()),
         tool_paths=tuple(tools.get("paths") or ()),
         edits=tools.get("edits") or "ask",
         mode=given.get("mode") or "ask",
