@@ -44,6 +44,9 @@ local M = {}
 
 M.NO_ALWAYS = 'Always is not offered for this call: accept or reject it.'
 
+M.NO_RULE = 'No rule is offered for this call.'
+M.WHOLE = 'A rule says nothing of single hunks: answer this question first, or keep them all.'
+
 local Z = 60
 
 ---@return number
@@ -182,6 +185,12 @@ local KEYS = {
   c = function(ask) answer(ask, 'cancel') end,
   r = ask_reason,
   e = edit_arguments,
+  R = function(ask)
+    if not ask.spec.prompt.rule then return notice.warn(M.NO_RULE) end
+    local kept = tally(ask)
+    if kept and not kept.whole then return notice.warn(M.WHOLE) end
+    require('agentchat.rule').propose(ask.spec.chat)
+  end,
   ['?'] = function(ask)
     ask.detailed = not ask.detailed
     draw(ask)
@@ -189,7 +198,7 @@ local KEYS = {
   q = function(ask) room(ask).close(ask.view) end,
 }
 -- What would answer elsewhere, and what would change the text, does nothing here.
-local DEAD = '<CR> <Space> y 1 2 3 4 5 6 7 8 9 i I o O s S x X d D C p P R J u U . ~ < > ='
+local DEAD = '<CR> <Space> y 1 2 3 4 5 6 7 8 9 i I o O s S x X d D C p P J u U . ~ < > ='
 
 ---@param ask agentchat.Ask
 ---@param action fun()

@@ -256,6 +256,7 @@ function M.host_lost(line)
     require('agentchat.approval').close_all(chat.id)
     require('agentchat.review').close_all(chat.id)
     require('agentchat.questions').close_all(chat.id)
+    require('agentchat.rule').close_all(chat.id)
     give_back(chat)
     local running = chat.status.state ~= 'idle'
     status.lost(chat)
@@ -272,6 +273,7 @@ function M.close(chat)
   require('agentchat.questions').close_all(chat.id)
   require('agentchat.approval').close_all(chat.id)
   require('agentchat.review').close_all(chat.id)
+  require('agentchat.rule').close_all(chat.id)
   host.forget(chat.id)
   if host.is_ready() then bridge.send('closed', { chat = chat.id }) end
 end

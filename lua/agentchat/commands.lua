@@ -7,7 +7,7 @@ local M = {}
 local MODES = { 'ask', 'edit', 'plan', 'yolo' }
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
-local APPROVALS = { 'clear', 'explain', 'trust' }
+local APPROVALS = { 'clear', 'explain', 'rule', 'trust' }
 local RECORDS = { 'decisions' }
 local TOOLS = { 'add', 'remove', 'reload', 'trust' }
 
@@ -87,6 +87,7 @@ function RUN.AgentApprovals(args)
   if not is_known('argument', word, APPROVALS) then return end
   if word == 'clear' then return require('agentchat.grants').revoke(chat) end
   if word == 'trust' then return require('agentchat.rulefiles').trust(chat.cwd) end
+  if word == 'rule' then return require('agentchat.rule').propose(chat.id, rest) end
   bridge.send('explain', { chat = chat.id, text = rest or '' })
 end
 

@@ -114,6 +114,14 @@ function M.approve(choice, reason)
   require('agentchat.approval').answer(require('agentchat.chat').current(), choice, reason)
 end
 
+--- Begins a rule about a call, for the user to look at and agree to.
+---@param bufnr? integer
+---@param call? string like `bash git status`; without one it is about what is being asked
+function M.rule(bufnr, call)
+  vim.validate('call', call, 'string', true)
+  require('agentchat.rule').propose(need_chat(bufnr).id, call)
+end
+
 --- What a chat is doing; nil for a buffer that is no chat. Cheap enough for a statusline.
 ---@param bufnr? integer
 ---@return agentchat.Status?

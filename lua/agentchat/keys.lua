@@ -105,6 +105,7 @@ local function command(name, args)
 end
 
 M.approvals = command('AgentApprovals')
+M.rule = command('AgentApprovals', 'rule')
 M.tools = command('AgentTools')
 M.log = command('AgentLog')
 M.history = command('AgentHistory')

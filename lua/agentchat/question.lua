@@ -21,6 +21,7 @@ local edge = layout.on_edge
 ---@field total integer
 ---@field always boolean whether *always* is on offer
 ---@field always_text? string
+---@field rule? boolean whether a rule can be written from it
 ---@field arguments string JSON
 ---@field details? string[]
 ---@field kind 'command'|'diff'|'arguments'
@@ -42,6 +43,7 @@ local HINTS = {
   { 'q', 'hide' },
 }
 
+local RULE_HINT = { 'R', 'rule' }
 ---@type [string, string][] shown where there is much room
 local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
 
@@ -147,6 +149,10 @@ function M.page(prompt, detailed)
     for _, line in ipairs(#details > 0 and details or { 'There are no details.' }) do
       add(page, line, 'AgentChatNote')
     end
+    if prompt.rule then
+      add(page, '')
+      add(page, 'R      write a rule about calls like this one', 'AgentChatNote')
+    end
     add_diff_keys(page, prompt.doc)
   end
   add(page, '')
@@ -203,8 +209,9 @@ function M.footer(prompt, width, part, line, way_in, tally)
     return vim.list_extend(chunks, layout.hints(pairs, words - #HINTS + #pairs))
   end, WORDS)
   table.insert(lefts, layout.hints(pairs, 0))
-  if tally and way_in == '' then
-    local all = vim.list_extend(vim.list_extend({}, pairs), DIFF_HINTS)
+  if way_in == '' and (tally or prompt.rule) then
+    local more = vim.list_extend(prompt.rule and { RULE_HINT } or {}, tally and DIFF_HINTS or {})
+    local all = vim.list_extend(vim.list_extend({}, pairs), more)
     table.insert(lefts, 1, vim.list_extend({ edge(line) }, layout.hints(all, #all)))
   end
   return layout.fitting_edge(lefts, diff.parts(tally, part, line), width, line)

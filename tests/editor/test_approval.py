@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
-from tests.support.editor import Editor
+from tests.support.editor import Editor, Float
 from tests.support.model_server import ModelServer
 from tests.support.replies import Call, call, calls, text
 
@@ -571,3 +571,85 @@ def test_a_read_outside_the_workspace_asks(
     editor.command("AgentApprove reject")
     chat.finished()
     assert told(model_server) == "User rejected the read call."
+
+
+# --- a rule from the prompt -----------------------------------------------------------------
+
+
+def writing(chat: Chat) -> Float:
+    """Press the key for a rule in the question, and return its float once it has settled."""
+    editor = chat.editor
+    chat.focus()
+    editor.keys("ga")
+    editor.settle(0.5)
+    editor.keys("R")
+    editor.wait(lambda: len(editor.floats()) == 2, why="the float of the rule")
+    editor.settle(0.5)
+    return next(shown for shown in editor.floats() if "means" in shown.text)
+
+
+def test_a_rule_written_from_the_prompt_answers_it_and_is_trusted(
+    asked: Chat, editor: Editor, workspace: Path, model_server: ModelServer, marker: Path
+) -> None:
+    model_server.script(text("done"))
+    shown = writing(asked)
+    assert shown.focused
+    assert "this call  runs without a question" in shown.text
+    editor.keys("s")
+    editor.wait_screen("in .agentchat/rules.json")
+    editor.settle(0.5)
+    editor.keys("W")
+    asked.finished()
+    assert marker.exists()
+    rules = (workspace / ".agentchat" / "rules.json").read_text()
+    assert '{ "action": "allow", "tool": "bash", "words": ["touch"] }' in rules
+    editor.wait_notice("rule in .agentchat/rules.json: allow tool bash words touch")
+    assert asked.event("AgentApprovalAnswered")["choice"] == "accept"
+    assert editor.floats() == []
+    marker.unlink()
+    model_server.script(calls(bash()), text("done"))
+    asked.play("again")
+    assert marker.exists()
+
+
+def test_no_rule_is_agreed_to_by_accident(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path, marker: Path
+) -> None:
+    editor = start_editor({"ui": {"prompt_delay_ms": 60000}}, env=connected(model_server))
+    chat = Chat.open(editor)
+    model_server.script(calls(bash()))
+    chat.send("touch it")
+    chat.asked("bash")
+    chat.focus()
+    editor.keys(":AgentApprovals rule<CR>W")
+    editor.wait("vim.bo.filetype == 'agentchat-rule'", why="the float of the rule")
+    for keys in ("W", "a", "A", "y", "<CR>", "<Space>", "c", "r"):
+        editor.keys(keys)
+    editor.lua("vim.g.agentchat = { ui = { prompt_delay_ms = 0 } }")
+    for how in ("normal W", "normal! W", "call feedkeys('W', 'x')"):
+        editor.command(how)
+    assert len(editor.floats()) == 2
+    editor.keys("q")
+    assert len(editor.floats()) == 1
+    assert chat.status()["prompts"] == 1
+    assert not marker.exists()
+    assert not (workspace / ".agentchat").exists()
+
+
+def test_a_rule_is_edited_as_text_and_written_by_command(
+    asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
+) -> None:
+    model_server.script(text("done"))
+    asked.focus()
+    editor.keys(":AgentApprovals rule bash touch m<CR>")
+    editor.wait(lambda: len(editor.floats()) == 2, why="the float of the rule")
+    editor.settle(0.5)
+    editor.keys("e")
+    editor.wait(lambda: len(editor.floats()) == 3, why="the text of the rule")
+    editor.keys('ggdGi{"action": "deny", "words": ["touch", "m"]}<Esc>:w<CR>')
+    editor.wait_screen("this call  is denied")
+    editor.settle(0.5)
+    editor.keys("W")
+    asked.finished()
+    assert told(model_server) == "Denied by rule: deny words touch m"
+    assert not marker.exists()

@@ -32,12 +32,16 @@ class Judging:
         self._rulebook = rulebook
         self._last = Reading()
         self._told: set[str] = set()
+        self.writing = asyncio.Lock()
+        """Held while a file of rules is being written, and trusted."""
 
     async def refresh(self) -> None:
         """Take the rules as they are now; an open question that they settle is answered."""
-        if self._rulebook is None:
-            return
-        reading = await self._read(self._rulebook)
+        if self._rulebook is not None:
+            async with self.writing:
+                self._take(await self._read(self._rulebook))
+
+    def _take(self, reading: Reading) -> None:
         changed, self._last = reading != self._last, reading
         policy = self._chat.policy
         policy.rules, policy.problems = reading.rules, reading.problems

@@ -31,7 +31,7 @@ from agentchat.agent.undoing import Undoing
 from agentchat.core.approval import MODES
 from agentchat.core.chat import Chat
 from agentchat.core.contexts import Captured
-from agentchat.core.effects import Answer, Effect
+from agentchat.core.effects import Answer, Effect, Question
 from agentchat.core.errors import UserError
 from agentchat.core.mentions import read_mentions
 from agentchat.core.messages import Note, Status, ToolResult, UserText
@@ -173,6 +173,11 @@ class Session:
         self._planning.follow(before)
         self.judging.judge_again()
         self.refresh()
+
+    @property
+    def question(self) -> Question | None:
+        """The question that is open."""
+        return self._prompts.question
 
     def reread_rules(self) -> None:
         """Take the rules soon as they are now, in case a file of them changed."""

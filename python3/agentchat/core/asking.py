@@ -110,7 +110,12 @@ def offers_always(question: Question) -> bool:
     """Whether *always* is on offer: there is a scope, no rule asks, and nothing hides."""
     if question.decision.scope is None or question.decision.why.startswith("rule: "):
         return False
-    return not any(map(has_hidden, _strings(question.call.given)))
+    return not hides(question.call)
+
+
+def hides(call: Call) -> bool:
+    """Whether the arguments of a call hold characters that cannot be seen."""
+    return any(map(has_hidden, _strings(call.given)))
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -8,7 +8,7 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,10 @@ class Desk:
             "model": self._model,
             "approvals": self._approvals,
             "revoke": self._revoke,
-            "explain": lambda p: self._later(self._explain(p)),
+            "explain": lambda p: self._later(self._told(self._explain(p))),
+            "rule": lambda p: self._later(self._told(self._chat(p).rules.propose(p))),
+            "rule_revise": lambda p: self._chat(p).rules.revise(p),
+            "rule_write": lambda p: self._later(self._told(self._chat(p).rules.write(p))),
             "tools": self._tools,
             "add_tool": lambda p: self._chat(p).give(p["name"]),
             "remove_tool": lambda p: self._chat(p).take_back(p["name"]),
@@ -184,11 +187,15 @@ class Desk:
         return saved_chats(self._state.folder, os.path.realpath(cwd), words)
 
     async def _explain(self, payload: Payload) -> None:
+        chat = self._chat(payload)
+        await chat.session.judging.refresh()
+        lines = await explain(chat.session.chat, chat.workspace, payload["text"])
+        self._page("Explained", lines)
+
+    async def _told(self, work: Awaitable[None]) -> None:
+        """Wait for work; what the user can mend becomes one line."""
         try:
-            chat = self._chat(payload)
-            await chat.session.judging.refresh()
-            lines = await explain(chat.session.chat, chat.workspace, payload["text"])
-            self._page("Explained", lines)
+            await work
         except UserError as error:
             self._tell(str(error))
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from agentchat.agent.surveying import survey
+from agentchat.agent.supposing import suppose
 from agentchat.core.approval import Decision, Policy, decide
 from agentchat.core.calls import Call, Place
 from agentchat.core.chat import Chat
-from agentchat.core.errors import UserError
 from agentchat.core.escapes import escape
-from agentchat.core.messages import ToolCall
 from agentchat.core.ports import Workspace
 from agentchat.core.rules import ACTIONS, UNRULED, PartVerdict, matching
-from agentchat.core.tool import Tool, Touch
-
-USAGE = "Name a tool and what it would get, like: bash git status, or edit src/a.py."
 
 
 async def explain(chat: Chat, workspace: Workspace, text: str) -> list[str]:
@@ -22,33 +17,11 @@ async def explain(chat: Chat, workspace: Workspace, text: str) -> list[str]:
     Raises:
         UserError: no such tool, or nothing that it would get.
     """
-    name, _, rest = text.strip().partition(" ")
-    tool = next((t for t in chat.toolbox.everything() if name in _names(t)), None)
-    if tool is None:
-        raise UserError(f"There is no tool {name}. {USAGE}" if name else USAGE)
-    touch = _touch(tool, rest.strip())
-    call = Call(ToolCall("", tool.name, ""), tool, {}, None)
-    place = await survey(call, workspace, touch)
+    call, place = await suppose(chat, workspace, text)
     if isinstance(place, str):
         return [escape(text), "", f"error: {place}"]
     told = _told(decide(call, place, chat.policy), place, chat.policy.mode)
     return [escape(text), "", *told, *_rules(call, place, chat.policy)]
-
-
-def _names(tool: Tool) -> tuple[str, ...]:
-    return (tool.name, *tool.metadata.aliases)
-
-
-def _touch(tool: Tool, rest: str) -> Touch:
-    """Return what a call would touch, if its command or path were ``rest``."""
-    fields = tool.arguments.schema().get("properties") or {}
-    if not rest:
-        return Touch()
-    if "command" in fields:
-        return Touch(command=rest)
-    if "path" not in fields:
-        return Touch()
-    return Touch(reads=(rest,)) if tool.metadata.read_only else Touch(writes=(rest,))
 
 
 def _told(decision: Decision, place: Place, mode: str) -> list[str]:

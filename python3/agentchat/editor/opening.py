@@ -7,11 +7,13 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import agentchat
 from agentchat.agent.rulebook import Reading, Rulebook
+from agentchat.agent.ruling import MOST_CALLS, Ruling
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Grants, Policy
@@ -27,8 +29,10 @@ from agentchat.editor import pages
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.buffers import NvimBuffers
 from agentchat.editor.frontend import NvimFrontend
+from agentchat.editor.rulewriting import RuleWriting, truster
 from agentchat.editor.settings import Settings, read_settings
 from agentchat.editor.view import View
+from agentchat.journal.calls import past_calls
 from agentchat.journal.journal import Journal
 from agentchat.journal.reading import history
 from agentchat.journal.scribe import JournalScribe
@@ -93,11 +97,13 @@ class Opened:
         workspace: Workspace,
         confinement: Confinement,
         rulebook: Rulebook,
+        rules: RuleWriting,
     ) -> None:
         self.session = session
         self.workspace = workspace
         self._confinement = confinement
         self.rulebook = rulebook
+        self.rules = rules
         self.shelf = shelf
         self.frontend = frontend
         self._view = view
@@ -234,9 +240,18 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
         frontend=frontend,
         rulebook=rulebook,
     )
+    ruling = Ruling(
+        chat,
+        workspace=workspace,
+        rulebook=rulebook,
+        judging=session.judging,
+        past=partial(past_calls, state.folder, root, MOST_CALLS),
+        trust=truster(bridge),
+    )
     session.catch_up()
     shelf = Shelf(registry, chat.toolbox, root)
-    parts = (models, frontend, shelf, workspace, local.confinement, rulebook)
+    rules = RuleWriting(bridge, session, ruling)
+    parts = (models, frontend, shelf, workspace, local.confinement, rulebook, rules)
     return Opened(session, view, journal, settings, *parts)
 
 

@@ -12,6 +12,7 @@ from agentchat.core.effects import Question
 from agentchat.core.escapes import escape
 from agentchat.core.keeping import stamp
 from agentchat.core.pending import Pending
+from agentchat.core.proposing import offers_rule
 from agentchat.core.tool import Preview
 from agentchat.editor.document import (
     Document,
@@ -52,6 +53,7 @@ def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
         "place": question.number,
         "total": question.total,
         "always": offers_always(question),
+        "rule": question.pending is None and offers_rule(question.call, question.place),
         "always_text": _always(scope) if scope is not None else "",
         "arguments": json.dumps(dict(question.call.given), indent=2, ensure_ascii=False),
         "details": _details(question, level),

@@ -1,0 +1,221 @@
+-- Writing a rule: what it would be, what it would have matched, and one key that agrees to it.
+
+local bridge = require('agentchat.bridge')
+local chats = require('agentchat.chat')
+local config = require('agentchat.config')
+local field = require('agentchat.field')
+local float = require('agentchat.float')
+local keypress = require('agentchat.keypress')
+local layout = require('agentchat.layout')
+local notice = require('agentchat.notice')
+local screen = require('agentchat.screen')
+
+local M = {}
+
+---@class (exact) agentchat.Draft as Python sends it
+---@field id string of exactly this text
+---@field title string
+---@field text string the rule as JSON
+---@field facts [string, string][] label and value
+---@field past string[] what the rule would have matched
+
+---@class (exact) agentchat.Writing
+---@field chat string
+---@field draft agentchat.Draft
+---@field float agentchat.Float
+---@field field? agentchat.Float where the rule is typed
+---@field drawn number when it was drawn, in ms
+
+---@type table<string, agentchat.Writing>
+local open = {}
+---@type table<string, integer> the window a rule was asked for in, by chat
+local wanted = {}
+
+local Z = 65 -- above the question
+
+---@type [string, string][] keys and what they do, the one that agrees first
+local HINTS = {
+  { 'W', 'write it' },
+  { 'v', 'verdict' },
+  { 's', 'scope' },
+  { 'n', 'next wording' },
+  { 'e', 'edit' },
+  { 'q', 'close' },
+}
+-- What would answer the question below, and what would change the text, does nothing here.
+local DEAD = '<CR> <Space> y 1 2 3 4 5 6 7 8 9 a A r R c C x X d D i I o O p P S J u U . ~ < > ='
+
+-- What stands before a value, so that the rest of it wraps behind that.
+local LABELS = [[^\%(rule\|means\|kept for\|this call\)\s\{2,}]]
+
+---@return number
+local function now() return vim.uv.hrtime() / 1e6 end
+
+---@param chat string
+---@return integer? buf
+local function buffer(chat)
+  local found = chats.get(chat)
+  return found and found.buf
+end
+
+---@param draft agentchat.Draft
+---@return agentchat.Doc
+local function page(draft)
+  local doc = { lines = {}, marks = {}, rows = {} }
+  for _, fact in ipairs(draft.facts) do
+    table.insert(doc.lines, ('%-11s%s'):format(fact[1], fact[2]))
+    table.insert(doc.marks, { #doc.lines - 1, 0, 11, 'AgentChatFact' })
+  end
+  table.insert(doc.lines, '')
+  for _, line in ipairs(draft.past) do
+    table.insert(doc.lines, line)
+    table.insert(doc.marks, { #doc.lines - 1, 0, #line, 'AgentChatNote' })
+  end
+  return doc
+end
+
+---@param it agentchat.Writing
+---@return agentchat.FloatSpec
+local function spec(it)
+  local _, line = screen.border()
+  return {
+    filetype = 'agentchat-rule',
+    chat = it.chat,
+    zindex = Z,
+    share = 0.8,
+    least = 74,
+    place = layout.centre,
+    title = function(width)
+      local title = ' ' .. layout.cut(it.draft.title, width - 4) .. ' '
+      return { layout.on_edge(line), layout.on_edge(title, 'AgentChatTitle') }
+    end,
+    footer = function(width, part)
+      local lefts = vim.tbl_map(
+        function(words) return vim.list_extend({ layout.on_edge(line) }, layout.hints(HINTS, words)) end,
+        { #HINTS, 1 }
+      )
+      return layout.fitting_edge(lefts, layout.parts(part, line), width, line)
+    end,
+    closed = function()
+      keypress.deafen()
+      float.close(it.field)
+      if open[it.chat] == it then open[it.chat] = nil end
+    end,
+  }
+end
+
+---@param it agentchat.Writing
+---@param change 'action'|'scope'|'words'|'text'
+---@param text? string
+local function revise(it, change, text)
+  bridge.send('rule_revise', { chat = it.chat, draft = it.draft.id, change = change, text = text })
+end
+
+---@param it agentchat.Writing
+local function write(it)
+  bridge.send('rule_write', { chat = it.chat, draft = it.draft.id })
+  float.close(it.float)
+  -- What was typed ahead was meant for this float, not for the one the user is back in.
+  keypress.drain()
+end
+
+---@param it agentchat.Writing
+local function edit(it)
+  it.field = field.open({
+    chat = it.chat,
+    title = 'The rule',
+    hints = { { ':w', 'use this' }, { 'q', 'back' } },
+    text = it.draft.text,
+    filetype = 'json',
+    share = 0.5,
+    closed = function() end,
+  })
+  field.writes(it.field, 'rule', function(text)
+    local ok = pcall(vim.json.decode, text)
+    if not ok then notice.warn('A rule is one JSON object: { "action": "allow", … }.') end
+    return ok
+  end, function(text) revise(it, 'text', text) end)
+end
+
+---@type table<string, fun(it: agentchat.Writing)>
+local KEYS = {
+  W = write,
+  v = function(it) revise(it, 'action') end,
+  s = function(it) revise(it, 'scope') end,
+  n = function(it) revise(it, 'words') end,
+  e = edit,
+}
+
+---@param it agentchat.Writing
+---@param action fun(it: agentchat.Writing)
+local function gate(it, action)
+  local settled = now() - it.drawn >= config.get(buffer(it.chat)).ui.prompt_delay_ms
+  if open[it.chat] == it and settled and keypress.deliberate() then action(it) end
+end
+
+---@param it agentchat.Writing
+local function map_keys(it)
+  for _, key in ipairs(vim.split(DEAD, ' ')) do
+    float.map(it.float, { key }, '<Nop>')
+  end
+  for key, action in pairs(KEYS) do
+    float.map(it.float, { key }, function() gate(it, action) end)
+  end
+  float.map(it.float, { 'q', '<Esc>' }, function() float.close(it.float) end, 'Close')
+end
+
+---@param it agentchat.Writing
+local function draw(it)
+  float.draw(it.float, page(it.draft))
+  vim.cmd.redraw()
+  it.drawn = now()
+end
+
+---@param chat string
+---@param draft agentchat.Draft
+---@return agentchat.Writing?
+local function begin(chat, draft)
+  local it = { chat = chat, draft = draft, drawn = now() }
+  it.float = float.open(spec(it))
+  if not it.float then return nil end
+  open[chat] = it
+  keypress.listen()
+  map_keys(it)
+  vim.bo[it.float.buf].formatlistpat = LABELS
+  return it
+end
+
+--- Asks Python for a rule about a call, or about what is being asked.
+---@param chat string
+---@param call? string a tool and what it would get, like `bash git status`
+function M.propose(chat, call)
+  M.close_all(chat)
+  wanted[chat] = vim.api.nvim_get_current_win()
+  bridge.send('rule', { chat = chat, text = call })
+end
+
+--- Shows a rule; Python calls it. The user is taken there, unless they went elsewhere meanwhile.
+---@param chat string
+---@param draft agentchat.Draft
+function M.show(chat, draft)
+  if not chats.get(chat) then return end
+  local it = open[chat]
+  if it then
+    it.draft = draft
+    return draw(it)
+  end
+  it = begin(chat, draft)
+  if not it then return end
+  draw(it)
+  local stayed = wanted[chat] == vim.api.nvim_get_current_win()
+  if stayed and vim.api.nvim_get_mode().mode == 'n' then float.enter(it.float) end
+end
+
+--- Closes what is being written in a chat; nothing is kept of it.
+---@param chat string
+function M.close_all(chat)
+  wanted[chat] = nil
+  if open[chat] then float.close(open[chat].float) end
+end
+
+return M

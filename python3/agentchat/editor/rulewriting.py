@@ -1,0 +1,57 @@
+"""The float in which the user writes a rule: what Lua says of it, and what it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentchat.agent.ruling import Draft, Ruling
+from agentchat.agent.session import Session
+from agentchat.core.errors import UserError
+from agentchat.editor.bridge import Bridge
+from agentchat.editor.drafts import draft_table
+
+RULE, FILES = "agentchat.rule", "agentchat.rulefiles"
+
+
+class RuleWriting:
+    """Takes the events about rules of one chat, and draws what becomes of them."""
+
+    def __init__(self, bridge: Bridge, session: Session, ruling: Ruling) -> None:
+        self._bridge = bridge
+        self._session = session
+        self._ruling = ruling
+
+    async def propose(self, payload: Mapping[str, Any]) -> None:
+        """Show a rule about a call that is named, or about what is being asked."""
+        self._show(await self._ruling.propose(self._session.question, payload.get("text") or ""))
+
+    def revise(self, payload: Mapping[str, Any]) -> None:
+        """Show the rule changed; what is no rule is told where it was typed."""
+        text = payload.get("text") or ""
+        try:
+            draft = self._ruling.revise(payload["draft"], payload["change"], text)
+        except UserError as error:
+            self._bridge.call("agentchat.notice", "warn", str(error))
+            return
+        if draft is not None:
+            self._show(draft)
+
+    async def write(self, payload: Mapping[str, Any]) -> None:
+        """Put the rule that is shown into force."""
+        self._bridge.call("agentchat.notice", "info", await self._ruling.write(payload["draft"]))
+
+    def _show(self, draft: Draft) -> None:
+        chat = self._session.chat
+        where = self._ruling.where(draft.scope)
+        self._bridge.call(RULE, "show", chat.uuid, draft_table(draft, where, chat.policy))
+
+
+def truster(bridge: Bridge) -> Any:
+    """Return what lets Neovim trust a file that the user has agreed to."""
+
+    async def trust(path: Path, digest: str) -> bool:
+        return bool(await bridge.request(FILES, "agreed", str(path), digest))
+
+    return trust
