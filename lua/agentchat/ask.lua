@@ -226,7 +226,7 @@ local function map_keys(ask)
     end)
   end
   for _, key in ipairs(vim.split(DEAD, ' ')) do
-    map(key, '<Nop>')
+    map(key, keypress.nothing)
   end
   map('<Esc>', function() room(ask).leave(ask.view) end)
   if ask.spec.prompt.kind ~= 'diff' then return end

@@ -21,6 +21,10 @@ end
 ---@return boolean
 function M.deliberate() return typed ~= '' and vim.v.count == 0 and vim.fn.reg_executing() == '' end
 
+--- What a dead key is mapped to. Not `<Nop>`: Neovim would count that press with the next key,
+--- whoever made it.
+function M.nothing() end
+
 local MOST_AHEAD = 1000 -- keys; where more stand, `getchar()` sees one that it cannot take
 
 --- Forgets what was typed ahead.

@@ -156,7 +156,7 @@ end
 ---@param it agentchat.Writing
 local function map_keys(it)
   for _, key in ipairs(vim.split(DEAD, ' ')) do
-    float.map(it.float, { key }, '<Nop>')
+    float.map(it.float, { key }, keypress.nothing)
   end
   for key, action in pairs(KEYS) do
     float.map(it.float, { key }, function() gate(it, action) end)

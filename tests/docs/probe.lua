@@ -12,7 +12,7 @@ local function sorted(list)
   return list
 end
 
---- Keys a buffer maps to something of the plugin's own, but for scrolling.
+--- Keys a buffer maps to something of the plugin's own, but for scrolling and keys that are dead.
 ---@param buf integer
 ---@param modes string[]
 ---@return string[]
@@ -20,7 +20,8 @@ local function keys(buf, modes)
   local found = {}
   for _, mode in ipairs(modes) do
     for _, map in ipairs(vim.api.nvim_buf_get_keymap(buf, mode)) do
-      if map.callback or vim.startswith(map.rhs or '', '<Plug>') then found[map.lhs] = true end
+      local does = map.callback and map.callback ~= require('agentchat.keypress').nothing
+      if does or vim.startswith(map.rhs or '', '<Plug>') then found[map.lhs] = true end
     end
   end
   return sorted(vim.tbl_keys(found))

@@ -625,10 +625,11 @@ def test_no_rule_is_agreed_to_by_accident(
     editor.wait("vim.bo.filetype == 'agentchat-rule'", why="the float of the rule")
     for keys in ("W", "a", "A", "y", "<CR>", "<Space>", "c", "r"):
         editor.keys(keys)
+        assert len(editor.floats()) == 2, keys
     editor.lua("vim.g.agentchat = { ui = { prompt_delay_ms = 0 } }")
     for how in ("normal W", "normal! W", "call feedkeys('W', 'x')"):
         editor.command(how)
-    assert len(editor.floats()) == 2
+        assert len(editor.floats()) == 2, how
     editor.keys("q")
     assert len(editor.floats()) == 1
     assert chat.status()["prompts"] == 1

@@ -381,6 +381,17 @@ def test_what_no_person_pressed_answers_nothing(desk: Desk, how: str) -> None:
     assert desk.answers() == []
 
 
+def test_a_dead_key_does_not_make_what_follows_it_a_press(desk: Desk) -> None:
+    desk.ask()
+    enter(desk)
+    for key in ("y", "1", "<CR>"):
+        desk.editor.keys(key)
+        desk.editor.command("normal a")
+    assert desk.answers() == []
+    desk.editor.keys("ya")
+    assert desk.answers() == [("p1", "accept")]
+
+
 def test_a_macro_answers_nothing(desk: Desk) -> None:
     desk.editor.lua("vim.fn.setreg('q', 'a')")
     desk.ask()
