@@ -136,11 +136,14 @@ local function check_disk(buf, reload)
   end)
 end
 
---- Takes in what the disk has, after the file of a loaded buffer was written or deleted.
+--- Takes in what the disk has, after the file of a loaded buffer was written or deleted. A buffer
+--- that no window shows goes with its file.
 ---@param path string
 function M.reload(path)
   local buf = find(path)
-  if buf then check_disk(buf, true) end
+  if not buf then return end
+  local gone = check_disk(buf, true) == 'deleted' and not vim.bo[buf].modified
+  if gone and #vim.fn.win_findbuf(buf) == 0 then vim.api.nvim_buf_delete(buf, {}) end
 end
 
 ---@param reason 'unloaded'|'moved'|'nomodifiable'|'bounds'|'failed'
@@ -179,6 +182,7 @@ end
 ---@param buf integer
 ---@param change agentchat.LineEdit[]
 ---@param form? agentchat.Form
+---@return integer state of the undo tree before
 local function change_text(buf, change, form)
   local readonly = vim.bo[buf].readonly
   vim.bo[buf].readonly = false -- or Neovim warns, and waits a second
@@ -190,6 +194,15 @@ local function change_text(buf, change, form)
   break_undo()
   vim.bo[buf].readonly = readonly
   if not ok then error(problem, 0) end
+  return before
+end
+
+---@param buf integer
+---@param state integer
+---@param form agentchat.Form
+local function go_back(buf, state, form)
+  views.keep(buf, function() pcall(vim.cmd, 'silent undo ' .. state) end)
+  set_form(form)
 end
 
 ---@param lines string[]
@@ -203,7 +216,8 @@ end
 ---@param changedtick integer
 ---@param wanted agentchat.LineEdit[] not overlapping; a buffer without text has one line, empty
 ---@param form? agentchat.Form
----@return { ok: boolean, changedtick?: integer, reason?: string, message?: string }
+---@return { ok: boolean, changedtick?: integer, undo?: integer, reason?: string, message?: string }
+---  `undo` is the state of the undo tree before
 function M.replace(path, changedtick, wanted, form)
   local buf = find(path)
   if not buf then return refused('unloaded', 'no buffer shows the file') end
@@ -220,13 +234,29 @@ function M.replace(path, changedtick, wanted, form)
   table.sort(change, function(a, b) return a[1] > b[1] end)
   local wrong = edits.problem(change, vim.api.nvim_buf_line_count(buf))
   if wrong then return refused('bounds', wrong) end
-  local ok, problem = pcall(
+  local ok, before = pcall(
     vim.api.nvim_buf_call,
     buf,
-    function() change_text(buf, change, form) end
+    function() return change_text(buf, change, form) end
   )
-  if not ok then return refused('failed', plain(problem)) end
-  return { ok = true, changedtick = vim.api.nvim_buf_get_changedtick(buf) }
+  if not ok then return refused('failed', plain(before)) end
+  return { ok = true, changedtick = vim.api.nvim_buf_get_changedtick(buf), undo = before }
+end
+
+--- Takes edits back, if the buffer is still as it was at `changedtick`: no new undo step.
+---@param path string
+---@param changedtick integer
+---@param state integer the `undo` of `replace`
+---@param form agentchat.Form the one before
+---@return { ok: boolean, reason?: string, message?: string }
+function M.undo(path, changedtick, state, form)
+  local buf = find(path)
+  if not buf then return refused('unloaded', 'no buffer shows the file') end
+  if vim.api.nvim_buf_get_changedtick(buf) ~= changedtick then
+    return refused('moved', 'the buffer has changed')
+  end
+  vim.api.nvim_buf_call(buf, function() go_back(buf, state, form) end)
+  return { ok = true }
 end
 
 ---Writes the current buffer. `!` as Neovim would ask about a file it finds changed, and refuse a

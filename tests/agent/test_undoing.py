@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -425,3 +426,42 @@ async def test_a_tool_may_take_its_own_calls_back(tmp_path: Path) -> None:
     assert log == ["deploy x", "back x"]
     assert 'not redoable: deploy `env="x"`' in await scene.redo()
     scene.journal.close()
+
+
+async def test_folders_made_for_a_file_go_with_it_unless_something_is_in_them(
+    scene: UndoScene,
+) -> None:
+    await scene.turn(("write", {"path": "new/deep/a.txt", "content": "a\n"}))
+    await scene.turn(("write", {"path": "other/b.txt", "content": "b\n"}))
+    (scene.root / "other" / "mine.txt").write_text("mine\n")
+    await scene.undo(2)
+    await scene.undo(1)
+    assert sorted(path.name for path in scene.root.iterdir()) == ["other"]
+    assert [path.name for path in (scene.root / "other").iterdir()] == ["mine.txt"]
+    await scene.redo()
+    assert (scene.root / "new/deep/a.txt").read_text() == "a\n"
+
+
+async def test_a_folder_that_was_there_before_stays(scene: UndoScene) -> None:
+    (scene.root / "mine").mkdir()
+    await scene.turn(("write", {"path": "mine/a.txt", "content": "a\n"}))
+    await scene.undo()
+    assert list((scene.root / "mine").iterdir()) == []
+
+
+async def test_a_deleted_file_comes_back_with_owner_mode_and_attributes(scene: UndoScene) -> None:
+    path = scene.write("a.sh", "run\n", 0o750)
+    if os.geteuid() == 0:
+        os.chown(path, 1234, 2345)
+    os.setxattr(path, "user.note", b"kept")
+    before = path.stat()
+    await scene.turn(("delete", {"path": "a.sh"}))
+    scene.restart()
+    await scene.undo()
+    after = path.stat()
+    assert (after.st_uid, after.st_gid, after.st_mode) == (
+        before.st_uid,
+        before.st_gid,
+        before.st_mode,
+    )
+    assert os.getxattr(path, "user.note") == b"kept"

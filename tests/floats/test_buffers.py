@@ -150,7 +150,7 @@ def test_all_unsaved_buffers_are_listed_with_their_text(buffer: Buffer, workspac
 def test_edits_change_the_buffer_and_tell_its_tick(buffer: Buffer) -> None:
     done = buffer.replace([(2, 3, ["3", "4"]), (0, 1, ["1"])])
     assert buffer.text() == "1\ntwo\n3\n4"
-    assert done == {"ok": True, "changedtick": buffer.snapshot()["changedtick"]}
+    assert done == {"ok": True, "changedtick": buffer.snapshot()["changedtick"], "undo": 0}
     assert buffer.path.read_bytes() == b"one\ntwo\nthree\n"
 
 
@@ -621,3 +621,57 @@ def test_a_buffer_follows_its_renamed_file_with_its_undo_history(buffer: Buffer)
     buffer.editor.command("write")
     assert new.read_text() == "one\ntwo\nthree\n"
     assert not buffer.path.exists()
+
+
+# --- taking back ----------------------------------------------------------------------------
+
+
+def test_what_is_taken_back_leaves_no_undo_step_behind(buffer: Buffer) -> None:
+    form = {"eol": True, "bomb": False, "fileformat": "unix"}
+    buffer.editor.keys("Aown<Esc>")
+    buffer.editor.command("write")
+    before = buffer.editor.eval("undotree().seq_cur")
+    made = buffer.replace(
+        [(0, 1, ["ONE"]), (3, 3, ["four"])], eol=False, bomb=False, fileformat="dos"
+    )
+    assert buffer.editor.eval("&modified")
+    path = str(buffer.path)
+    call(buffer.editor, "undo", path, made["changedtick"], made["undo"], form)
+    assert buffer.text() == "oneown\ntwo\nthree"
+    assert buffer.editor.eval("undotree().seq_cur") == before
+    assert not buffer.editor.eval("&modified")
+    assert buffer.snapshot()["eol"]
+    buffer.editor.keys("u")
+    assert buffer.text() == "one\ntwo\nthree"
+
+
+def test_what_the_user_typed_since_is_not_taken_back(buffer: Buffer) -> None:
+    form = {"eol": True, "bomb": False, "fileformat": "unix"}
+    made = buffer.replace([(0, 1, ["ONE"])])
+    buffer.editor.keys("Aown<Esc>")
+    path = str(buffer.path)
+    done = call(buffer.editor, "undo", path, made["changedtick"], made["undo"], form)
+    assert (done["ok"], done["reason"]) == (False, "moved")
+    assert "own" in buffer.text()
+
+
+# --- a deleted file -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_buffer_nobody_looks_at_goes_with_its_file(buffer: Buffer, shown: bool) -> None:
+    if not shown:
+        buffer.editor.command("set hidden | enew")
+    buffer.path.unlink()
+    call(buffer.editor, "reload", str(buffer.path))
+    assert bool(buffer.editor.eval(f"bufloaded({buffer.number})")) == shown
+    assert bool(buffer.editor.eval(f"buflisted({buffer.number})")) == shown
+
+
+def test_a_hidden_buffer_with_unsaved_changes_stays_when_its_file_goes(buffer: Buffer) -> None:
+    buffer.editor.keys("Aown<Esc>")
+    buffer.editor.command("set hidden")
+    buffer.editor.command("enew")
+    buffer.path.unlink()
+    call(buffer.editor, "reload", str(buffer.path))
+    assert buffer.text() == "oneown\ntwo\nthree"

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from agentchat.core.changes import ChangeSet, accept
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.tool import Result, Staged
+from agentchat.core.tool import Preview, Result, Staged
 from agentchat.tools import ast_edit
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench
@@ -421,3 +422,18 @@ async def test_many_files_are_previewed_in_one_go(bench: Bench) -> None:
 )
 def test_a_call_is_told_in_one_line(given: Mapping[str, object], line: str) -> None:
     assert ast_edit.TOOL.render_call(given) == line
+
+
+async def test_the_details_count_what_was_made_of_a_rewrite(bench: Bench) -> None:
+    gap = "x = 1\n" * 20
+    bench.write("a.py", f"f(1, 2)\n{gap}f(3, 4); f(5, 6)\n")
+    bench.write("b.py", "f(1, 2)\n")
+    (pending,) = (await call(bench, SWAP)).staged
+    change = pending.preview.change
+    assert change is not None
+    assert pending.make is not None
+    some = accept(change.files[0], {1})
+    result = await pending.make(Preview(ChangeSet((some,)), headline="some"))
+    assert result.details is not None
+    assert result.details["replacements"] == 2
+    assert result.details["files"] == [str(bench.root / "a.py")]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agentchat.workspace.editor import LineEdits, Moved, SaveOutcome
+from agentchat.workspace.editor import LineEdits, Made, Moved, SaveOutcome
 from agentchat.workspace.snapshot import Form, Snapshot, decoded
 
 
@@ -19,6 +19,7 @@ class Buffers:
     saved: list[str] = field(default_factory=list)
     formatter: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda lines: lines
     broken: set[str] = field(default_factory=set)
+    states: list[Snapshot] = field(default_factory=list)
 
     def load(self, path: Path, text: str | None = None, **given: object) -> None:
         """Load a file, or with ``text`` a buffer that the user changed."""
@@ -35,7 +36,7 @@ class Buffers:
     async def unsaved(self) -> Mapping[str, Snapshot]:
         return {path: one for path, one in self.loaded.items() if one.modified}
 
-    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> int:
+    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> Made:
         seen = self.loaded[path]
         if seen.tick != tick:
             raise Moved
@@ -43,8 +44,18 @@ class Buffers:
         for first, last, new in edits:
             lines[first:last] = new
         self.edits.append(edits)
-        self.loaded[path] = Snapshot(tick + 1, True, tuple(lines), form)
-        return tick + 1
+        self.states.append(seen)
+        self.loaded[path] = replace(
+            seen, tick=tick + 1, modified=True, lines=tuple(lines), form=form
+        )
+        return Made(tick + 1, len(self.states) - 1)
+
+    async def undo(self, path: str, tick: int, state: int, form: Form) -> None:
+        seen, before = self.loaded[path], self.states[state]
+        if seen.tick != tick:
+            raise Moved
+        modified = before.modified or path in self.saved
+        self.loaded[path] = replace(before, tick=tick + 1, form=form, modified=modified)
 
     async def rename(self, path: str, new: str) -> None:
         if path in self.loaded:

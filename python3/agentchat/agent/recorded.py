@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -28,17 +29,26 @@ class RecordedWorkspace:
 
     async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
         """Keep the bytes before and after, then make the change."""
-        change = ChangeSet(tuple([await self._with_mode(file) for file in change.files]))
+        change = ChangeSet(tuple([await self._described(file) for file in change.files]))
         self._scribe.changing(self._source, change, self._takes)
         applied = await self._inner.apply(change)
         self._scribe.changed(self._source, await self._settled(change, applied))
         return applied
 
-    async def _with_mode(self, file: FileChange) -> FileChange:
-        """Return a deletion or a renamed file with the permission bits that go with the file."""
-        if (file.after is not None and not file.old_path) or file.mode is not None:
-            return file
-        return replace(file, mode=(await self._inner.locate(file.origin)).mode)
+    async def _described(self, file: FileChange) -> FileChange:
+        """Return a change with what the way back needs to know beside the bytes."""
+        if file.letter in "AR":
+            file = replace(file, folders=await self._missing_folders(file.path))
+        if file.letter in "DR" and file.mode is None:
+            found = await self._inner.locate(file.origin)
+            file = replace(file, mode=found.mode, owner=found.owner, attributes=found.attributes)
+        return file
+
+    async def _missing_folders(self, path: str) -> int:
+        missing, folder = 0, os.path.dirname(path)
+        while folder != "/" and await self._inner.kind(folder) is None:
+            missing, folder = missing + 1, os.path.dirname(folder)
+        return missing
 
     async def _settled(self, change: ChangeSet, applied: Sequence[Applied]) -> list[FileChange]:
         """Return the files that saving changed further, with the bytes they have now."""

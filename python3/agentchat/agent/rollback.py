@@ -103,7 +103,16 @@ class Rollback:
         way = way_back(file.steps, digest(now))
         if way is None:
             raise ToolError(self._why(file, digest(now)))
-        change = FileChange(file.path, now, self._bytes(way), target.shown, way.mode)
+        change = FileChange(
+            file.path,
+            now,
+            self._bytes(way),
+            target.shown,
+            way.mode,
+            owner=way.owner,
+            attributes=way.attributes,
+            folders=way.folders,
+        )
         if change.changes_nothing:
             self._scribe.changing(self.id, ChangeSet((change,)), way.takes)
             self._scribe.changed(self.id)

@@ -23,8 +23,10 @@ class FileChange:
 
     ``path`` is absolute, ``shown`` what the reader is told (the path, if empty). ``before`` is
     ``None`` for a file that is created, ``after`` for one that is deleted. ``mode`` is the
-    permission bits that a created file gets, if not the usual ones. ``old_path`` is where a
-    renamed file lies before.
+    permission bits that a created file gets, if not the usual ones, ``owner`` its user and group,
+    ``attributes`` its extended ones. ``old_path`` is where a renamed file lies before.
+    ``folders`` is how many folders above a created file are made with it, or go with a deleted
+    one if they are empty then.
     """
 
     path: str
@@ -33,6 +35,9 @@ class FileChange:
     shown: str = ""
     mode: int | None = None
     old_path: str = ""
+    owner: tuple[int, int] | None = None
+    attributes: tuple[tuple[str, bytes], ...] = ()
+    folders: int = 0
 
     @property
     def origin(self) -> str:
@@ -50,7 +55,8 @@ class FileChange:
         if not self.old_path:
             return (self,)
         made = replace(self, before=None, shown="", old_path="")
-        return (made, FileChange(self.old_path, self.before, None, mode=self.mode))
+        gone = replace(self, path=self.old_path, after=None, shown="", old_path="", folders=0)
+        return (made, gone)
 
     @property
     def name(self) -> str:

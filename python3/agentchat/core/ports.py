@@ -25,7 +25,8 @@ class Target:
 
     ``shown`` is relative to the workspace root inside it, absolute outside. ``read_only`` means
     the file exists and its mode forbids writing; ``hard_linked`` that it has another name.
-    ``mode`` is its permission bits, ``None`` where there is no file or nobody can tell.
+    ``mode`` is its permission bits, ``owner`` its user and group, ``attributes`` its extended
+    ones: nothing where there is no file or nobody can tell.
     """
 
     path: str
@@ -35,6 +36,8 @@ class Target:
     read_only: bool = False
     hard_linked: bool = False
     mode: int | None = None
+    owner: tuple[int, int] | None = None
+    attributes: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def ordinary(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.editor.bridge import Bridge
-from agentchat.workspace.editor import LineEdits, Moved, SaveOutcome
+from agentchat.workspace.editor import LineEdits, Made, Moved, SaveOutcome
 from agentchat.workspace.snapshot import Form, Snapshot
 
 BUFFERS = "agentchat.buffers"
@@ -30,14 +30,25 @@ class NvimBuffers:
         found: Sequence[Mapping[str, Any]] = await self._bridge.request(BUFFERS, "snapshots")
         return {item["path"]: _snapshot(item) for item in found}
 
-    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> int:
-        """Make the edits as one undo step and set the form; return the new tick."""
+    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> Made:
+        """Make the edits as one undo step and set the form."""
         lines = [[first, last, list(new)] for first, last, new in edits]
+        done = await self._change("replace", path, tick, lines, form)
+        return Made(done["changedtick"], done["undo"])
+
+    async def undo(self, path: str, tick: int, state: int, form: Form) -> None:
+        """Go back to a state of the undo tree, and to the form."""
+        await self._change("undo", path, tick, state, form)
+
+    async def _change(
+        self, name: str, path: str, tick: int, change: object, form: Form
+    ) -> Mapping[str, Any]:
         shape = {"eol": form.eol, "bomb": form.bomb, "fileformat": form.fileformat}
-        done = await self._bridge.request(BUFFERS, "replace", path, tick, lines, shape)
+        done: Mapping[str, Any] = await self._bridge.request(
+            BUFFERS, name, path, tick, change, shape
+        )
         if done["ok"]:
-            new_tick: int = done["changedtick"]
-            return new_tick
+            return done
         if done.get("reason") == "moved":
             raise Moved(path)
         raise ToolError(f"{done['message']} Nothing was changed.")

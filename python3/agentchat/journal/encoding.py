@@ -162,11 +162,19 @@ def _record(kind: type[Any], said: Mapping[str, Any]) -> r.Record:
         given["message"] = _spoken(said["message"])
     elif kind in WITH_FILES:
         files = said.get("files", ())
-        given["files"] = tuple(r.FileBytes(**_known(r.FileBytes, f)) for f in files)
+        given["files"] = tuple(map(_file, files))
     if "takes" in given:
         given["takes"] = tuple(given["takes"])
     record: r.Record = kind(**given)
     return record
+
+
+def _file(said: Mapping[str, Any]) -> r.FileBytes:
+    given = _known(r.FileBytes, said)
+    owner = given.get("owner")
+    given["owner"] = tuple(owner) if owner is not None else None
+    given["attributes"] = tuple((name, value) for name, value in given.get("attributes", ()))
+    return r.FileBytes(**given)
 
 
 def _spoken(said: Mapping[str, Any]) -> Message:

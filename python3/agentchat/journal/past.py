@@ -18,6 +18,7 @@ class Step:
     ``at`` is its place among the records, ``number`` that of its change among all changes.
     ``before`` and ``after`` are hashes of bytes, ``None`` for no file. ``takes`` are the changes
     it takes back. One that is not ``certain`` was begun, and nothing says that it was made.
+    The rest is as in ``core.changes.FileChange``.
     """
 
     at: int
@@ -30,6 +31,9 @@ class Step:
     mode: int | None = None
     takes: tuple[int, ...] = ()
     certain: bool = False
+    owner: tuple[int, int] | None = None
+    attributes: tuple[tuple[str, bytes], ...] = ()
+    folders: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,8 @@ class _Reader:
         first, number = len(self._steps), len(self._changes)
         for f in record.files:
             about = (record.source, f.path, f.before, f.after, f.mode, record.takes)
-            self._steps.append(Step(at, number, self._turn, *about))
+            more = (False, f.owner, f.attributes, f.folders)
+            self._steps.append(Step(at, number, self._turn, *about, *more))
         self._changes.append(range(first, len(self._steps)))
         self._newest[record.source] = self._changes[-1]
 

@@ -104,12 +104,18 @@ class CallFinished:
 
 @dataclass(frozen=True, slots=True)
 class FileBytes:
-    """One file of a change: hashes of its bytes before and after, None where there is no file."""
+    """One file of a change: hashes of its bytes before and after, None where there is no file.
+
+    The rest is as in ``core.changes.FileChange``.
+    """
 
     path: str
     before: str | None
     after: str | None
     mode: int | None = None
+    owner: tuple[int, int] | None = None
+    attributes: tuple[tuple[str, bytes], ...] = ()
+    folders: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,4 +124,5 @@ class JournalScribe:
     def _file(self, file: FileChange) -> r.FileBytes:
         before = None if file.before is None else self._journal.keep(file.before)
         after = None if file.after is None else self._journal.keep(file.after)
-        return r.FileBytes(file.path, before, after, file.mode)
+        about = (file.mode, file.owner, file.attributes, file.folders)
+        return r.FileBytes(file.path, before, after, *about)

@@ -52,14 +52,18 @@ class Work:
 class Way:
     """How a file gets back: ``target`` is the hash of its bytes then, ``None`` for no file.
 
-    ``takes`` are the changes this takes back; ``rest`` is how many older ones stay, because the
-    file was changed by someone else in between.
+    ``mode``, ``owner`` and ``attributes`` are those of a file that comes back, ``folders`` how
+    many were made with one that goes. ``takes`` are the changes this takes back; ``rest`` is how
+    many older ones stay, because the file was changed by someone else in between.
     """
 
     takes: tuple[int, ...]
     target: str | None
     mode: int | None = None
     rest: int = 0
+    owner: tuple[int, int] | None = None
+    attributes: tuple[tuple[str, bytes], ...] = ()
+    folders: int = 0
 
 
 def turns(past: Past) -> tuple[int, ...]:
@@ -127,8 +131,12 @@ def way_back(steps: Sequence[Step], now: str | None) -> Way | None:
         last += 1
         target = steps[last].before
     taken = steps[: last + 1]
-    mode = next((step.mode for step in taken if step.after is None), None)
-    return Way(tuple(step.number for step in taken), target, mode, len(steps) - len(taken))
+    numbers, rest = tuple(step.number for step in taken), len(steps) - len(taken)
+    folders = sum(step.folders for step in taken if step.before is None)
+    gone = next((step for step in taken if step.after is None), None)
+    if gone is None:
+        return Way(numbers, target, rest=rest, folders=folders)
+    return Way(numbers, target, gone.mode, rest, gone.owner, gone.attributes, folders)
 
 
 def contents(records: Iterable[Record], wanted: Collection[str]) -> dict[str, bytes | None]:

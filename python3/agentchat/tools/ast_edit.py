@@ -209,6 +209,13 @@ def limited(outcome: Outcome, limit: int) -> Outcome:
     return Outcome(tuple(kept), outcome.issues, limited=True)
 
 
+def left(outcome: Outcome, change: ChangeSet) -> Outcome:
+    """Return what is left of the outcome where only some of its hunks are made."""
+    made = {file.path: file for file in change.files}
+    rewrites = (one.within(made[one.path]) for one in outcome.rewrites if one.path in made)
+    return Outcome(tuple(one for one in rewrites if one.matches), outcome.issues, outcome.limited)
+
+
 def staged(outcome: Outcome, context: ToolContext) -> Staged:
     """Return the preview; applying it makes the change in all files, or in none."""
     change = ChangeSet(tuple(rewrite.change() for rewrite in outcome.rewrites))
@@ -216,7 +223,8 @@ def staged(outcome: Outcome, context: ToolContext) -> Staged:
     async def make(preview: Preview) -> Result:
         notes = await apply_change(preview.change or change, context)
         said = preview.headline or f"Applied {outcome.extent}."
-        return Result("\n".join([said, *notes]), details=_details(outcome))
+        details = _details(left(outcome, preview.change or change))
+        return Result("\n".join([said, *notes]), details=details)
 
     async def apply(reason: str, extra: Extra) -> Result:
         return await make(Preview(change))

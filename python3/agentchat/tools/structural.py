@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from agentchat.core.changes import FileChange
+from agentchat.core.changes import FileChange, line_edits
 from agentchat.core.errors import ToolError
-from agentchat.core.textfile import BOM
+from agentchat.core.textfile import BOM, split_lines
 from agentchat.tools.ast_grep import Match, Op
 from agentchat.tools.notices import one_line
 
@@ -34,6 +34,22 @@ class Rewrite:
             at = match.end
         after = b"".join([*out, self.before[at:]])
         return FileChange(self.path, self.before, after, self.shown)
+
+    def within(self, change: FileChange) -> Rewrite:
+        """Return the rewrite with those matches only that lie in lines the change changes.
+
+        Of a change on top of another text nothing is known, and all are kept.
+        """
+        if change.before != self.before:
+            return self
+        old, new = (split_lines((side or b"").decode()) for side in (change.before, change.after))
+        spans = [range(first + 1, last + 1) for first, last, _ in line_edits(old, new)]
+        kept = (match for match in self.matches if any(self._touches(match, s) for s in spans))
+        return replace(self, matches=tuple(kept))
+
+    def _touches(self, match: Match, span: range) -> bool:
+        first, last = (position(self.before, at)[0] for at in (match.start, match.end))
+        return first < span.stop and last >= span.start
 
     def lines(self) -> Iterator[str]:
         """Yield the preview: the file, then each match as ``-LINE:COL`` and ``+LINE:COL``."""

@@ -6,7 +6,7 @@ from agentchat.core.changes import FileChange, line_edits
 from agentchat.core.diffs import changes
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.ports import Applied
-from agentchat.workspace.editor import Editor, LineEdits, Moved
+from agentchat.workspace.editor import Editor, LineEdits, Made, Moved
 from agentchat.workspace.snapshot import Snapshot, decoded
 
 UNCHANGED = "Nothing was changed."
@@ -20,7 +20,7 @@ class BufferChange:
         self._file = file
         self._seen = seen
         self._lines, self._form = decoded(file.after or b"", seen.form)
-        self._tick: int | None = None
+        self._made: Made | None = None
         self._saved = False
 
     def check(self) -> None:
@@ -36,7 +36,7 @@ class BufferChange:
         if not edits and self._form == self._seen.form:
             return
         try:
-            self._tick = await self._editor.replace(
+            self._made = await self._editor.replace(
                 self._file.path, self._seen.tick, edits, self._form
             )
         except Moved as error:
@@ -44,7 +44,7 @@ class BufferChange:
 
     async def save(self) -> None:
         """Save the buffer, if the user had no changes of their own in it; raises ToolError."""
-        if self._seen.modified or self._tick is None:
+        if self._seen.modified or self._made is None:
             return
         outcome = await self._editor.save(self._file.path)
         if not outcome.saved:
@@ -58,23 +58,32 @@ class BufferChange:
         if now is not None:
             found = changes(self._lines, now.lines)
             reformatted = tuple((one.b_start + 1, max(one.b_end, one.b_start + 1)) for one in found)
-        unsaved = self._tick is not None and not self._saved
+        unsaved = self._made is not None and not self._saved
         return Applied(self._file.path, not unsaved, reformatted)
 
     async def take_back(self) -> None:
         """Put the text back as it was; raises ToolError if it moved meanwhile."""
-        if self._tick is None:
+        if self._made is None:
             return
         now = await self._editor.snapshot(self._file.path)
-        if now is None or (now.tick != self._tick and not self._saved):
+        if now is None or (now.tick != self._made.tick and not self._saved):
             raise ToolError(f"{self._file.name} could not be taken back.")
-        edits = _edits(now.lines, self._seen.lines)
         try:
-            await self._editor.replace(self._file.path, now.tick, edits, self._seen.form)
+            await self._restore(now, self._made)
         except Moved as error:
             raise ToolError(f"{self._file.name} could not be taken back.") from error
-        if not self._seen.modified:
-            await self._editor.save(self._file.path)
+
+    async def _restore(self, now: Snapshot, made: Made) -> None:
+        """Go back in the undo tree; where that leads elsewhere, make the text as it was."""
+        path, form = self._file.path, self._seen.form
+        await self._editor.undo(path, now.tick, made.undo, form)
+        found = await self._editor.snapshot(path)
+        if found is not None and found.lines != self._seen.lines:
+            edits = _edits(found.lines, self._seen.lines)
+            await self._editor.replace(path, found.tick, edits, form)
+            found = await self._editor.snapshot(path)
+        if found is not None and found.modified and not self._seen.modified:
+            await self._editor.save(path)
 
 
 def _edits(before: tuple[str, ...], after: tuple[str, ...]) -> LineEdits:

@@ -10,7 +10,7 @@ from agentchat.core.changes import FileChange
 from agentchat.core.errors import Stale
 from agentchat.workspace.disk import Disk, directory, open_directory
 from agentchat.workspace.job import READ, Job, write_whole
-from agentchat.workspace.metadata import copy_metadata
+from agentchat.workspace.metadata import copy_metadata, dress
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 """What file systems without hard links say."""
@@ -44,8 +44,7 @@ class Create(Job):
 
     def _dress(self, fd: int) -> None:
         if self._like is None:
-            if self.file.mode is not None:
-                self.disk.chmod(fd, self.file.mode)
+            dress(self.disk, fd, self.file)
             return
         with directory(os.path.dirname(self._like.path)) as at:
             source = self.disk.open(os.path.basename(self._like.path), READ, at=at)

@@ -17,6 +17,14 @@ class Moved(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """Edits that were made: the new tick, and the state of the undo tree before them."""
+
+    tick: int
+    undo: int
+
+
+@dataclass(frozen=True, slots=True)
 class SaveOutcome:
     """Whether a buffer was written; if not, ``problem`` is the editor's own words."""
 
@@ -33,11 +41,14 @@ class Editor(Protocol):
     async def unsaved(self) -> Mapping[str, Snapshot]:
         """Return the buffers with unsaved changes, by path."""
 
-    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> int:
-        """Make the edits as one undo step and set the form; return the new tick.
+    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> Made:
+        """Make the edits as one undo step and set the form.
 
         An empty buffer has one line to replace. Raises Moved if its tick is another.
         """
+
+    async def undo(self, path: str, tick: int, state: int, form: Form) -> None:
+        """Go back to a state of the undo tree, and to the form; raises Moved as ``replace``."""
 
     async def rename(self, path: str, new: str) -> None:
         """Let the loaded buffer of a file, if there is one, follow the file to its new path.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
+from collections.abc import Sequence
 
+from agentchat.core.changes import FileChange
 from agentchat.workspace.disk import Disk
 
 
@@ -14,24 +17,39 @@ def copy_metadata(disk: Disk, source: int, target: int) -> None:
     seen, mine = os.fstat(source), os.fstat(target)
     if (mine.st_uid, mine.st_gid) != (seen.st_uid, seen.st_gid):
         disk.chown(target, seen.st_uid, seen.st_gid)
-    _copy_attributes(disk, source, target)
+    _set_attributes(disk, target, attributes(source))
     disk.chmod(target, stat.S_IMODE(seen.st_mode))
 
 
-def _copy_attributes(disk: Disk, source: int, target: int) -> None:
+def dress(disk: Disk, target: int, file: FileChange) -> None:
+    """Give an open file that comes back what it had; raises OSError.
+
+    What only another user could set is left out: the file itself matters more.
+    """
+    mine = os.fstat(target)
+    with contextlib.suppress(PermissionError):
+        if file.owner is not None and (mine.st_uid, mine.st_gid) != file.owner:
+            disk.chown(target, *file.owner)
+        _set_attributes(disk, target, file.attributes)
+    if file.mode is not None:
+        disk.chmod(target, file.mode)
+
+
+def attributes(file: int | str) -> tuple[tuple[str, bytes], ...]:
+    """Return the extended attributes of an open file, or of a path; none where there are none."""
     if not hasattr(os, "listxattr"):
-        return
-    have = {name: os.getxattr(target, name) for name in _attributes(target)}
-    for name in _attributes(source):
-        value = os.getxattr(source, name)
-        if have.get(name) != value:
-            disk.set_attribute(target, name, value)
-
-
-def _attributes(fd: int) -> list[str]:
+        return ()
     try:
-        return os.listxattr(fd)
+        names = os.listxattr(file)
+        return tuple((name, os.getxattr(file, name)) for name in names)
     except OSError as error:
         if error.errno in (errno.ENOTSUP, errno.EOPNOTSUPP):
-            return []
+            return ()
         raise
+
+
+def _set_attributes(disk: Disk, target: int, wanted: Sequence[tuple[str, bytes]]) -> None:
+    have = dict(attributes(target)) if wanted else {}
+    for name, value in wanted:
+        if have.get(name) != value:
+            disk.set_attribute(target, name, value)

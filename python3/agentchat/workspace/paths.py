@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Target, Zone
 from agentchat.core.sensitive import fold_name, is_protected, is_secret
+from agentchat.workspace.metadata import attributes
 
 _SPECIAL = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:zip|zipfile|tar|tarfile|jar|fugitive|term|man|file|data|oil):",
@@ -50,6 +51,8 @@ class Paths:
             read_only=found is not None and _read_only(real, found),
             hard_linked=found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1,
             mode=None if found is None else stat.S_IMODE(found.st_mode),
+            owner=None if found is None else (found.st_uid, found.st_gid),
+            attributes=_attributes(real, found),
         )
 
     def show(self, real: str) -> str:
@@ -131,6 +134,14 @@ def _lstat(path: str) -> os.stat_result | None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         return os.lstat(path)
     return None
+
+
+def _attributes(real: str, found: os.stat_result | None) -> tuple[tuple[str, bytes], ...]:
+    if found is None or not stat.S_ISREG(found.st_mode):
+        return ()
+    with contextlib.suppress(OSError):
+        return attributes(real)
+    return ()
 
 
 def _read_only(real: str, found: os.stat_result) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 
 from agentchat.core.changes import FileChange
-from agentchat.workspace.disk import Disk
+from agentchat.workspace.disk import Disk, directory
 from agentchat.workspace.job import Job
 
 
@@ -43,4 +44,14 @@ class Remove(Job):
             with contextlib.suppress(OSError):
                 self.drop(self.aside)
                 self.sync_folder()
+            self._remove_folders()
         super().close()
+
+    def _remove_folders(self) -> None:
+        """Remove the folders that were made for the file, as far as nothing else is in them."""
+        folder = os.path.dirname(self.path)
+        with contextlib.suppress(OSError):
+            for _ in range(self.file.folders):
+                folder, name = os.path.split(folder)
+                with directory(folder) as at:
+                    self.disk.rmdir(name, at)
