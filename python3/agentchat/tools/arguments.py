@@ -21,7 +21,8 @@ WholeNumber = Annotated[int, BeforeValidator(_integral)]
 class ToolArguments(BaseModel):
     """Base of all arguments: no unknown fields, no conversion between types."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # Built when first used: building every model would hold up the start of the process.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class PydanticArguments:
@@ -29,10 +30,12 @@ class PydanticArguments:
 
     def __init__(self, model: type[BaseModel]) -> None:
         self._model = model
-        self._schema = plain_schema(model)
+        self._schema: dict[str, Any] | None = None
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema that the model is given."""
+        if self._schema is None:
+            self._schema = plain_schema(self._model)
         return self._schema
 
     def parse(self, value: Mapping[str, Any]) -> Any:
