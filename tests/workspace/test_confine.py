@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import os
+import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Command
-from agentchat.workspace.confine import CONFINED, IMPOSSIBLE, Confinement
+from agentchat.workspace.confine import CONFINED, IMPOSSIBLE, WAYS, Confinement, Way
 from agentchat.workspace.local import LocalWorkspace
+
+BROKEN = Way("broken", lambda root, temp, cwd: ("/nonexistent", "--"))
+TRY = """
+import socket, sys
+try:
+    socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+    print("reached")
+except OSError as error:
+    print("refused")
+"""
 
 
 async def run(workspace: LocalWorkspace, script: str) -> str:
@@ -19,48 +31,93 @@ async def run(workspace: LocalWorkspace, script: str) -> str:
     return (await workspace.run(command)).head.decode()
 
 
-def works(root: str) -> bool:
-    return Confinement(root, "required").describe() == CONFINED
+def confined(folder: Path, wanted: str, *ways: Way) -> LocalWorkspace:
+    """Return a workspace in which only these kinds of sandbox are tried."""
+    root = folder.resolve() / "ws"
+    root.mkdir()
+    workspace = LocalWorkspace(str(root))
+    workspace.confinement = Confinement(str(root), wanted, ways)
+    return workspace
+
+
+def need(workspace: LocalWorkspace, way: Way) -> None:
+    if workspace.confinement.describe() != way.described:
+        pytest.skip(f"not here: {way.described}")
 
 
 @pytest.mark.parametrize("wanted", ["auto", "required"])
-async def test_in_a_sandbox_only_the_workspace_can_be_written(tmp_path: Path, wanted: str) -> None:
-    root = tmp_path / "ws"
-    root.mkdir()
-    if not works(str(root)):
-        pytest.skip("bubblewrap does not work here")
-    workspace = LocalWorkspace(str(root))
-    workspace.confinement.wanted = wanted
-    said = await run(workspace, "echo in > f; echo out > ../f; touch /etc/agentchat; echo $TMPDIR")
-    assert (root / "f").read_text() == "in\n"
-    assert not (tmp_path / "f").exists()
-    assert not Path("/etc/agentchat").exists()
-    assert said.endswith("/tmp\n")
-    assert "lo" in await run(workspace, "cat /proc/net/dev")
-    assert "eth" not in await run(workspace, "cat /proc/net/dev")
-
-
-async def test_where_it_must_be_confined_and_cannot_nothing_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.described))
+async def test_in_a_sandbox_only_the_workspace_can_be_written(
+    tmp_path: Path, way: Way, wanted: str
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    workspace = LocalWorkspace(str(tmp_path))
-    workspace.confinement.wanted = "required"
+    workspace = confined(tmp_path, wanted, way)
+    need(workspace, way)
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    await run(
+        workspace,
+        "echo in > f; mkdir d; mv f d/f; echo x > /dev/null; (echo out > ../f);"
+        "(: > ../victim); rm ../victim; cp d/f ../moved; ln ../victim linked; touch /etc/agentchat",
+    )
+    assert (tmp_path / "ws" / "d" / "f").read_text() == "in\n"
+    assert sorted(os.listdir(tmp_path)) == ["victim", "ws"]
+    assert victim.read_text() == "kept"
+    assert not Path("/etc/agentchat").exists()
+    assert (await run(workspace, "echo t > $TMPDIR/t && cat $TMPDIR/t")) == "t\n"
+    assert "root" in await run(workspace, "cat /etc/passwd")
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.described))
+async def test_what_is_said_of_the_network_is_so(tmp_path: Path, way: Way) -> None:
+    workspace = confined(tmp_path, "auto", way)
+    need(workspace, way)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        said = await run(workspace, f"{sys.executable} -c '{TRY}' {port}")
+    assert said.strip() == ("reached" if "open" in way.described else "refused")
+    outside = [name for _, name in socket.if_nameindex() if name != "lo"]
+    seen = await run(workspace, "cat /proc/net/dev")
+    assert "lo:" in seen
+    assert any(f"{name}:" in seen for name in outside) == (not way.whole and bool(outside))
+
+
+async def test_a_program_in_a_network_of_its_own_reaches_itself(tmp_path: Path) -> None:
+    workspace = confined(tmp_path, "auto", WAYS[1])
+    need(workspace, WAYS[1])
+    serve = "import socket; s = socket.create_server((chr(48), 0));"
+    itself = f"{serve} socket.create_connection(s.getsockname(), 5); print(1)"
+    assert (await run(workspace, f'{sys.executable} -c "{itself}"')).strip() == "1"
+
+
+async def test_what_runs_in_a_sandbox_cannot_signal_or_leave_it(tmp_path: Path) -> None:
+    workspace = confined(tmp_path, "auto", WAYS[1])
+    need(workspace, WAYS[1])
+    said = await run(workspace, f"kill -0 {os.getpid()} && echo reached; nsenter -t 1 -n true; :")
+    assert "reached" not in said
+    assert "echo" not in said
+
+
+def test_the_best_that_works_is_taken(tmp_path: Path) -> None:
+    found = Confinement(str(tmp_path), "auto").describe()
+    works = [way for way in WAYS if Confinement(str(tmp_path), "auto", [way]).describe()]
+    assert found == (works[0].described if works else "")
+    assert Confinement(str(tmp_path), "auto", [BROKEN, *WAYS]).describe() == found
+
+
+@pytest.mark.parametrize("ways", [(), (BROKEN,), WAYS[2:]])
+async def test_where_it_must_be_confined_and_cannot_nothing_runs(
+    tmp_path: Path, ways: tuple[Way, ...]
+) -> None:
+    workspace = confined(tmp_path, "required", *ways)
     assert workspace.confinement.describe() == IMPOSSIBLE
     with pytest.raises(ToolError, match="Nothing was run: the setting requires a sandbox"):
         await run(workspace, "echo > f")
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path / "ws") == []
 
 
-async def test_auto_runs_without_a_sandbox_where_there_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = os.environ["PATH"]
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    workspace = LocalWorkspace(str(tmp_path))
-    workspace.confinement.wanted = "auto"
+async def test_auto_runs_without_a_sandbox_where_there_is_none(tmp_path: Path) -> None:
+    workspace = confined(tmp_path, "auto", BROKEN)
     assert workspace.confinement.describe() == ""
-    monkeypatch.setenv("PATH", path)
     assert await run(workspace, "echo ran") == "ran\n"
 
 
@@ -68,3 +125,7 @@ async def test_off_confines_nothing_and_tries_nothing(tmp_path: Path) -> None:
     workspace = LocalWorkspace(str(tmp_path))
     assert workspace.confinement.describe() == ""
     assert await run(workspace, "echo ran") == "ran\n"
+
+
+def test_what_whole_means_is_said(tmp_path: Path) -> None:
+    assert all((CONFINED in way.described) == way.whole for way in WAYS)

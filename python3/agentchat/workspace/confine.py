@@ -1,20 +1,73 @@
-"""Commands in a sandbox of bubblewrap: the workspace writable, the rest read-only, no network."""
+"""Commands in a sandbox: the workspace writable, the rest read-only, no network.
+
+Bubblewrap where it works, else Landlock, which the kernel has: see ``landlock`` for what it runs.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import subprocess
-from dataclasses import replace
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Command
+from agentchat.workspace import landlock
 
 OFF, AUTO, REQUIRED = "off", "auto", "required"
 SETTINGS = (OFF, AUTO, REQUIRED)
 PROBE_SECONDS = 2
 CONFINED = "writes only below the workspace, no network"
-IMPOSSIBLE = "the setting requires a sandbox, and bubblewrap does not work here"
+IMPOSSIBLE = "the setting requires a sandbox, and neither bubblewrap nor Landlock works here"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One kind of sandbox.
+
+    ``wrap`` returns what stands before a command's own words; it gets the workspace, a folder for
+    temporary files and the working directory. One that is not ``whole`` leaves some network.
+    """
+
+    described: str
+    wrap: Callable[[str, str, str], tuple[str, ...]]
+    whole: bool = True
+    own_temp: bool = False
+    """Whether it has a place of its own for temporary files."""
+
+
+def _bubblewrap(root: str, temp: str, cwd: str) -> tuple[str, ...]:
+    program = shutil.which("bwrap") or "bwrap"
+    alone = ("--unshare-all", "--die-with-parent", "--new-session")
+    seen = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")
+    # A workspace below /tmp is bound after the fresh one.
+    kept = ("--bind", root, root, "--setenv", "TMPDIR", "/tmp")
+    return (program, *alone, *seen, *kept, "--chdir", cwd, "--")
+
+
+def _landlock(network: str) -> Callable[[str, str, str], tuple[str, ...]]:
+    def wrap(root: str, temp: str, cwd: str) -> tuple[str, ...]:
+        return (sys.executable, "-I", "-S", "-B", landlock.__file__, network, root, temp, "--")
+
+    return wrap
+
+
+WAYS = (
+    Way(CONFINED, _bubblewrap, own_temp=True),
+    Way(f"{CONFINED} (Landlock)", _landlock(landlock.NONE)),
+    Way("writes only below the workspace, no TCP (Landlock)", _landlock(landlock.NO_TCP), False),
+    Way(
+        "writes only below the workspace, the network is open (Landlock)",
+        _landlock(landlock.OPEN),
+        False,
+    ),
+)
+"""The kinds of sandbox there are, the best first."""
 
 
 class Confinement:
@@ -22,52 +75,65 @@ class Confinement:
 
     Args:
         root: the workspace, absolute and resolved.
-        wanted: ``off``, ``auto`` (where it works) or ``required`` (or nothing runs).
+        wanted: ``off``, ``auto`` (as well as it works) or ``required`` (without any network, or
+            nothing runs).
+        ways: the kinds of sandbox to try, in this order.
     """
 
-    def __init__(self, root: str, wanted: str = OFF) -> None:
+    def __init__(self, root: str, wanted: str = OFF, ways: Sequence[Way] = WAYS) -> None:
         self._root = root
         self.wanted = wanted
-        self._works: bool | None = None
+        self._ways = ways
+        self._tried = False
+        self._found: Way | None = None
+        self._temp = ""
 
     def describe(self) -> str:
         """Return how commands are confined, or why none will run; empty if they are not."""
         if self.wanted == OFF:
             return ""
-        if self._tried():
-            return CONFINED
+        way = self._way()
+        if way is not None:
+            return way.described
         return IMPOSSIBLE if self.wanted == REQUIRED else ""
 
     async def confined(self, command: Command) -> Command:
         """Return a command as it runs in the sandbox; raises ToolError if it must and cannot."""
         if self.wanted == OFF:
             return command
-        if await asyncio.to_thread(self._tried):
-            return replace(command, argv=(*self._sandbox(command.cwd), *command.argv))
-        if self.wanted == REQUIRED:
+        way = await asyncio.to_thread(self._way)
+        if way is None and self.wanted == REQUIRED:
             raise ToolError(f"Nothing was run: {IMPOSSIBLE}.")
-        return command
+        return command if way is None else self._within(way, command)
 
-    def _tried(self) -> bool:
-        """Whether a sandbox works here; tried once."""
-        if self._works is None:
-            self._works = _runs((*self._sandbox(self._root), "true"))
-        return self._works
+    def _within(self, way: Way, command: Command) -> Command:
+        temp = self._temporary()
+        argv = (*way.wrap(self._root, temp, command.cwd), *command.argv)
+        if way.own_temp:
+            return replace(command, argv=argv)
+        return replace(command, argv=argv, env={**(command.env or os.environ), "TMPDIR": temp})
 
-    def _sandbox(self, cwd: str) -> tuple[str, ...]:
-        program = shutil.which("bwrap") or "bwrap"
-        alone = ("--unshare-all", "--die-with-parent", "--new-session")
-        seen = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp")
-        # A workspace below /tmp is bound after the fresh one.
-        kept = ("--bind", self._root, self._root, "--setenv", "TMPDIR", "/tmp")
-        return (program, *alone, *seen, *kept, "--chdir", cwd, "--")
+    def _way(self) -> Way | None:
+        """Return the sandbox to use, if there is one that is good enough; tried once."""
+        if not self._tried:
+            self._found = next(filter(self._works, self._ways), None)
+            self._tried = True
+        enough = self._found is not None and (self._found.whole or self.wanted != REQUIRED)
+        return self._found if enough else None
 
+    def _works(self, way: Way) -> bool:
+        argv = (*way.wrap(self._root, self._temporary(), self._root), "true")
+        try:
+            done = subprocess.run(
+                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return done.returncode == 0
 
-def _runs(argv: tuple[str, ...]) -> bool:
-    try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
+    def _temporary(self) -> str:
+        """Return a folder for the temporary files of commands; it goes with this process."""
+        if not self._temp:
+            self._temp = tempfile.mkdtemp(prefix="agentchat-")
+            weakref.finalize(self, shutil.rmtree, self._temp, ignore_errors=True)
+        return self._temp
