@@ -13,6 +13,7 @@ from tests.support import project
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
+from tests.support.sshd import Missing, Sshd
 
 BASIC: dict[str, Any] = {"python": sys.executable, "ui": {"prompt_delay_ms": 0}}
 """Scenarios answer prompts at once; the tests of the delay itself ask for the default."""
@@ -35,6 +36,17 @@ def model_server() -> Iterator[ModelServer]:
     yield server
     server.close()
     server.check()
+
+
+@pytest.fixture(scope="session")
+def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    """A real SSH server; a test that breaks it or its configuration starts one of its own."""
+    try:
+        server = Sshd(tmp_path_factory.mktemp("ssh") / "server")
+    except Missing as missing:
+        pytest.skip(str(missing))
+    yield server
+    server.close()
 
 
 @pytest.fixture

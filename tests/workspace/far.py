@@ -1,0 +1,16 @@
+"""Workspaces on the machine behind a test's SSH server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentchat.workspace.destination import read_destination
+from agentchat.workspace.ssh import SshWorkspace
+from agentchat.workspace.sshclient import Client
+from tests.support.sshd import Sshd
+
+
+def far(server: Sshd, root: Path | str, host: str = "box", python: str = "") -> SshWorkspace:
+    """Return a workspace in ``root``, not connected yet."""
+    client = Client(tuple(server.command), python)
+    return SshWorkspace(read_destination(f"ssh://{host}{root}"), client)
