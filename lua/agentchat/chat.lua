@@ -6,6 +6,7 @@ local drawing = require('agentchat.drawing')
 local host = require('agentchat.host')
 local life = require('agentchat.life')
 local notice = require('agentchat.notice')
+local place = require('agentchat.place')
 local prompt = require('agentchat.prompt')
 local status = require('agentchat.status')
 local transcript = require('agentchat.transcript')
@@ -20,6 +21,7 @@ local api = vim.api
 ---@field number integer the one in its name
 ---@field buf integer
 ---@field cwd string its workspace, fixed
+---@field place? string a workspace on another machine, which counts instead
 ---@field status agentchat.Status
 ---@field outbox string[] sent, and not yet taken by Python
 ---@field names agentchat.Name[] what can be mentioned
@@ -74,6 +76,7 @@ local function announce(chat)
     chat = chat.id,
     buf = chat.buf,
     cwd = chat.cwd,
+    place = chat.place,
     settings = config.get(chat.buf),
     saved = chat.saved,
   })
@@ -94,13 +97,17 @@ end
 
 ---@class agentchat.Saved a chat on disk
 ---@field chat string uuid
----@field cwd string its workspace
+---@field cwd string its workspace, on this machine or another
 ---@field fork? boolean go on in a copy
+
+--- The place of a saved chat that is on another machine.
+local function place_of(saved) return place.parse(saved and saved.cwd) and saved.cwd or nil end
 
 --- Makes a chat and its buffer; shows nothing.
 ---@param saved? agentchat.Saved to go on with
+---@param where? string its workspace on another machine
 ---@return agentchat.Chat
-function M.new(saved)
+function M.new(saved, where)
   opened = opened + 1
   local buf = require('agentchat.buffer').create(opened)
   local source = saved and saved.fork and saved.chat or nil
@@ -108,7 +115,8 @@ function M.new(saved)
     id = saved and not source and saved.chat or uuid(),
     number = opened,
     buf = buf,
-    cwd = saved and saved.cwd or vim.fn.getcwd(-1, 0),
+    cwd = saved and not place_of(saved) and saved.cwd or vim.fn.getcwd(-1, 0),
+    place = saved and place_of(saved) or where,
     saved = saved and { source = source or '' },
     status = status.new(config.get(buf).mode),
     outbox = {},
@@ -125,6 +133,7 @@ end
 ---@class agentchat.OpenOpts
 ---@field prompt? string sent at once
 ---@field new? boolean even if this tab has a chat
+---@field workspace? string one on another machine, as `ssh://[user@]host[:port]/path`
 ---@field mods? vim.api.keyset.cmd.mods
 
 --- The chat this tab has: shown now, or shown here last.
@@ -150,9 +159,10 @@ end
 ---@param old? agentchat.Chat one that is open
 ---@param saved? agentchat.Saved what a new one goes on with
 ---@param mods? vim.api.keyset.cmd.mods
+---@param where? string the workspace of a new one, if on another machine
 ---@return agentchat.Chat
-local function enter(old, saved, mods)
-  local chat = old or M.new(saved)
+local function enter(old, saved, mods, where)
+  local chat = old or M.new(saved, where)
   show(chat, mods)
   if not old then
     life.tell(chat, 'AgentChatOpened', {})
@@ -166,7 +176,10 @@ end
 ---@return agentchat.Chat
 function M.open(opts)
   opts = opts or {}
-  local chat = enter(not opts.new and of_tab() or nil, nil, opts.mods)
+  local old = not opts.new and of_tab() or nil
+  if old and opts.workspace and old.place ~= opts.workspace then old = nil end
+  local where = opts.workspace or config.get().workspace
+  local chat = enter(old, nil, opts.mods, where)
   if (opts.prompt or '') ~= '' then M.send(chat, opts.prompt) end
   return chat
 end

@@ -50,7 +50,12 @@ end
 local RUN = {}
 
 function RUN.AgentChat(args)
-  chats().open({ new = args.bang, prompt = args.args, mods = args.smods })
+  local place = require('agentchat.place')
+  local url, prompt = place.split(args.args)
+  if url and not place.parse(url) then
+    return notice.warn(('%s names no workspace: write %s'):format(url, place.FORM))
+  end
+  chats().open({ new = args.bang, prompt = prompt, workspace = url, mods = args.smods })
 end
 
 function RUN.AgentSend()
@@ -220,7 +225,9 @@ local WORDS = {
 function M.complete(name, lead, line)
   local words = {}
   if name == 'AgentChat' then
-    words = vim.startswith(lead, '@') and mentions() or {}
+    words = vim.startswith(lead, '@') and mentions()
+      or line:match('^%S+%s+%S*$') and require('agentchat.place').known()
+      or {}
   elseif WORDS[name] and not line:match('%u%a+!?%s+%S+%s') then
     words = WORDS[name]()
   elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then

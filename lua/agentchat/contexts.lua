@@ -83,7 +83,8 @@ local function captured_buffer(chat, buf)
     return { problem = buf and ('buffer %d is not loaded'):format(buf) or 'no file is open' }
   end
   local path = api.nvim_buf_get_name(buf)
-  if path ~= '' and vim.bo[buf].buftype == '' then
+  -- A file of this machine is no file of another one: there the text itself goes along.
+  if path ~= '' and vim.bo[buf].buftype == '' and not chat.place then
     return { name = name_of(chat, buf), path = path }
   end
   local text = table.concat(api.nvim_buf_get_lines(buf, 0, 2000, false), '\n')
@@ -138,6 +139,7 @@ end
 
 --- The names in the folder that is being typed.
 local function files(chat, base)
+  if chat.place then return {} end
   local folder, start = base:match('^(.-)([^/]*)$')
   local out = {}
   for name, kind in vim.fs.dir(vim.fs.joinpath(chat.cwd, folder)) do

@@ -16,8 +16,11 @@ local M = {}
 ---@param opts? agentchat.HistoryOpts
 function M.list(opts)
   opts = opts or {}
+  local chat = require('agentchat.chat').near()
+  local far = require('agentchat.config').get().workspace
+  if chat then far = chat.place end
   require('agentchat.host').send('history', {
-    cwd = vim.fn.getcwd(-1, 0),
+    cwd = far or vim.fn.getcwd(-1, 0),
     words = opts.words or '',
     fork = opts.fork or false,
   })

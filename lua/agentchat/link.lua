@@ -1,6 +1,7 @@
 -- Files that are named in a chat: `gf` opens them beside it, never in its place.
 
 local notice = require('agentchat.notice')
+local place = require('agentchat.place')
 
 local M = {}
 
@@ -33,7 +34,9 @@ end
 local function under_cursor(chat)
   local line = api.nvim_get_current_line()
   local named = stored(line) or vim.fn.expand('<cfile>')
-  local path = named ~= '' and found(named, chat.cwd) or nil
+  -- What a chat on another machine names is there, but for results that are kept here.
+  local here = not chat.place or stored(line)
+  local path = named ~= '' and here and found(named, chat.cwd) or nil
   local at = path and select(2, line:find(named, 1, true))
   return path, at and tonumber(line:match('^[:%-](%d+)', at + 1)), named
 end
@@ -57,6 +60,9 @@ end
 function M.open(chat)
   local path, row, named = under_cursor(chat)
   if named == '' then return notice.warn('there is no file under the cursor') end
+  if not path and chat.place then
+    return notice.warn(('"%s" is a file of %s'):format(named, (place.shown(chat.place))))
+  end
   if not path then
     return notice.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))
   end

@@ -20,10 +20,12 @@ end
 ---@param hunks agentchat.Hunk[]
 ---@param said agentchat.Verdicts
 function M.open(title, hunks, said)
+  local chat = require('agentchat.chat').of(vim.api.nvim_get_current_buf())
+  local url = chat and chat.place
   local items = vim.tbl_map(
     function(hunk)
       return {
-        filename = hunk.path,
+        filename = url and require('agentchat.place').file(url, hunk.path) or hunk.path,
         lnum = hunk.first,
         end_lnum = hunk.last,
         text = text(hunk, verdicts.get(said, hunk)),

@@ -1,8 +1,10 @@
 --- What the settings may hold, and the check of a value against it.
+local place = require('agentchat.place')
+
 local M = {}
 
 ---@class agentchat.Leaf
----@field kind 'string'|'boolean'|'number'|'integer'|'strings'|'list'|'command'|'any'
+---@field kind 'string'|'boolean'|'number'|'integer'|'strings'|'list'|'command'|'place'|'any'
 ---@field min? number
 ---@field max? number
 ---@field one_of? string[]
@@ -54,6 +56,8 @@ M.settings = {
     rules = { kind = 'list', keep = true },
     mode = { kind = 'string', one_of = { 'ask', 'edit', 'plan', 'yolo' } },
     save = { kind = 'string', one_of = { 'vim', 'plain' } },
+    workspace = { kind = 'place' },
+    ssh = { fields = { command = STRINGS, python = STRING } },
     sandbox = { kind = 'string', one_of = { 'off', 'auto', 'required' } },
     ui = { fields = { prompt_delay_ms = { kind = 'number', min = 0 } } },
   },
@@ -79,6 +83,7 @@ local KINDS = {
     name = 'a string or a list of strings',
     fits = function(v) return type(v) == 'string' or is_strings(v) end,
   },
+  place = { name = place.FORM, fits = function(v) return place.parse(v) ~= nil end },
 }
 
 local function got(value)
@@ -91,7 +96,10 @@ end
 ---@return string? problem what the value must be, or nil if it fits
 local function misfit(leaf, value)
   local kind = KINDS[leaf.kind]
-  if not kind.fits(value) then return ('must be %s, got %s'):format(kind.name, type(value)) end
+  if not kind.fits(value) then
+    local what = leaf.kind == 'place' and got(value) or type(value)
+    return ('must be %s, got %s'):format(kind.name, what)
+  end
   if leaf.one_of and not vim.list_contains(leaf.one_of, value) then
     return ('must be one of %s, got %s'):format(table.concat(leaf.one_of, ', '), got(value))
   end

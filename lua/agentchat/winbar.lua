@@ -99,6 +99,9 @@ function M.render()
   local room = api.nvim_win_get_width(win)
   local where = vim.fn.fnamemodify(chat.cwd, ':~')
   local short = vim.fs.basename(chat.cwd)
+  if chat.place then
+    where, short = require('agentchat.place').shown(chat.place)
+  end
   local parts = parts_of(chat)
   if width_of(parts) + vim.fn.strdisplaywidth(where) > room then where = short end
   squeeze(parts, room - vim.fn.strdisplaywidth(where))

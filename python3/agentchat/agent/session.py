@@ -32,7 +32,7 @@ from agentchat.core.approval import MODES
 from agentchat.core.chat import Chat
 from agentchat.core.contexts import Captured
 from agentchat.core.effects import Answer, Effect, Question
-from agentchat.core.errors import UserError
+from agentchat.core.errors import ToolError, UserError
 from agentchat.core.mentions import read_mentions
 from agentchat.core.messages import Note, Status, ToolResult, UserText
 from agentchat.core.model import Model
@@ -216,7 +216,7 @@ class Session:
     async def _taken_back(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             await work()
-        except UserError as error:
+        except (UserError, ToolError) as error:
             self._screen.notify("warn", str(error))
         except Exception as error:
             log.exception("the %s failed", what)

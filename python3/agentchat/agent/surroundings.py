@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 
+from agentchat.core.errors import ToolError
 from agentchat.core.limits import KIB
 from agentchat.core.ports import Workspace
 from agentchat.core.surroundings import Surroundings
@@ -23,6 +24,6 @@ async def _rules(workspace: Workspace, name: str) -> str:
     try:
         target = await workspace.locate(name)
         data = await workspace.read(target.path, RULE_BYTES)
-    except OSError:
+    except (OSError, ToolError):
         return ""
     return f"# {name}\n{data.decode('utf-8', 'replace').strip()}"

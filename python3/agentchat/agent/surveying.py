@@ -30,7 +30,8 @@ async def survey(call: Call, workspace: Workspace, supposed: Touch | None = None
     script, ran = await _command(touch.command, workspace)
     unsure = supposed is not None and callable(call.tool.asks)
     asks = None if unsure else await _asks(call)
-    return Place(workspace.root, reads, writes, touch.command, script, ran, asks)
+    host = workspace.host
+    return Place(workspace.root, reads, writes, touch.command, script, ran, asks, host)
 
 
 async def _asks(call: Call) -> bool | None:

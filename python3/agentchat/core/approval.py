@@ -223,7 +223,7 @@ def _command_scope(call: Call, place: Place) -> Scope:
     command = place.command or ""
     digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
     key = ("command", digest, place.cwd, *place.evidence)
-    shown = f"`{command}` in {place.cwd}"
+    shown = f"`{command}` in {place.cwd}" + (f" on {place.host}" if place.host else "")
     return Scope(call.tool.name, call.tool.definition, key, shown)
 
 

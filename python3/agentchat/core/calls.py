@@ -42,6 +42,8 @@ class Place:
     """What the command would run, named and fingerprinted: a grant is void when that changes."""
     asks: bool | None = None
     """What the tool itself says about asking, if it says anything."""
+    host: str = ""
+    """The machine, as the user calls it; empty for the user's own."""
 
     @property
     def unusual(self) -> tuple[Target, ...]:

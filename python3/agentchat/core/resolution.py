@@ -73,7 +73,8 @@ def _attempt(chat: Chat, call: Call, queue: Queue) -> Plan[Resolved]:
     if decision.verdict is Verdict.ALLOW:
         return (yield from _perform(chat, call, pending, wanted, decision))
     number, total = queue.take_place(call)
-    place = Place(chat.surroundings.cwd, writes=pending.targets)
+    here = chat.surroundings
+    place = Place(here.cwd, writes=pending.targets, host=here.host)
     question = Question(call, place, decision, pending.preview, pending, number, total)
     return (yield from _put(chat, replace(question, proposed=pending.proposed), queue, wanted))
 

@@ -90,9 +90,9 @@ class CustomTools:
         self._chats.pop(chat, None)
 
     def when_read(self, chat: str, work: Callable[[], None]) -> None:
-        """Do ``work``, at once if the chat's files are read as they are now."""
-        tools = self._chats[chat]
-        if not tools.held and tools.seen == self._stamp(tools):
+        """Do ``work``, at once if the chat's files are read as they are now, or it has none."""
+        tools = self._chats.get(chat)
+        if tools is None or (not tools.held and tools.seen == self._stamp(tools)):
             work()
             return
         tools.held.append(work)
@@ -113,9 +113,9 @@ class CustomTools:
 
     def lines(self, chat: str) -> list[str]:
         """Return what a list of the chat's tools says about files."""
-        tools = self._chats[chat]
-        files = tools.files()
-        if not files:
+        tools = self._chats.get(chat)
+        files = tools.files() if tools is not None else []
+        if tools is None or not files:
             return []
         wrong = [f"  {problem}" for problem in tools.problems]
         return ["", "Files with tools", "", *(f"  {path}" for path in files), *wrong]

@@ -126,7 +126,9 @@ class Desk:
         opened.announce()
         if saved:
             opened.session.replay()
-        self._custom.join(payload["chat"], opened.shelf, opened.tool_paths, opened.show_tools)
+        if not opened.site.workspace.host:
+            # The user's own tools run on this machine: no chat on another one has them.
+            self._custom.join(payload["chat"], opened.shelf, opened.tool_paths, opened.show_tools)
 
     def _send(self, payload: Payload) -> None:
         chat = self._chat(payload)
@@ -135,8 +137,8 @@ class Desk:
         self._custom.when_read(payload["chat"], lambda: chat.send(text, captured))
 
     def _stop(self, payload: Payload) -> None:
-        self._chat(payload).session.stop()
-        if self._custom.drop_held(payload["chat"]):
+        waiting = self._chat(payload).stop()
+        if self._custom.drop_held(payload["chat"]) or waiting:
             self._bridge.call("agentchat.chat", "refuse", payload["chat"])
 
     def _answer(self, payload: Payload) -> None:
@@ -184,12 +186,13 @@ class Desk:
         self._bridge.call("agentchat.history", "choose", items, dict(payload))
 
     def _saved(self, cwd: str, words: str) -> list[Saved]:
-        return saved_chats(self._state.folder, os.path.realpath(cwd), words)
+        place = cwd if "://" in cwd else os.path.realpath(cwd)
+        return saved_chats(self._state.folder, place, words)
 
     async def _explain(self, payload: Payload) -> None:
         chat = self._chat(payload)
         await chat.session.judging.refresh()
-        lines = await explain(chat.session.chat, chat.workspace, payload["text"])
+        lines = await explain(chat.session.chat, chat.site.workspace, payload["text"])
         self._page("Explained", lines)
 
     async def _told(self, work: Awaitable[None]) -> None:

@@ -30,6 +30,8 @@ def _told(decision: Decision, place: Place, mode: str) -> list[str]:
     lines += [f"path      {escape(t.path)} ({t.zone.value})" for t in (*place.reads, *place.writes)]
     if place.command is not None:
         lines += [f"in        {escape(place.cwd)}"]
+    if place.host:
+        lines += [f"on        {escape(place.host)}"]
     if decision.scope is not None:
         lines += [f"always    {escape(decision.scope.shown)}"]
     return [*lines, *part_lines(decision)]

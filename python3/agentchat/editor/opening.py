@@ -21,16 +21,15 @@ from agentchat.core.chat import Chat
 from agentchat.core.contexts import Captured
 from agentchat.core.errors import UserError
 from agentchat.core.model import Model
-from agentchat.core.ports import Workspace
 from agentchat.core.registry import Registry
 from agentchat.core.surroundings import Surroundings
 from agentchat.core.toolbox import Toolbox
 from agentchat.editor import pages
 from agentchat.editor.bridge import Bridge
-from agentchat.editor.buffers import NvimBuffers
 from agentchat.editor.frontend import NvimFrontend
 from agentchat.editor.rulewriting import RuleWriting, truster
 from agentchat.editor.settings import Settings, read_settings
+from agentchat.editor.site import Site, choose_site
 from agentchat.editor.view import View
 from agentchat.journal.calls import past_calls
 from agentchat.journal.journal import Journal
@@ -40,9 +39,6 @@ from agentchat.journal.transcript import decisions, transcript
 from agentchat.models.choice import choose, secrets
 from agentchat.tools.builtins import builtins
 from agentchat.tools.custom.shelf import Shelf
-from agentchat.workspace.buffers import BuffersWorkspace
-from agentchat.workspace.confine import Confinement
-from agentchat.workspace.local import LocalWorkspace
 
 log = logging.getLogger(__name__)
 
@@ -94,14 +90,12 @@ class Opened:
         models: Models,
         frontend: NvimFrontend,
         shelf: Shelf,
-        workspace: Workspace,
-        confinement: Confinement,
+        site: Site,
         rulebook: Rulebook,
         rules: RuleWriting,
     ) -> None:
         self.session = session
-        self.workspace = workspace
-        self._confinement = confinement
+        self.site = site
         self.rulebook = rulebook
         self.rules = rules
         self.shelf = shelf
@@ -119,11 +113,29 @@ class Opened:
         self._models.warm_up()
         for problem in self._settings.problems:
             self._view.notify("warn", problem)
+        self.site.warm_up(lambda problem: self._view.note("error", problem))
 
     def send(self, text: str, captured: Mapping[str, Mapping[str, str]]) -> None:
-        """Take what the user typed; its mentions may give tools and attach context."""
-        self.session.send(text, {name: Captured(**had) for name, had in captured.items()})
-        self.show_tools()
+        """Take what the user typed; its mentions may give tools and attach context.
+
+        Where the workspace cannot be reached, it goes back to the prompt.
+        """
+
+        def take() -> None:
+            self.session.chat.policy.confined = self.site.confinement.describe()
+            self.session.send(text, {name: Captured(**had) for name, had in captured.items()})
+            self.show_tools()
+
+        def refuse(problem: str) -> None:
+            self._view.note("error", problem)
+            self._view.give_back()
+
+        self.site.when_ready(take, refuse)
+
+    def stop(self) -> bool:
+        """End what runs; return whether there is something to give back to the prompt."""
+        self.session.stop()
+        return self.site.stop_waiting()
 
     def give(self, name: str) -> None:
         """Give the chat a tool or group, by the user's command."""
@@ -157,8 +169,8 @@ class Opened:
         self._settings = settings
         self._models.settings = settings.model
         self.rulebook.settings = Reading(settings.rules, settings.rule_problems)
-        self._confinement.wanted = settings.sandbox
-        self.session.chat.policy.confined = self._confinement.describe()
+        self.site.confinement.wanted = settings.sandbox
+        self.session.chat.policy.confined = self.site.confinement.describe()
         self.attend(attended)
 
     def attend(self, attended: bool) -> None:
@@ -179,7 +191,9 @@ class Opened:
 
     async def close(self) -> None:
         """End what runs and close the journal."""
+        self.site.stop_waiting()
         await self.session.close()
+        await self.site.close()
         self._journal.close()
 
 
@@ -211,27 +225,34 @@ class Models:
 
 
 def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opened:
-    """Put together the chat that Lua announces: ``chat``, ``buf``, ``cwd``, ``settings``."""
+    """Put together the chat that Lua announces: ``chat``, ``buf``, ``cwd``, ``settings``.
+
+    ``place`` is the workspace on another machine, if it has one.
+
+    Raises:
+        UserError: the place is no workspace's.
+    """
     settings = read_settings(payload.get("settings") or {})
-    root = os.path.realpath(payload["cwd"])
-    view = View(bridge, payload["chat"], root)
     own = map(os.path.expanduser, settings.tool_paths)
-    local = LocalWorkspace(root, guarded=(*state.runtime, str(state.folder), *own))
-    workspace = BuffersWorkspace(local, NvimBuffers(bridge, settings.plain_save))
+    guarded = (*state.runtime, str(state.folder), *own)
+    site = choose_site(payload, settings, guarded, bridge, state.folder)
+    root = site.workspace.root
+    origin = payload.get("place") or root
+    view = View(bridge, payload["chat"], root)
     journal = Journal.open(state.folder, payload["chat"], secrets(settings.model, os.environ))
     models = Models(settings.model)
     frontend = NvimFrontend(bridge, payload["chat"], root)
     scribe = JournalScribe(journal)
-    rulebook = Rulebook(root, state.config, state.trust_file)
+    rulebook = Rulebook(site.project, state.config, state.trust_file)
     rulebook.settings = Reading(settings.rules, settings.rule_problems)
     registry = Registry(builtins(settings.edits))
     chat = _chat(payload["chat"], root, settings, registry)
     # After the host died the same chat is opened again, and goes on where its journal ends.
     chat.history = history(journal.records())
-    scribe.opened(chat.uuid, root, "", agentchat.__version__)
+    scribe.opened(chat.uuid, origin, "", agentchat.__version__)
     session = Session(
         chat,
-        workspace=workspace,
+        workspace=site.workspace,
         screen=view,
         scribe=scribe,
         storage=Storage(state.folder / "results" / payload["chat"]),
@@ -242,16 +263,16 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     )
     ruling = Ruling(
         chat,
-        workspace=workspace,
+        workspace=site.workspace,
         rulebook=rulebook,
         judging=session.judging,
-        past=partial(past_calls, state.folder, root, MOST_CALLS),
+        past=partial(past_calls, state.folder, origin, MOST_CALLS),
         trust=truster(bridge),
     )
     session.catch_up()
-    shelf = Shelf(registry, chat.toolbox, root)
+    shelf = Shelf(registry, chat.toolbox, site.project)
     rules = RuleWriting(bridge, session, ruling)
-    parts = (models, frontend, shelf, workspace, local.confinement, rulebook, rules)
+    parts = (models, frontend, shelf, site, rulebook, rules)
     return Opened(session, view, journal, settings, *parts)
 
 

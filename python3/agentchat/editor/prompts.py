@@ -124,6 +124,8 @@ def _facts(question: Question) -> list[list[str]]:
     facts = [["path", escape(target.path)] for target in (*place.reads, *place.writes)]
     if place.command is not None or not facts:
         facts.insert(0, ["in", escape(place.cwd)])
+    if place.host:
+        facts.insert(0, ["on", escape(place.host)])
     if question.decision.confined:
         facts.append(["sandbox", question.decision.confined])
     timeout = question.call.given.get("timeout")

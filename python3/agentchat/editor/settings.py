@@ -28,12 +28,15 @@ class Settings:
     rules: tuple[Rule, ...] = ()
     rule_problems: tuple[str, ...] = ()
     sandbox: str = "off"
+    ssh_command: tuple[str, ...] = ("ssh",)
+    ssh_python: str = ""
     problems: tuple[str, ...] = ()
 
 
 def read_settings(given: Mapping[str, Any]) -> Settings:
     """Return the settings; a rule that cannot be read is named in ``problems``."""
     tools = table(given.get("tools"))
+    ssh = table(given.get("ssh"))
     rules, problems = parse_rules(given.get("rules"))
     default = tools.get("default")
     return Settings(
@@ -50,6 +53,8 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         rules=rules,
         rule_problems=problems,
         sandbox=given.get("sandbox") or "off",
+        ssh_command=tuple(ssh.get("command") or ("ssh",)),
+        ssh_python=ssh.get("python") or "",
         problems=problems,
     )
 

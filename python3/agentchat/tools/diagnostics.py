@@ -15,6 +15,7 @@ from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text, one_line, with_notices
 from agentchat.tools.targets import existing
 
+ELSEWHERE = "There are no diagnostics: the files are on {host}. Run a linter there with bash."
 NO_EDITOR = "There are no diagnostics: this chat runs without an editor. Run a linter with bash."
 
 _SPELLINGS = {"warn": "warning", "information": "info"}
@@ -41,6 +42,8 @@ async def run(arguments: DiagnosticsArguments, context: ToolContext) -> Result:
     """Return one line for each diagnostic."""
     if context.frontend is None:
         raise ToolError(NO_EDITOR)
+    if context.workspace.host:
+        raise ToolError(ELSEWHERE.format(host=context.workspace.host))
     path = (await existing(arguments.path, context))[0].path if arguments.path else None
     found = await context.frontend.diagnostics(path, arguments.severity)
     paths = {item.path for item in found[:DIAGNOSTICS]}
