@@ -19,6 +19,7 @@ local function defaults()
     rules = {},
     mode = 'ask',
     sandbox = 'off',
+    ssh = { command = { 'ssh' } },
     ui = { prompt_delay_ms = 400 },
   }
 end

@@ -20,14 +20,21 @@ end
 function M.setup(opts) require('agentchat.config').setup(opts) end
 
 --- Shows the chat of this tab, or opens one.
----@param opts? { prompt?: string, new?: boolean } `prompt` is sent at once
+---@param opts? { prompt?: string, new?: boolean, workspace?: string } `prompt` is sent at once
 ---@return integer bufnr of the chat
 function M.open(opts)
   vim.validate('opts', opts, 'table', true)
   opts = opts or {}
   vim.validate('opts.prompt', opts.prompt, 'string', true)
   vim.validate('opts.new', opts.new, 'boolean', true)
-  return require('agentchat.chat').open({ prompt = opts.prompt, new = opts.new }).buf
+  local place = require('agentchat.place')
+  local is_place = function(url) return url == nil or place.parse(url) ~= nil end
+  vim.validate('opts.workspace', opts.workspace, is_place, place.FORM)
+  return require('agentchat.chat').open({
+    prompt = opts.prompt,
+    new = opts.new,
+    workspace = opts.workspace,
+  }).buf
 end
 
 --- Sends a text to a chat; its mentions count as typed.

@@ -30,6 +30,7 @@ WHOLE = {
 
 TYPES = {
     "string": "string",
+    "place": "string",
     "boolean": "boolean",
     "number": "number",
     "integer": "integer",

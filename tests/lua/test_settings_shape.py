@@ -21,6 +21,8 @@ GOOD: dict[str, Any] = {
     "rules": [{"action": "deny", "tool": "bash"}],
     "mode": "plan",
     "ui": {"prompt_delay_ms": 250.5},
+    "workspace": "ssh://dev@box.example:2222/srv/app",
+    "ssh": {"command": ["ssh", "-F", "config"], "python": "/opt/bin/python3"},
 }
 
 BAD: list[tuple[Any, str]] = [
@@ -39,6 +41,13 @@ BAD: list[tuple[Any, str]] = [
     ),
     ({"ui": {"prompt_delay_ms": -1}}, "g:agentchat.ui.prompt_delay_ms must be at least 0, got -1"),
     ({"mode": "aks"}, 'g:agentchat.mode must be one of ask, edit, plan, yolo, got "aks"'),
+    (
+        {"workspace": "box:/srv"},
+        'g:agentchat.workspace must be ssh://[user@]host[:port]/path, got "box:/srv"',
+    ),
+    ({"workspace": "ssh://-oX/y"}, "g:agentchat.workspace must be ssh://[user@]host[:port]"),
+    ({"workspace": "ssh://a:0/"}, "g:agentchat.workspace must be ssh://[user@]host[:port]/"),
+    ({"ssh": {"comand": []}}, "unknown setting g:agentchat.ssh.comand: did you mean command?"),
     ({"tools": {"max_parallel": 1.5}}, "g:agentchat.tools.max_parallel must be a whole number"),
     ({"tools": {"default": ["a", 1]}}, "g:agentchat.tools.default must be a list of strings"),
     ({"tools": {"always_load": "read"}}, "g:agentchat.tools.always_load must be a list of strings"),

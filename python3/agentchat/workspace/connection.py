@@ -77,7 +77,7 @@ class Connection:
             )
         except OSError as error:
             raise Unreachable(client.missing(error)) from error
-        processes.watch(process.pid)
+        processes.KEEPER.add(process.pid)
         connection = cls(where, process)
         try:
             await asyncio.wait_for(connection._greeted(), START_SECONDS)
@@ -139,7 +139,7 @@ class Connection:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        processes.forget(self._process.pid)
+        processes.KEEPER.remove(self._process.pid)
 
     def _send(self, message: Message) -> None:
         if self._lost is not None:

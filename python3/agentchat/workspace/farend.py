@@ -46,7 +46,7 @@ def main(stream: BinaryIO) -> None:
     try:
         asyncio.run(FarEnd(stream, out).serve())
     finally:
-        processes.abandon()
+        processes.KEEPER.close()
         os._exit(0)  # a thread may still wait for input, and would hold up an ordinary end
 
 
@@ -102,7 +102,7 @@ class FarEnd:
         """End everything when the near end is silent, even while the loop waits to write."""
         while time.monotonic() - self._heard < SILENCE:
             time.sleep(SILENCE / 10)
-        processes.abandon()
+        processes.KEEPER.close()
         os._exit(1)
 
     def _take(self, message: Message) -> None:

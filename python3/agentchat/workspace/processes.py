@@ -162,21 +162,6 @@ def kill_group(group: int, number: int = signal.SIGKILL) -> None:
         os.killpg(group, number)
 
 
-def watch(group: int) -> None:
-    """Have a group killed when this process is gone."""
-    _KEEPER.add(group)
-
-
-def forget(group: int) -> None:
-    """Take back ``watch``: the group is dead."""
-    _KEEPER.remove(group)
-
-
-def abandon() -> None:
-    """Kill every group that runs: this process is about to end."""
-    _KEEPER.close()
-
-
 class _Pipe:
     """Reads what a program writes, as it comes, without blocking."""
 
