@@ -205,13 +205,14 @@ class Scene:
         frontend: Frontend | None = None,
         chat: Chat | None = None,
         rulebook: Rulebook | None = None,
+        workspace: LocalWorkspace | None = None,
     ) -> None:
         self.screen = KeptScreen()
         self.scribe = KeptNotes()
         self.model = ScriptedModel(replies)
         self.no_model = ""
         self.chat = chat or a_chat(*tools)
-        self.workspace = LocalWorkspace(str(folder))
+        self.workspace = workspace or LocalWorkspace(str(folder))
         self.session = Session(
             self.chat,
             workspace=self.workspace,

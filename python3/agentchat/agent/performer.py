@@ -85,7 +85,7 @@ class Performer:
         return await survey(effect.call, self._workspace)
 
     async def _dry_run(self, effect: effects.DryRun) -> Preview | str:
-        return await self._runner.preview(effect.call)
+        return await self._runner.preview(effect.call, effect.place)
 
     async def _set_up(self, effect: effects.SetUp) -> str | None:
         return await self._runner.set_up(effect.call)

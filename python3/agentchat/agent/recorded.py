@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agentchat.agent.scribe import Scribe
 from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.ports import Applied, Workspace
+from agentchat.core.ports import Applied, Target, Workspace
 
 
 class RecordedWorkspace:
     """Any workspace, as one call sees it; ``source`` is the call's id.
 
     What is not named here is the inner workspace's own. ``takes`` are the numbers of the changes
-    that its own take back.
+    that its own take back; ``located`` is what the gate judged, by the path as it was written: a
+    link that leads elsewhere since then leads the call nowhere else.
     """
 
     def __init__(
-        self, inner: Workspace, scribe: Scribe, source: str, takes: Sequence[int] = ()
+        self,
+        inner: Workspace,
+        scribe: Scribe,
+        source: str,
+        takes: Sequence[int] = (),
+        located: Mapping[str, Target] | None = None,
     ) -> None:
         self._inner = inner
         self._scribe = scribe
         self._source = source
         self._takes = takes
+        self._located = located or {}
+
+    async def locate(self, path: str) -> Target:
+        """Return the identity of a path as the model wrote it."""
+        return self._located.get(path) or await self._inner.locate(path)
 
     async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
         """Keep the bytes before and after, then make the change."""

@@ -15,11 +15,11 @@ from agentchat.agent.screen import Block, Screen
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.staging import Staging
 from agentchat.agent.storage import Storage
-from agentchat.core.calls import Call
+from agentchat.core.calls import Call, Place
 from agentchat.core.effects import Moved, Ready
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolResult
-from agentchat.core.ports import Frontend, Workspace
+from agentchat.core.ports import Frontend, Target, Workspace
 from agentchat.core.redaction import masked
 from agentchat.core.tool import Preview, Result, Staged, Step, Tool, ToolContext, no_store
 from agentchat.core.toolbox import Toolbox
@@ -57,7 +57,7 @@ class Runner:
         """Run a call; never raises but for being cancelled."""
         call = ready.call
         staged: list[Staged] = []
-        context = self._context(call, staged.append, ready.preview)
+        context = self._context(call, staged.append, ready.preview, ready.place)
         try:
             result = await _guarded(call.tool, call.arguments, context)
         except Stale as stale:
@@ -103,11 +103,11 @@ class Runner:
         except Exception:
             log.exception("%s did not say how to undo its call", call.tool.name)
 
-    async def preview(self, call: Call) -> Preview | str:
+    async def preview(self, call: Call, place: Place) -> Preview | str:
         """Return what a call would do, or why it cannot work."""
         if call.tool.dry_run is None:
             return Preview()
-        context = self._context(call, no_store, None)
+        context = self._context(call, no_store, None, place)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError as error:
@@ -117,14 +117,21 @@ class Runner:
             return f"{call.tool.name} failed: {error}"
 
     def _context(
-        self, call: Call, stage: Callable[[Staged], None], preview: Preview | None
+        self,
+        call: Call,
+        stage: Callable[[Staged], None],
+        preview: Preview | None,
+        place: Place | None = None,
     ) -> ToolContext:
         def progress(text: str) -> None:
             self._screen.block(call.call.id, Block(tool=call.tool.name, append=text))
 
         return ToolContext(
             workspace=cast(
-                "Workspace", RecordedWorkspace(self._workspace, self._scribe, call.call.id)
+                "Workspace",
+                RecordedWorkspace(
+                    self._workspace, self._scribe, call.call.id, located=_located(call, place)
+                ),
             ),
             cwd=self._workspace.root,
             call_id=call.call.id,
@@ -153,6 +160,15 @@ class Runner:
             shown=result.shown,
             stored=result.stored or stored,
         )
+
+
+def _located(call: Call, place: Place | None) -> dict[str, Target]:
+    """Return what was judged by the path as the model wrote it."""
+    if place is None:
+        return {}
+    touch = call.tool.touches(call.arguments)
+    pairs = [*zip(touch.reads, place.reads, strict=False)]
+    return dict([*pairs, *zip(touch.writes, place.writes, strict=False)])
 
 
 def _status(result: Result) -> Status:

@@ -101,7 +101,7 @@ def _attempt(chat: Chat, call: Call, queue: Queue, last: Attempt | None = None) 
         return Attempt(_result(call, no_checkpoint(call), Status.DENIED), decision, call)
     if decision.verdict is Verdict.ALLOW:
         return (yield from _run(chat, Ready(call, place, decision)))
-    preview = yield from _preview(call)
+    preview = yield from _preview(call, place)
     if isinstance(preview, str):
         return Attempt(_result(call, preview, Status.ERROR), None, call)
     number, total = queue.take_place(call)
@@ -130,10 +130,10 @@ def no_checkpoint(call: Call) -> str:
     return f'Checkpoint required: no handler is registered, so "{name}" was not run.'
 
 
-def _preview(call: Call) -> Plan[Preview | str | None]:
+def _preview(call: Call, place: Place) -> Plan[Preview | str | None]:
     if call.tool.dry_run is None:
         return None
-    outcome = yield from do(DryRun(call), object)
+    outcome = yield from do(DryRun(call, place), object)
     return outcome if isinstance(outcome, Preview) else str(outcome)
 
 

@@ -90,9 +90,10 @@ class Locate:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Compute what a call would do → Preview, or str: why it cannot."""
+    """Compute what a call would do there → Preview, or str: why it cannot."""
 
     call: Call
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)

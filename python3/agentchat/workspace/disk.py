@@ -115,8 +115,13 @@ def read_all(fd: int, limit: int | None = None, start: int = 0) -> bytes:
 
 
 def read_file(path: str, limit: int | None = None, start: int = 0) -> bytes:
-    """Return the bytes of a regular file; raises OSError, never blocks on a FIFO or device."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | NOFOLLOW)
+    """Return the bytes of a regular file, reached without following any symlink.
+
+    Raises OSError, never blocks on a FIFO or device.
+    """
+    folder, name = os.path.split(path)
+    with directory(folder) as at:
+        fd = os.open(name or ".", os.O_RDONLY | os.O_NONBLOCK | NOFOLLOW, dir_fd=at)
     try:
         mode = os.fstat(fd).st_mode
         if stat.S_ISDIR(mode):
