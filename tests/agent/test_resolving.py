@@ -12,7 +12,7 @@ from agentchat.core.messages import Reply
 from agentchat.core.pending import Pending
 from agentchat.core.tool import Preview, Result, Tool, ToolContext
 from tests.agent.scene import Scene
-from tests.core.world import Given, a_call, a_tool
+from tests.core.world import Given, a_call, a_tool, calls
 
 BEFORE = "".join(f"line {n}\n" for n in range(1, 41))
 CALL = Reply(calls=(a_call("1", "stage"),), finish="tool_calls")
@@ -141,3 +141,16 @@ async def test_nothing_kept_is_discarded_with_the_comments_as_reason(tmp_path: P
     (event,) = scene.screen.named("AgentPreviewResolved")
     assert event["action"] == "discard"
     assert "leave it" in scene.screen.notes[-1][1]
+
+
+async def test_a_mode_that_applies_previews_answers_whether_to_apply_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(BEFORE)
+    wanted = calls(a_call("2", "resolve", '{"action": "apply", "reason": "ok"}'))
+    scene = Scene(tmp_path, [CALL, wanted, DONE], staging(path, 5))
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    scene.session.set_mode("edit")
+    await scene.finished()
+    assert "LINE 5\n" in path.read_text()
+    assert "answered accept" not in scene.scribe.lines

@@ -479,6 +479,17 @@ async def test_a_mode_change_answers_an_open_question_that_it_settles(tmp_path: 
         scene.session.set_mode("x")
 
 
+async def test_a_mode_that_forbids_what_is_asked_answers_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(works, asks=True))
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    scene.session.set_mode("plan")
+    await scene.finished()
+    assert scene.results() == {"1": "Not allowed in plan mode: t."}
+    (answered,) = scene.screen.named("AgentApprovalAnswered")
+    assert answered["choice"] == "cancel"
+
+
 async def test_closing_a_chat_that_asks_runs_nothing_and_forgets(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [calls(a_call("1", "t"))], tool(works, asks=True))
     scene.session.send("go")

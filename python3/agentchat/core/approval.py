@@ -118,7 +118,20 @@ class Policy:
 
 
 def decide(call: Call, place: Place, policy: Policy) -> Decision:
-    """Return what happens to a call, with the reason and the scope an *always* would have."""
+    """Return what happens to a call, with the reason and the scope an *always* would have.
+
+    Whatever goes wrong here is a question, without *always*.
+    """
+    try:
+        return _decided(call, place, policy)
+    except Exception as error:
+        why = f"the gate failed: {error!r}"
+        if policy.attended:
+            return Decision(Verdict.ASK, why)
+        return Decision(Verdict.DENY, why, message="Denied: nobody is here to answer.")
+
+
+def _decided(call: Call, place: Place, policy: Policy) -> Decision:
     scope = scope_of(call, place)
     confined = policy.confined if place.command is not None else ""
     if scope is not None and confined:
