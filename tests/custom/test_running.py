@@ -25,7 +25,7 @@ from agentchat.tools.custom.outcome import MOST_CHARACTERS
 from agentchat.workspace.confine import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
 from tests.core.world import a_call, a_tool, calls
-from tests.custom.making import a_library, made, tools_of
+from tests.custom.making import OPEN, a_library, made, tools_of
 from tests.support.launch import CHECKOUT
 
 DONE = Reply("Done.")
@@ -602,6 +602,47 @@ async def test_a_function_that_ends_its_process_is_told_and_the_next_call_has_an
     assert int(results["3"]) not in (0, os.getpid())
 
 
+async def test_looks_survive_the_end_of_a_process(tmp_path: Path) -> None:
+    tools = await tools_of(
+        tmp_path,
+        f"""{ALONE}
+@tool(require_approval_before=False, render_call=lambda: "rendered")
+def t():
+    'End.'
+    os._exit(3)
+""",
+    )
+    replies: list[Script] = [
+        calls(a_call("1", "t")), calls(a_call("2", "t"), a_call("3", "process")),
+        calls(a_call("4", "process")), calls(a_call("5", "t")), DONE,
+    ]  # fmt: skip
+    scene = Scene(tmp_path, replies, *tools.values())
+    await scene.play()
+    assert scene.screen.blocks["1"][0].title == "rendered"
+    assert scene.screen.blocks["5"][0].title == "rendered"
+
+
+async def test_a_call_is_told_that_the_files_were_read_anew(tmp_path: Path) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False)
+def t(ctx: Context):
+    'Wait.'
+    ctx.progress("begun")
+    time.sleep(60)
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"])
+    scene.session.send("go")
+    shown = scene.screen.blocks.setdefault("1", [])
+    await scene.screen.until(lambda: any(block.append for block in shown))
+    OPEN[-1].clear()
+    await scene.finished()
+    why = "its process was ended: the files with tools were read anew"
+    assert scene.results() == {"1": f"t failed: {why}"}
+
+
 async def test_neighbours_of_a_function_that_cannot_be_stopped_come_to_their_end(
     tmp_path: Path,
 ) -> None:
@@ -725,7 +766,7 @@ HOST = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from agentchat.tools.custom.files import read_source
-from tests.custom.making import a_library
+from tests.custom.making import OPEN, a_library
 
 async def main():
     library, source = a_library(), read_source(Path(sys.argv[1]))

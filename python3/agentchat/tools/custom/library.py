@@ -59,8 +59,6 @@ class Library:
 
     def clear(self) -> None:
         """Forget every file, so that each is imported again, in a new process."""
-        for path in self._known:
-            self.workshop.leave_out(path)
         self._known.clear()
         self.workshop.close()
 

@@ -32,14 +32,13 @@ from agentchat.tools.custom.outcome import result_of, text_of
 from agentchat.tools.custom.thread import finished
 from agentchat.tools.custom.wire import (
     CHUNK,
+    GONE,
     error_told,
     packed,
     result_heard,
     result_told,
     unpacker,
 )
-
-GONE = "What this needs is not there any more: its file was changed, or its process ended."
 
 Body = Mapping[str, Any]
 

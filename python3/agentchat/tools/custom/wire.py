@@ -26,6 +26,8 @@ MOST_BYTES = 256 * 1024 * 1024
 
 CHUNK = 1024 * 1024
 
+GONE = "What this needs is not there any more: its file was changed, or its process ended."
+
 
 class Failed(Exception):
     """What a function raised, with a message that every reader can take."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
+from agentchat.core.errors import ToolError
 from agentchat.tools.custom.files import Source
+from agentchat.tools.custom.wire import GONE, Failed
 from agentchat.tools.custom.worker import Ended, Listener, Worker
 
 IMPORT_SECONDS = 10.0
@@ -35,6 +35,8 @@ class Functions(Protocol):
 class Workshop:
     """Keeps a process at work: when one ended, the next request starts another.
 
+    In that one a file is imported again when something of it is called.
+
     Args:
         start: starts a process.
         seconds: how long one file may take to be imported.
@@ -44,8 +46,9 @@ class Workshop:
         self.seconds = seconds
         self._start = start
         self._worker: Worker | None = None
-        self._sources: dict[Path, Source] = {}
         self._starting: asyncio.Task[Worker] | None = None
+        self._sources: dict[str, Source] = {}
+        self._imports: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
     async def bring_in(self, source: Source) -> dict[str, Any]:
         """Import a file and return what it holds, see ``serving``.
@@ -54,49 +57,49 @@ class Workshop:
             Ended: it ends the process that imports it.
             asyncio.TimeoutError: it does not come to an end.
         """
-        self._sources.pop(source.path, None)
+        self._sources[source.key] = source
         try:
-            found = await self._imported(source)
+            return await self._imported(await self._ready(), source.key)
         except Ended:
             # It may have been something else that ran at the same time.
-            found = await self._imported(source)
-        if "problem" not in found:
-            self._sources[source.path] = source
-        return found
-
-    def leave_out(self, path: Path) -> None:
-        """Import a file no more when a process is started."""
-        self._sources.pop(path, None)
+            return await self._imported(await self._ready(), source.key)
 
     async def call(
         self, kind: str, body: Mapping[str, Any], listener: Listener | None = None
     ) -> Any:
-        """Pass a request on, to a process that has every file."""
+        """Pass a request on, to a process that has the file it is about."""
         worker = await self._ready()
         try:
+            await self._imported(worker, body["file"])
             return await worker.call(kind, body, listener)
         except Ended:
-            if self._worker is not None and not self._worker.usable:
+            if self._worker is worker:
                 self._begin()  # while nobody waits for it
             raise
 
     def soon(self, kind: str, body: Mapping[str, Any], seconds: float) -> Any:
-        """Pass a request on if there is a process; raises TimeoutError if there is none yet."""
+        """Pass a request on; raises TimeoutError, and Failed if there is no process yet."""
         worker = self._worker
         if worker is None or not worker.usable or self._starting is not None:
-            raise TimeoutError("there is no process")
+            raise Failed("there is no process")
         return worker.soon(kind, body, seconds)
 
     def close(self, why: str = ANEW) -> None:
-        """End the process."""
+        """End the process and forget all files."""
+        self._sources.clear()
         self._starting = None  # it fails by itself
         if self._worker is not None:
             self._worker.end(why)
             self._worker = None
 
-    async def _imported(self, source: Source) -> dict[str, Any]:
-        worker = await self._ready()
-        return await self._import(worker, source)
+    async def _imported(self, worker: Worker, file: str) -> dict[str, Any]:
+        """Return what a file holds, imported once in each process."""
+        if file not in self._imports:
+            source = self._sources.get(file)
+            if source is None:
+                raise ToolError(GONE)
+            self._imports[file] = asyncio.ensure_future(self._import(worker, source))
+        return await asyncio.shield(self._imports[file])
 
     async def _import(self, worker: Worker, source: Source) -> dict[str, Any]:
         body = {"path": str(source.path), "data": source.data}
@@ -124,9 +127,7 @@ class Workshop:
             starting.exception()  # whoever needs a process is told
 
     async def _begun(self) -> Worker:
+        self._imports.clear()
         worker = self._worker = self._start()
         await asyncio.wait_for(worker.call("ready", {}), START_SECONDS)
-        for source in tuple(self._sources.values()):
-            with contextlib.suppress(asyncio.TimeoutError):  # its tools say that they are not there
-                await self._import(worker, source)
         return worker
