@@ -21,6 +21,7 @@ from agentchat.core.tool import Capability, Hooks, Metadata, Result, Tool, ToolC
 from agentchat.journal import records as r
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.transcript import transcript
 from agentchat.tools.bash import TOOL as BASH
 from agentchat.tools.delete import TOOL as DELETE
 from agentchat.tools.edit import TOOL as EDIT
@@ -407,6 +408,32 @@ async def test_a_record_that_cannot_be_made_fails_no_call(tmp_path: Path) -> Non
     finished = scene.screen.named("AgentToolFinished")
     assert [event["status"] for event in finished] == ["success"]
     assert 'not undoable: deploy `env="x"`' in await scene.undo(1)
+    scene.journal.close()
+
+
+async def test_what_the_model_thought_of_a_call_is_kept_with_it(tmp_path: Path) -> None:
+    about = Metadata(
+        permission_class="deployment", audit_operation="release", requires_reverse_thinking=True
+    )
+    tool = replace(
+        deploys([], withdrawal), metadata=about, capability=Capability(min_confidence=50)
+    )
+    scene = UndoScene(tmp_path, tool)
+    thoughts = {
+        "hidden_assumptions": ["it builds"], "failure_scenarios": ["it does not"],
+        "verdict": "proceed",
+    }  # fmt: skip
+    said = {"env": "x", "_confidence": 80, "_reverse_thinking": thoughts}
+    await scene.turn(("deploy", said))
+    scene.restart()
+    (started,) = (one for one in scene.journal.records() if isinstance(one, r.CallStarted))
+    assert started.arguments == {"env": "x"}
+    assert (started.permission, started.operation) == ("deployment", "release")
+    assert started.reserved == {"_confidence": 80, "_reverse_thinking": thoughts}
+    shown = "\n".join(transcript([started]))
+    assert 'started deploy (c1) [deployment release]: {"env": "x"}' in shown
+    assert "confidence: 80" in shown
+    assert 'reverse thinking: {"hidden_assumptions": ["it builds"]' in shown
     scene.journal.close()
 
 

@@ -93,8 +93,11 @@ def shared_library() -> Library:
     return Library(Workshop(lambda: spawn(KEEPER)))
 
 
-async def tools_of(folder: Path, code: str) -> dict[str, Tool]:
-    """Return the tools of a file with this code, by name; they run in a process of their own."""
+async def tools_of(folder: Path, code: str, cwd: Path | None = None) -> dict[str, Tool]:
+    """Return the tools of a file with this code, by name; they run in a process of their own.
+
+    ``cwd`` is the workspace; without it, that is the folder of the file.
+    """
     path = folder / "own_tools.py"
     path.write_text(f"import os, sys, time\nfrom agentchat import *\n{code}")
     library = a_library()
@@ -103,7 +106,7 @@ async def tools_of(folder: Path, code: str) -> dict[str, Tool]:
     loaded, problems = library.contents([source])
     assert problems == []
     return {
-        calling.tool.name: build(calling, source.digest, str(folder))
+        calling.tool.name: build(calling, source.digest, str(cwd or folder))
         for contents in loaded
         for calling in contents.tools
     }

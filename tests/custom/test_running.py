@@ -24,6 +24,7 @@ from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.outcome import MOST_CHARACTERS
 from agentchat.workspace.confine import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
+from tests.agent.test_undoing import UndoScene
 from tests.core.world import a_call, a_tool, calls
 from tests.custom.making import OPEN, a_library, made, tools_of
 from tests.support.launch import CHECKOUT
@@ -573,6 +574,42 @@ async def test_checks_of_the_model_come_before_the_function(tmp_path: Path) -> N
         "4": "x",
     }
     assert ran == ["x"]
+
+
+# --- taking back -------------------------------------------------------------------------------
+
+
+async def test_a_function_of_the_users_takes_its_calls_back(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    tools = await tools_of(
+        tmp_path / "tools",
+        """
+from pathlib import Path
+
+def undo(path: Path, ctx: Context):
+    if path.name == "locked":
+        raise ToolError("It is locked.")
+    path.unlink()
+    return f"removed {path} in {os.path.basename(ctx.cwd)}"
+
+@tool(undo=undo, setup=lambda: Path("set-up").touch())
+def touch(path: Path, times: int = 1):
+    'Make a file.'
+    path.touch()
+""",
+        cwd=tmp_path / "ws",
+    )
+    scene = UndoScene(tmp_path, *tools.values())
+    await scene.turn(("touch", {"path": "a"}), ("touch", {"path": "locked"}))
+    assert set(scene.files()) == {"a", "locked", "set-up"}
+    scene.restart()
+    assert (await scene.undo()).splitlines()[1:] == [
+        '- could not undo touch `path="locked"`: It is locked.',
+        '- undone: touch `path="a"` (touch takes it back)',
+    ]
+    assert set(scene.files()) == {"locked", "set-up"}
+    assert 'not redoable: touch `path="a"`' in await scene.redo()
+    scene.journal.close()
 
 
 # --- the process they run in ------------------------------------------------------------------

@@ -226,7 +226,8 @@ def _shown(ran: Ran, tool: Tool | None) -> str:
         said = tool.render_call(ran.given)
     else:
         said = json.dumps(dict(ran.given), default=str)
-    said = one_line(said)
+    # The line of a call may begin with the name of its tool, as its block does.
+    said = one_line(said).removeprefix(ran.tool).lstrip(": ")
     return f"{ran.tool} `{said}`" if said else ran.tool
 
 

@@ -83,12 +83,19 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """A call is about to run with these arguments; without a finish its outcome is unknown."""
+    """A call is about to run with these arguments; without a finish its outcome is unknown.
+
+    ``operation`` and ``permission`` are what the tool says of itself for audit, ``reserved`` is
+    what the model said besides the arguments: its confidence, its second thoughts.
+    """
 
     kind: ClassVar[str] = "call_started"
     call_id: str
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    operation: str = ""
+    permission: str = ""
+    reserved: Mapping[str, Any] = field(default_factory=dict)
     at: float = 0.0
 
 

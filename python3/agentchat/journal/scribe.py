@@ -67,7 +67,11 @@ class JournalScribe:
         call = ready.call
         durable = not call.tool.metadata.read_only
         self._decided(call.call.id, call.tool.name, ready.decision, ready.decision.verdict.value)
-        self._journal.append(r.CallStarted(call.call.id, call.tool.name, call.given), durable)
+        about = call.tool.metadata
+        said = (about.audit_operation, about.permission_class, call.reserved)
+        self._journal.append(
+            r.CallStarted(call.call.id, call.tool.name, call.given, *said), durable
+        )
 
     def changing(self, source: str, change: ChangeSet, takes: Sequence[int] = ()) -> None:
         """Files are about to change; their bytes before and after are durable on return."""

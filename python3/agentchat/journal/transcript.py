@@ -79,8 +79,15 @@ def _decided(record: r.Decided) -> Iterator[str]:
 
 
 def _started(record: r.CallStarted) -> Iterator[str]:
-    given = json.dumps(record.arguments, ensure_ascii=False, default=str)
-    yield f"started {record.tool} ({record.call_id}): {given}"
+    kinds = " ".join(dict.fromkeys(filter(None, (record.permission, record.operation))))
+    about = f" [{kinds}]" if kinds else ""
+    yield f"started {record.tool} ({record.call_id}){about}: {_json(record.arguments)}"
+    for name, said in record.reserved.items():
+        yield f"{name.strip('_').replace('_', ' ')}: {_json(said)}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _files(headline: str, files: tuple[r.FileBytes, ...]) -> Iterator[str]:
