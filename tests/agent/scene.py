@@ -21,6 +21,7 @@ from agentchat.core.model import ModelRequest, Piece, TextDelta
 from agentchat.core.pending import Pending
 from agentchat.core.ports import Frontend
 from agentchat.core.tool import Tool, Undo
+from agentchat.core.toolbox import Held
 from agentchat.journal.records import Record
 from agentchat.workspace.local import LocalWorkspace
 from tests.core.world import a_chat
@@ -143,6 +144,9 @@ class KeptNotes:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+
+    def held(self, held: Held) -> None:
+        self.lines.append(f"held {' '.join(held.given)}")
 
     def turn_started(self, number: int) -> None:
         self.lines.append(f"turn {number}")

@@ -13,6 +13,7 @@ from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import Tool
 from agentchat.core.toolbox import Toolbox
 from tests.agent.scene import Scene
+from tests.agent.test_undoing import UndoScene
 from tests.core.world import a_call, a_tool, calls
 
 DONE = Reply("Done.")
@@ -67,3 +68,19 @@ async def test_the_user_gives_and_takes_by_name(tmp_path: Path) -> None:
         "Tools removed: both",
         'This chat has no tool or group "both".',
     ]
+
+
+async def test_what_was_given_and_taken_holds_after_a_restart(tmp_path: Path) -> None:
+    scene = UndoScene(tmp_path, a_tool("late"))
+    await scene.turn()
+    before = [tool.name for tool in scene.model.requests[0].tools]
+    scene.session.giving.remove("bash")
+    scene.restart()
+    await scene.turn()
+    after = [tool.name for tool in scene.model.requests[0].tools]
+    assert after == [name for name in before if name != "bash"]
+    scene.session.giving.add("bash")
+    scene.restart()
+    await scene.turn()
+    assert {tool.name for tool in scene.model.requests[0].tools} == set(before)
+    scene.journal.close()

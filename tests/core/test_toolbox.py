@@ -240,3 +240,16 @@ def test_tools_that_the_mode_forbids_are_not_sent() -> None:
     assert [tool.name for tool in chat.request().tools] == ["read"]
     chat.policy.mode = "ask"
     assert [tool.name for tool in chat.request().tools] == ["read", "bash"]
+
+
+def test_a_chat_gets_back_what_it_had_even_if_it_is_known_later() -> None:
+    first = a_large_toolbox(20)
+    first.add("extra_3")
+    first.remove("extra_4")
+    registry = Registry([READ, FINDER])
+    again = Toolbox(registry, [], ["read"])
+    again.restore(first.held())
+    for tool in many(20):
+        registry.register(tool)
+    assert offered(again) == offered(first) == ["read", "extra_3", "tool_search"]
+    assert [tool.name for tool in again.tools()] == [tool.name for tool in first.tools()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -82,6 +84,20 @@ def test_a_tool_saved_while_a_chat_is_open_is_usable_at_the_next_send(
     model_server.script(text("ok"))
     chat.play("and now?")
     assert "late" not in model_server.requests[3].tools
+
+
+def test_a_tool_that_was_mentioned_is_there_after_the_host_died(
+    start_editor: StartEditor, model_server: ModelServer, home: Path
+) -> None:
+    write(own_folder(home), "words.py", TOOL.format(name="word_count"))
+    editor = open_editor(start_editor, model_server, home)
+    chat = Chat.open(editor)
+    model_server.script(text("ok"), text("ok"))
+    chat.play("use @word_count")
+    os.kill(editor.children()[0], signal.SIGKILL)
+    editor.wait_notice("the Python host ended")
+    chat.play("go on")
+    assert ["word_count" in request.tools for request in model_server.requests] == [True, True]
 
 
 def known(editor: Editor, name: str) -> bool:

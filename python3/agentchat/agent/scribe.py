@@ -11,11 +11,15 @@ from agentchat.core.effects import Answer, Question, Ready
 from agentchat.core.messages import Message, ToolResult
 from agentchat.core.pending import Pending
 from agentchat.core.tool import Undo
+from agentchat.core.toolbox import Held
 from agentchat.journal.records import Record
 
 
 class Scribe(Protocol):
     """The chat's journal, as the performer sees it."""
+
+    def held(self, held: Held) -> None:
+        """The user gave the chat a tool or group, or took one back; this is what it has."""
 
     def turn_started(self, number: int) -> None:
         """A turn begins."""

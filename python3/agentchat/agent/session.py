@@ -68,7 +68,7 @@ class Session:
         self._model = model
         self._inbox = Inbox(screen)
         self._attaching = Attaching(workspace, storage, frontend)
-        self.giving = Giving(chat.toolbox, screen)
+        self.giving = Giving(chat.toolbox, screen, scribe)
         self._prompts = Prompts(screen, self.refresh)
         self.judging = Judging(chat, self._prompts, screen, rulebook)
         self._attention = Attention(frontend, self.refresh) if frontend is not None else None
@@ -149,7 +149,8 @@ class Session:
         self._take_back("redo", self._undoing.redo)
 
     def catch_up(self) -> None:
-        """Go on where the journal of this chat ends: its turns, and what the model must know."""
+        """Go on where the journal of this chat ends: its tools, turns, and notes to the model."""
+        self.giving.catch_up()
         self.chat.turn = self._undoing.catch_up()
 
     def replay(self) -> None:

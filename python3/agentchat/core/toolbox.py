@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from agentchat.core.deferred import deferred, search, threshold
 from agentchat.core.groups import Group
@@ -10,6 +11,15 @@ from agentchat.core.registry import Registry
 from agentchat.core.tool import Tool
 
 TOOL_SEARCH = "tool_search"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a chat was given, by name: what of it was ``taken`` back, what was asked for by name."""
+
+    given: tuple[str, ...]
+    taken: tuple[str, ...] = ()
+    activated: tuple[str, ...] = ()
 
 
 class Toolbox:
@@ -36,6 +46,15 @@ class Toolbox:
         self._threshold = threshold(deferred_threshold)
         self._activated: set[str] = set()
         self._taken: set[str] = set()
+
+    def held(self) -> Held:
+        """Return what the chat has now."""
+        return Held(tuple(self._given), tuple(sorted(self._taken)), tuple(sorted(self._activated)))
+
+    def restore(self, held: Held) -> None:
+        """Give the chat what it had before; names may be known later only."""
+        self._given = list(held.given)
+        self._taken, self._activated = set(held.taken), set(held.activated)
 
     def add(self, name: str) -> bool:
         """Give the chat a tool or group by name; return whether it is known.

@@ -26,6 +26,7 @@ KINDS: dict[str, type[Any]] = {
     kind.kind: kind
     for kind in (
         r.Opened,
+        r.Tools,
         r.TurnStarted,
         r.TurnFinished,
         r.Said,
@@ -68,6 +69,9 @@ _VALUES = {of: _values(names) for of, names in _FIELDS.items()}
 Fields = dict[str, Any]
 
 WITH_FILES = (r.Changing, r.Changed, r.Staged)
+
+WITH_LISTS = (r.Changing, r.Tools)
+"""Records with tuples, which msgpack gives back as lists."""
 
 DEEPEST = 64
 """Nesting beyond this is left out."""
@@ -163,8 +167,8 @@ def _record(kind: type[Any], said: Mapping[str, Any]) -> r.Record:
     elif kind in WITH_FILES:
         files = said.get("files", ())
         given["files"] = tuple(map(_file, files))
-    if "takes" in given:
-        given["takes"] = tuple(given["takes"])
+    if kind in WITH_LISTS:
+        given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
     record: r.Record = kind(**given)
     return record
 

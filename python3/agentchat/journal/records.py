@@ -28,6 +28,17 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class Tools:
+    """What the chat has, after its user gave or took something, see ``core.toolbox.Held``."""
+
+    kind: ClassVar[str] = "tools"
+    given: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
+    activated: tuple[str, ...] = ()
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class TurnStarted:
     """A turn began; ``number`` counts from 1."""
 
@@ -251,6 +262,7 @@ class Foreign:
 
 Record = (
     Opened
+    | Tools
     | TurnStarted
     | TurnFinished
     | Said

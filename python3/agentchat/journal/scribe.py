@@ -11,6 +11,7 @@ from agentchat.core.keeping import noted
 from agentchat.core.messages import Message, ToolResult
 from agentchat.core.pending import Pending
 from agentchat.core.tool import Undo
+from agentchat.core.toolbox import Held
 from agentchat.journal import records as r
 from agentchat.journal.journal import Journal
 
@@ -24,6 +25,10 @@ class JournalScribe:
     def opened(self, chat: str, cwd: str, model: str, version: str) -> None:
         """The chat was opened, or opened again."""
         self._journal.append(r.Opened(chat, cwd, model, version))
+
+    def held(self, held: Held) -> None:
+        """The user gave the chat a tool or group, or took one back."""
+        self._journal.append(r.Tools(held.given, held.taken, held.activated))
 
     def turn_started(self, number: int) -> None:
         """A turn begins."""

@@ -103,6 +103,7 @@ def _short(hash: str | None) -> str:
 
 _TELL: dict[type, Callable[[Any], Iterable[str]]] = {
     r.Opened: _opened,
+    r.Tools: lambda record: (f"tools of this chat: {', '.join(record.given)}",),
     r.TurnStarted: lambda record: (f"turn {record.number} started",),
     r.TurnFinished: lambda record: (f"turn {record.number} finished: {record.reason}",),
     r.Decided: _decided,
