@@ -17,7 +17,7 @@ from agentchat.core.prompt import system_prompt
 from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import ArgumentError, Metadata
 from agentchat.tools.custom.errors import DefinitionError
-from agentchat.tools.custom.template import parse
+from agentchat.tools.custom.template import parse, parse_words
 from tests.custom.making import declared, made
 
 
@@ -215,6 +215,9 @@ def plain(path: str) -> None:
         (plain, {"require_approval_before": 1}, "True, False or a function"),
         (plain, {"flag": "tests"}, "flag is for tools with a command"),
         (plain, {"colour": "red"}, "colour"),
+        (plain, {"command": []}, "a list without a program"),
+        (plain, {"command": ["wc", "{file}"]}, r"\{file\} is no argument"),
+        (plain, {"command": 3}, "command is a text or a list of texts"),
     ],
 )
 def test_a_wrong_declaration_says_what_to_change(
@@ -245,6 +248,20 @@ def test_something_that_is_no_function_is_refused() -> None:
 def test_an_argument_is_one_word_of_the_command(command: str, filled: str) -> None:
     given = {"path": "a b", "many": ["x", "'"], "nothing": None, "n": 3, "flag": True}
     assert parse(command, tuple(given)).fill(given) == filled
+
+
+@pytest.mark.parametrize(
+    ("words", "filled"),
+    [
+        (["wc", "-w", "{path}"], "wc -w 'a b' "),
+        (["my tool", "--in={path}.txt", ""], "'my tool' --in='a b'.txt '' "),
+        (["ls", "{many}", "{nothing}"], "ls x ''\"'\"''  "),
+        (["echo", "$HOME; rm", "${path}"], "echo '$HOME; rm' '$''a b' "),
+    ],
+)
+def test_a_list_is_a_program_and_its_arguments(words: list[str], filled: str) -> None:
+    given = {"path": "a b", "many": ["x", "'"], "nothing": None}
+    assert parse_words(words, tuple(given)).fill(given) == filled
 
 
 @pytest.mark.parametrize(

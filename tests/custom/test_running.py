@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import json
 import logging
 import os
 import subprocess
@@ -389,6 +390,26 @@ async def test_a_step_that_says_it_failed_is_the_last(tmp_path: Path) -> None:
     assert (result.text, result.is_error) == ("no", True)
 
 
+async def test_eight_megabytes_of_arguments_arrive(tmp_path: Path) -> None:
+    given = json.dumps({"text": "é" * 4_000_000, "big": 2**80})
+
+    def takes(text: str, big: int) -> str:
+        return f"{len(text)} {big == 2**80}"
+
+    assert (await result_of(tmp_path, takes, given=given)).text == "4000000 True"
+
+
+async def test_arguments_that_are_json_in_json_are_refused_before_anything_runs(
+    tmp_path: Path,
+) -> None:
+    ran: list[str] = []
+    result = await result_of(
+        tmp_path, lambda text: ran.append(text), given=json.dumps('{"text": "x"}')
+    )
+    assert result.text.startswith('Arguments for "t" are not valid JSON: expected an object, got a')
+    assert ran == []
+
+
 # --- commands ---------------------------------------------------------------------------------
 
 
@@ -409,6 +430,16 @@ async def test_a_command_is_a_tool(tmp_path: Path, command: str, text: str) -> N
     assert result.text == text
     assert result.is_error == ("Command" in text)
     assert result.details == {"exitCode": {"out": 3, "(no": 0}.get(text[:3], 0)} or result.is_error
+
+
+async def test_a_command_and_its_steps_may_be_lists_of_words(tmp_path: Path) -> None:
+    def ignored(word: str) -> None: ...
+
+    result = await result_of(
+        tmp_path, ignored, given='{"word": "b a; exit 3"}',
+        command=["printf", "%s\\n", "{word}", "$HOME"], steps=[["sort", "-r"], "tr a-z A-Z"],
+    )  # fmt: skip
+    assert result.text == "B A; EXIT 3\n$HOME"
 
 
 async def test_a_command_leaves_a_flag_behind(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from agentchat.tools.custom.binding import Bound, bind
 from agentchat.tools.custom.errors import DefinitionError
 from agentchat.tools.custom.parameters import Parameters, described, parameters_of
-from agentchat.tools.custom.template import Template, parse
+from agentchat.tools.custom.template import Template, parse, parse_words
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """What model servers take as the name of a function."""
@@ -38,7 +38,7 @@ class Options:
     setup_once: bool = False
     require_approval_before: Any = None
     steps: Any = ()
-    command: str | None = None
+    command: Any = None
     flag: str = ""
     reads: Any = ()
     writes: Any = ()
@@ -121,7 +121,7 @@ def _works(
     if options.command is None:
         first: Work = bind(function, names, what=function.__name__)
     else:
-        first = parse(_text("command", options.command), names)
+        first = _command("command", options.command, names)
     steps = options.steps
     if callable(steps) or isinstance(steps, str):
         steps = (steps,)
@@ -129,9 +129,19 @@ def _works(
 
 
 def _step(step: Any, names: tuple[str, ...]) -> Work:
-    if isinstance(step, str):
-        return parse(step, names)
+    if isinstance(step, (str, list, tuple)):
+        return _command("a step", step, names)
     return bind(step, names, first=1, what="a step")
+
+
+def _command(option: str, value: Any, names: tuple[str, ...]) -> Template:
+    """Read a command line, or a program with its arguments in a list."""
+    if isinstance(value, str):
+        return parse(value, names)
+    words = _texts(option, value)
+    if not words:
+        raise DefinitionError(f"{option} is a list without a program")
+    return parse_words(words, names)
 
 
 def _asks(given: Any, names: tuple[str, ...]) -> Bound | bool | None:

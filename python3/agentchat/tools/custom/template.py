@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,12 +63,40 @@ def parse(text: str, names: tuple[str, ...]) -> Template:
         if name not in names:
             if state or text[: found.start()].endswith("$"):
                 continue  # the shell's own, like ${HOME} or awk's '{print}'
-            known = ", ".join(names) or "none"
-            raise DefinitionError(f"command: {{{name}}} is no argument; there are: {known}")
+            _refuse_stranger(name, names)
         _refuse_place(text, found, state)
         parts += [text[start : found.start()], name]
         start = found.end()
     return Template((*parts, text[start:]))
+
+
+def parse_words(words: Iterable[str], names: tuple[str, ...]) -> Template:
+    """Read a program and its arguments, in which ``names`` may stand in braces.
+
+    Raises:
+        DefinitionError: an argument is unknown.
+    """
+    parts = [""]
+    for word in words:
+        start = 0
+        for found in NAME.finditer(word):
+            _refuse_stranger(found[1], names)
+            parts[-1] += _literal(word[start : found.start()])
+            parts += [found[1], ""]
+            start = found.end()
+        # A word of nothing is one, too.
+        parts[-1] += (_literal(word[start:]) if start else shlex.quote(word)) + " "
+    return Template(tuple(parts))
+
+
+def _literal(text: str) -> str:
+    return shlex.quote(text) if text else ""
+
+
+def _refuse_stranger(name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        known = ", ".join(names) or "none"
+        raise DefinitionError(f"command: {{{name}}} is no argument; there are: {known}")
 
 
 def _refuse_place(text: str, found: re.Match[str], state: str) -> None:
