@@ -6,10 +6,12 @@ local diff = require('agentchat.diff')
 local float = require('agentchat.float')
 local keypress = require('agentchat.keypress')
 local notice = require('agentchat.notice')
+local paper = require('agentchat.paper')
 local question = require('agentchat.question')
 local reason = require('agentchat.reason')
 local screen = require('agentchat.screen')
 local sheet = require('agentchat.sheet')
+local sides = require('agentchat.sides')
 
 local M = {}
 
@@ -71,6 +73,8 @@ end
 ---@param ask agentchat.Ask
 local function room(ask) return ask.form == 'float' and float or sheet end
 
+local draw
+
 ---@param ask agentchat.Ask
 ---@return agentchat.DiffSpec?
 local function diff_spec(ask)
@@ -84,16 +88,22 @@ local function diff_spec(ask)
     buf = ask.view.buf,
     doc = ask.page,
     changed = function() room(ask).refit(ask.view) end,
+    turn = function()
+      sides.turn(room(ask), ask.view)
+      draw(ask)
+    end,
     typing = function(field) ask.field = field end,
   }
 end
 
 ---@param ask agentchat.Ask
-local function draw(ask)
-  ask.page = question.page(ask.spec.prompt, ask.detailed)
-  room(ask).draw(ask.view, ask.page)
-  diff.mark(diff_spec(ask))
-  room(ask).refit(ask.view)
+function draw(ask)
+  local page = question.page(ask.spec.prompt, ask.detailed)
+  sides.draw(room(ask), ask.view, page, ask.page, function(drawn)
+    ask.page = drawn
+    diff.mark(diff_spec(ask))
+    room(ask).refit(ask.view)
+  end)
 end
 
 ---@param ask agentchat.Ask
@@ -108,6 +118,11 @@ end
 local function tally(ask)
   local prompt = ask.spec.prompt
   return diff.tally(ask.spec.chat, prompt.subject or prompt.id, prompt.doc)
+end
+
+---@param ask agentchat.Ask
+local function resized(ask)
+  if ask.page and sides.stale(room(ask), ask.view, ask.page) then draw(ask) end
 end
 
 ---@param ask agentchat.Ask
@@ -131,6 +146,7 @@ local function float_spec(ask)
     footer = function(width, part)
       return question.footer(ask.spec.prompt, width, part, line, way_in(ask), tally(ask))
     end,
+    resized = function() resized(ask) end,
     closed = function() closed(ask) end,
   }
 end
@@ -143,6 +159,7 @@ local function sheet_spec(ask)
     filetype = 'agentchat-question',
     chat = ask.spec.chat,
     title = function(width) return question.heading(ask.spec.prompt, width, tally(ask)) end,
+    resized = function() resized(ask) end,
     closed = function() closed(ask) end,
   }
 end
@@ -197,8 +214,7 @@ local KEYS = {
   end,
   q = function(ask) room(ask).close(ask.view) end,
 }
--- What would answer elsewhere, and what would change the text, does nothing here.
-local DEAD = '<CR> <Space> y 1 2 3 4 5 6 7 8 9 i I o O s S x X d D C p P J u U . ~ < > ='
+local DIGITS = '123456789' -- which answer nothing here, whatever they do elsewhere
 
 ---@param ask agentchat.Ask
 ---@param action fun()
@@ -209,10 +225,10 @@ end
 
 ---@param ask agentchat.Ask
 local function cycle(ask)
-  local view = vim.fn.winsaveview()
+  local spot = sides.spot(ask.view.win, ask.page)
   if M.show(ask, float.NEXT[ask.form]) then
     M.enter(ask)
-    vim.fn.winrestview(view)
+    sides.go(ask.view.win, ask.page, spot)
   end
 end
 
@@ -220,13 +236,14 @@ end
 local function map_keys(ask)
   local buf = ask.view.buf
   local function map(key, action) vim.keymap.set('n', key, action, { buffer = buf, nowait = true }) end
+  paper.deaden(buf)
+  for digit in DIGITS:gmatch('.') do
+    map(digit, keypress.nothing)
+  end
   for key, act in pairs(KEYS) do
     map(key, function()
       gate(ask, function() act(ask) end)
     end)
-  end
-  for _, key in ipairs(vim.split(DEAD, ' ')) do
-    map(key, keypress.nothing)
   end
   map('<Esc>', function() room(ask).leave(ask.view) end)
   if ask.spec.prompt.kind ~= 'diff' then return end
@@ -258,7 +275,7 @@ end
 local function close(ask)
   ask.moving = true
   room(ask).close(ask.view)
-  ask.view, ask.moving = nil, false
+  ask.view, ask.page, ask.moving = nil, nil, false
 end
 
 --- Draws the question in this tab, anew: keys are ignored until it has settled.

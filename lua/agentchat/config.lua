@@ -20,7 +20,7 @@ local function defaults()
     mode = 'ask',
     sandbox = 'off',
     ssh = { command = { 'ssh' } },
-    ui = { prompt_delay_ms = 400 },
+    ui = { prompt_delay_ms = 400, side_by_side = 'auto' },
   }
 end
 

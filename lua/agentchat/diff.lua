@@ -19,6 +19,7 @@ local M = {}
 ---@field buf integer
 ---@field doc agentchat.Doc as it is drawn
 ---@field changed fun() the marks have changed
+---@field turn fun() draws it in one column or in two, whichever it is not now
 ---@field typing fun(field: agentchat.Float) the user types something for it
 
 local ns = vim.api.nvim_create_namespace('agentchat.diff')
@@ -33,6 +34,8 @@ M.HELP = {
   { 'X', 'the same for all hunks of the file' },
   { 'C', 'comment on the hunk' },
   { 'E', 'edit the proposed text of the file' },
+  { '|', 'one column, or the old text beside the new' },
+  { 'za', 'fold the file or unfold it; zM and zR all files' },
   { 's', 'float, split or tab' },
   { 'Q', 'the hunks to the quickfix list' },
 }
@@ -158,7 +161,10 @@ local KEYS = {
 ---@param spec fun(): agentchat.DiffSpec? as it is drawn now
 ---@param gate fun(action: fun()) runs what a person has asked for by a key
 function M.map(buf, spec, gate)
-  hunks.map(buf)
+  hunks.map(buf, function()
+    local now = spec()
+    return now and now.doc
+  end)
   local function map(key, desc, action)
     vim.keymap.set(
       'n',
@@ -175,6 +181,10 @@ function M.map(buf, spec, gate)
       notice.info(NO_HUNK)
     end)
   end
+  vim.keymap.set('n', '|', function()
+    local now = spec()
+    if now then now.turn() end
+  end, { buffer = buf, nowait = true, desc = 'One column, or the old text beside the new' })
   map('Q', 'The hunks to the quickfix list', function()
     local now = spec()
     if now then quickfix.open(now.title, M.hunks(now.doc), said(now)) end

@@ -44,7 +44,7 @@ function M.open(spec)
     end,
     closed = function() spec.closed(M.text(field)) end,
   })
-  float.draw(field, { lines = vim.split(spec.text, '\n'), marks = {}, rows = {} })
+  float.draw(field, { lines = vim.split(spec.text, '\n'), rows = {} })
   vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
     buffer = field.buf,
     callback = function() float.refit(field) end,

@@ -10,6 +10,7 @@ local M = {}
 M.NEXT = { float = 'split', split = 'tab', tab = 'float' }
 
 local MEASURED = 1000 -- lines of which the height is looked up
+local MARGIN = 2 -- columns beside the text
 
 ---@class (exact) agentchat.FloatSpec
 ---@field filetype string
@@ -21,6 +22,7 @@ local MEASURED = 1000 -- lines of which the height is looked up
 ---@field least integer columns it has at least
 ---@field title fun(width: integer): agentchat.Chunk[]
 ---@field footer fun(width: integer, part: agentchat.Part): agentchat.Chunk[]
+---@field resized? fun() the screen has another size
 ---@field closed fun() called once, however the window went
 
 ---@class (exact) agentchat.Float
@@ -56,7 +58,10 @@ function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_
 local function widest(lines, least, most)
   local width = math.min(least, most)
   for _, line in ipairs(lines) do
-    width = math.max(width, vim.fn.strdisplaywidth(line) + 2)
+    -- The API's function is much faster, and knows no tabs.
+    local tabs = line:find('\t', 1, true)
+    local columns = tabs and vim.fn.strdisplaywidth(line) or vim.api.nvim_strwidth(line)
+    width = math.max(width, columns + MARGIN)
     if width >= most then return most end
   end
   return width
@@ -126,11 +131,20 @@ function M.refit(float)
   M.redraw_footer(float)
 end
 
+--- The columns that its text may have.
+---@param float agentchat.Float
+---@return integer
+function M.columns(float)
+  local columns = layout.limits(screen.now(), float.spec.share)
+  return columns - MARGIN
+end
+
 --- Shows `doc` in place of what the float showed.
 ---@param float agentchat.Float
 ---@param doc agentchat.Doc
 function M.draw(float, doc)
   paper.draw(float.buf, doc)
+  paper.fold(float.win, doc)
   M.refit(float)
 end
 
@@ -153,7 +167,10 @@ local function watch(float)
     end
     vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
   end
-  on('VimResized', '*', function() M.refit(float) end)
+  on('VimResized', '*', function()
+    if float.spec.resized then float.spec.resized() end
+    M.refit(float)
+  end)
   on('CursorMovedI', '*', function()
     local config = vim.api.nvim_win_get_config(float.win)
     if layout.covers(screen.now(), config.row, config.height) then M.refit(float) end
@@ -270,7 +287,7 @@ function M.page(title, lines)
   local float = M.open(page_spec(title))
   if not float then return end
   M.map(float, { 'q', '<Esc>' }, function() M.close(float) end, 'Close')
-  M.draw(float, { lines = lines, marks = {}, rows = {} })
+  M.draw(float, { lines = lines, rows = {} })
   if vim.api.nvim_get_mode().mode == 'n' then M.enter(float) end
 end
 

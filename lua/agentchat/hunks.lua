@@ -8,8 +8,8 @@ local M = {}
 M.GUTTER = [[^[ 0-9]\+ [-+ ] ]]
 
 local KEYS = {
-  { '[c', ']c', { 'AgentChatHunk' }, 'hunk' },
-  { '[f', ']f', { 'AgentChatFile' }, 'file' },
+  { '[c', ']c', 'AgentChatHunk', 'hunk' },
+  { '[f', ']f', 'AgentChatFile', 'file' },
 }
 
 ---@param rows integer[] in order
@@ -25,23 +25,26 @@ local function reached(rows, row, steps)
   return ahead[math.max(#ahead + steps + 1, 1)]
 end
 
----@param groups string[]
+---@param rows integer[] to choose from
 ---@param steps integer
-local function go(groups, steps)
-  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  local found = reached(paper.rows(0, groups), row, steps)
+local function go(rows, steps)
+  local found = reached(rows, vim.api.nvim_win_get_cursor(0)[1] - 1, steps)
   if not found then return end
   vim.api.nvim_win_set_cursor(0, { found + 1, 0 })
-  vim.cmd('normal! zt')
+  vim.cmd('normal! zvzt')
 end
 
 --- Maps the keys in a buffer that shows a diff.
 ---@param buf integer
-function M.map(buf)
+---@param doc fun(): agentchat.Doc? as it is drawn now
+function M.map(buf, doc)
   for _, key in ipairs(KEYS) do
     for i, direction in ipairs({ -1, 1 }) do
       local opts = { buffer = buf, nowait = true, desc = 'Go to the other ' .. key[4] }
-      local function move() go(key[3], direction * vim.v.count1) end
+      local function move()
+        local drawn = doc()
+        if drawn then go(paper.rows(drawn, key[3]), direction * vim.v.count1) end
+      end
       vim.keymap.set('n', key[i], move, opts)
     end
   end

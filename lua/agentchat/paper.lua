@@ -1,17 +1,28 @@
 -- A buffer on which a doc is drawn, and the window options that show all of it as it is.
 
+local folds = require('agentchat.folds')
+local keypress = require('agentchat.keypress')
+
 local M = {}
 
----@class (exact) agentchat.Doc rows from 0, columns in bytes
+---@class (exact) agentchat.Doc rows from 0, columns in bytes, ends excluded
 ---@field lines string[]
----@field marks [integer, integer, integer, string][] row, col, end_col, group
----@field rows [integer, string][] row, group of the whole line
+---@field marks? agentchat.Marks by line, from 1
+---@field parts? fun(row: integer): agentchat.Mark[] the same, made when they are needed
+---@field rows agentchat.Row[] in order
 ---@field hunks? agentchat.Hunk[] of a diff
 ---@field dim? table<integer, true> rows that are drawn dimmed
+---@field from? integer[] the row of another doc that each line stands for
+
+---@alias agentchat.Marks table<integer, string> parts like `4:9:Group 7:8:Other`, the last on top
+---@alias agentchat.Mark [integer, integer, string] column, end column, group
+---@alias agentchat.Row [integer, string, integer?, integer?] row, group of the whole line, or of the
+---  part from one column to another, below its marks
 
 local ns = vim.api.nvim_create_namespace('agentchat.paper')
 
-local AT_ONCE = 2000 -- marks made without letting anything else run
+local MOST_FOLDS = 200 -- files, which is more than anybody folds
+local SLICE_MS = 3 -- of colouring without letting anything else run
 
 local shielded = false
 
@@ -42,37 +53,108 @@ function M.create(filetype, chat)
   return buf
 end
 
----@param buf integer
----@param row [integer, string]
-local function mark_row(buf, row)
-  -- Not `line_hl_group`: that would lie over the marks inside the line.
-  local look = { end_row = row[1] + 1, hl_group = row[2], hl_eol = true, priority = 100 }
-  vim.api.nvim_buf_set_extmark(buf, ns, row[1], 0, look)
-end
-
----@param buf integer
----@param mark [integer, integer, integer, string]
-local function mark_text(buf, mark)
-  local look = { end_col = mark[3], hl_group = mark[4], priority = 110, strict = false }
-  vim.api.nvim_buf_set_extmark(buf, ns, mark[1], mark[2], look)
-end
-
----Makes the marks of a list, the first ones at once and the others soon, so that nothing waits.
----@param buf integer
----@param list any[]
----@param make fun(buf: integer, item: any)
----@param dim table<integer, true> rows that have none
----@param from? integer
-local function mark_all(buf, list, make, dim, from)
-  local tick, first = vim.api.nvim_buf_get_changedtick(buf), from or 1
-  local last = math.min(#list, first + AT_ONCE - 1)
-  for i = first, last do
-    if not dim[list[i][1]] then make(buf, list[i]) end
+---@param marks string
+---@return agentchat.Mark[]
+local function parsed(marks)
+  local found = {}
+  for first, last, group in marks:gmatch('(%d+):(%d+):(%S+)') do
+    table.insert(found, { tonumber(first), tonumber(last), group })
   end
-  if last == #list then return end
+  return found
+end
+
+--- The highlighted parts of a row.
+---@param doc agentchat.Doc
+---@param row integer
+---@return agentchat.Mark[]
+function M.parts(doc, row)
+  if doc.parts then return doc.parts(row) end
+  return parsed(doc.marks and doc.marks[row + 1] or '')
+end
+
+-- What would answer elsewhere, and what would change the text.
+local DEAD = '<CR> <Space> y i I o O s S x X d D c C p P r R A e J u U . ~ < > ='
+
+--- Makes keys do nothing that would do something in another window.
+---@param buf integer
+function M.deaden(buf)
+  for _, key in ipairs(vim.split(DEAD, ' ')) do
+    vim.keymap.set('n', key, keypress.nothing, { buffer = buf, nowait = true })
+  end
+end
+
+---@param buf integer
+---@param it agentchat.Row
+local function mark_row(buf, it)
+  -- Not `line_hl_group`: that would lie over the marks inside the line.
+  local look = { hl_group = it[2], priority = 100 }
+  if it[3] then
+    look.end_col = it[4]
+  else
+    look.end_row, look.hl_eol = it[1] + 1, true
+  end
+  vim.api.nvim_buf_set_extmark(buf, ns, it[1], it[3] or 0, look)
+end
+
+---@param buf integer
+---@param row integer
+---@param mark agentchat.Mark
+local function mark_text(buf, row, mark)
+  local look = { end_col = mark[2], hl_group = mark[3], priority = 110, strict = false }
+  vim.api.nvim_buf_set_extmark(buf, ns, row, mark[1], look)
+end
+
+---Where the first of the rows at or behind `row` stands in the list.
+---@param rows agentchat.Row[]
+---@param row integer
+---@return integer index
+local function index(rows, row)
+  local low, high = 1, #rows + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if rows[middle][1] < row then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return low
+end
+
+---Colours some rows, but those that are dimmed.
+---@param buf integer
+---@param doc agentchat.Doc
+---@param first integer
+---@param last integer excluded
+---@param until_ms? number when to stop, as `vim.uv.hrtime()` tells it
+---@return integer row up to which it went
+local function colour(buf, doc, first, last, until_ms)
+  local at = index(doc.rows, first)
+  for row = first, last - 1 do
+    if until_ms and vim.uv.hrtime() / 1e6 > until_ms then return row end
+    local lit = not doc.dim[row]
+    while doc.rows[at] and doc.rows[at][1] == row do
+      if lit then mark_row(buf, doc.rows[at]) end
+      at = at + 1
+    end
+    for _, mark in ipairs(lit and M.parts(doc, row) or {}) do
+      mark_text(buf, row, mark)
+    end
+  end
+  return last
+end
+
+---Colours the first rows at once and the others soon, so that nothing waits.
+---@param buf integer
+---@param doc agentchat.Doc
+---@param first integer
+local function colour_all(buf, doc, first)
+  local tick, until_ms = vim.api.nvim_buf_get_changedtick(buf), vim.uv.hrtime() / 1e6 + SLICE_MS
+  local last = colour(buf, doc, first, #doc.lines, until_ms)
+  if last == #doc.lines then return end
   vim.defer_fn(function()
     local same = vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick
-    if same then mark_all(buf, list, make, dim, last + 1) end
+    if same then colour_all(buf, doc, last) end
   end, 1)
 end
 
@@ -81,19 +163,18 @@ end
 ---@param doc agentchat.Doc
 function M.draw(buf, doc)
   local editable = vim.bo[buf].modifiable
+  vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, doc.lines)
   vim.bo[buf].modifiable = editable
-  vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
   doc.dim = {}
-  mark_all(buf, doc.rows, mark_row, doc.dim)
-  mark_all(buf, doc.marks, mark_text, doc.dim)
+  colour_all(buf, doc, 0)
 end
 
 --- Draws some rows of `doc` dimmed, or as they are.
 ---@param buf integer
 ---@param doc agentchat.Doc that is drawn there
----@param first integer from 0
+---@param first integer
 ---@param last integer excluded
 ---@param dimmed boolean
 function M.dim(buf, doc, first, last, dimmed)
@@ -102,27 +183,56 @@ function M.dim(buf, doc, first, last, dimmed)
   for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, { first, 0 }, { last - 1, -1 }, {})) do
     vim.api.nvim_buf_del_extmark(buf, ns, mark[1])
   end
-  local function inside(mark) return mark[1] >= first and mark[1] < last end
   for row = first, last - 1 do
     doc.dim[row] = dimmed or nil
-    if dimmed then mark_text(buf, { row, 0, #doc.lines[row + 1], 'AgentChatRejected' }) end
+    if dimmed then mark_text(buf, row, { 0, #doc.lines[row + 1], 'AgentChatRejected' }) end
   end
-  if dimmed then return end
-  vim.iter(doc.rows):filter(inside):each(function(it) mark_row(buf, it) end)
-  vim.iter(doc.marks):filter(inside):each(function(it) mark_text(buf, it) end)
+  if not dimmed then colour(buf, doc, first, last) end
 end
 
---- The rows that are highlighted as a whole in one of the `groups`, from 0, in order.
----@param buf integer
----@param groups string[]
+--- The rows that are highlighted as a whole in a group, in order.
+---@param doc agentchat.Doc
+---@param group string
 ---@return integer[]
-function M.rows(buf, groups)
+function M.rows(doc, group)
   local found = {}
-  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })) do
-    local whole = mark[4].hl_eol and vim.list_contains(groups, mark[4].hl_group)
-    if whole then table.insert(found, mark[2]) end
+  for _, it in ipairs(doc.rows) do
+    if it[2] == group and not it[3] then table.insert(found, it[1]) end
   end
   return found
+end
+
+---@param doc agentchat.Doc
+---@return agentchat.Fold[] one for each of several files
+local function folds_of(doc)
+  local files, found = M.rows(doc, 'AgentChatFile'), {}
+  if #files < 2 or #files > MOST_FOLDS then return found end
+  for i, row in ipairs(files) do
+    local last = files[i + 1] or #doc.lines
+    -- The blank line between two files is in no fold.
+    if doc.lines[last] == '' then last = last - 1 end
+    table.insert(found, { first = row + 1, last = last, closed = true })
+  end
+  return found
+end
+
+--- Makes a fold of each file of a diff, all of them open.
+---@param win integer
+---@param doc agentchat.Doc that is drawn there
+function M.fold(win, doc)
+  local wanted = folds_of(doc)
+  if #wanted == 0 then return end
+  folds.restore(win, wanted)
+  vim.api.nvim_win_call(win, function() vim.cmd('normal! zR') end)
+end
+
+--- What a closed fold shows.
+---@return [string, string][]
+function M.folded()
+  local line = vim.fn.getline(vim.v.foldstart)
+  local count = vim.v.foldend - vim.v.foldstart
+  local hidden = ('  … %d %s'):format(count, count == 1 and 'line' or 'lines')
+  return { { line, 'AgentChatFile' }, { hidden, 'AgentChatFact' } }
 end
 
 --- Sets what makes every character reachable, and nothing look like what it is not.
@@ -138,7 +248,11 @@ function M.dress(win)
     list = true,
     listchars = 'tab:  ,nbsp:␣',
     statuscolumn = ' ',
-    foldenable = false,
+    foldenable = true,
+    foldmethod = 'manual',
+    foldcolumn = '0',
+    foldtext = [[v:lua.require'agentchat.paper'.folded()]],
+    fillchars = 'fold: ,eob: ',
     scrolloff = 0,
     conceallevel = 0,
     spell = false,

@@ -25,6 +25,7 @@ local DECIDE = { ':AgentResolve', 'apply|discard' }
 local ENTER = { 'gr', 'enter' }
 local MOVE = {
   { 'a', 'apply' },
+  { 'r', 'reject' },
   { 'x', 'hunk' },
   { 'C', 'comment' },
   { 'E', 'edit text' },
@@ -34,6 +35,8 @@ local MOVE = {
 }
 local HELP = {
   { 'a', 'apply what is kept, like :AgentResolve apply' },
+  { 'r', 'discard it and say why, like :AgentResolve discard' },
+  { '<Esc>', 'back to where you came from' },
   { 'q', 'hide the review: nothing is decided' },
   { 'g? ?', 'these keys' },
 }
@@ -83,7 +86,7 @@ end
 ---@param inside boolean whether the user is in the float
 ---@return agentchat.Chunk[]
 function M.footer(preview, chat, at, inside)
-  local all = vim.list_extend({ DECIDE }, inside and MOVE or { ENTER })
+  local all = inside and MOVE or { DECIDE, ENTER }
   local lefts = vim.tbl_map(
     function(words) return vim.list_extend({ edge(at.line) }, layout.hints(all, words)) end,
     { #all, 2, 1, 0 }

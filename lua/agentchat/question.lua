@@ -61,12 +61,22 @@ function M.known(prompt)
   return known
 end
 
+---Marks a part of the last line.
+---@param page agentchat.Doc
+---@param first integer
+---@param last integer excluded
+---@param group string
+local function mark(page, first, last, group)
+  local row = #page.lines
+  page.marks[row] = ('%s %d:%d:%s'):format(page.marks[row] or '', first, last, group)
+end
+
 ---@param page agentchat.Doc
 ---@param text string
 ---@param group? string of the whole text
 local function add(page, text, group)
   table.insert(page.lines, text)
-  if group then table.insert(page.marks, { #page.lines - 1, 0, #text, group }) end
+  if group then mark(page, 0, #text, group) end
 end
 
 ---@param page agentchat.Doc
@@ -74,8 +84,8 @@ end
 local function add_doc(page, doc)
   local first = #page.lines
   vim.list_extend(page.lines, doc.lines)
-  for _, mark in ipairs(doc.marks) do
-    table.insert(page.marks, { mark[1] + first, mark[2], mark[3], mark[4] })
+  for row, marks in ipairs(doc.marks or {}) do
+    page.marks[first + row] = marks
   end
   for _, row in ipairs(doc.rows) do
     table.insert(page.rows, { row[1] + first, row[2] })
@@ -107,9 +117,8 @@ local function add_fact(page, fact, width)
   local label = fact[1] .. (' '):rep(width - vim.api.nvim_strwidth(fact[1]))
   for _, value in ipairs(vim.split(fact[2], '\n')) do
     add(page, label .. value)
-    local row = #page.lines - 1
-    table.insert(page.marks, { row, 0, #label, 'AgentChatFact' })
-    if fact[3] then table.insert(page.marks, { row, #label, #label + #value, fact[3] }) end
+    mark(page, 0, #label, 'AgentChatFact')
+    if fact[3] then mark(page, #label, #label + #value, fact[3]) end
     label = (' '):rep(width)
   end
 end

@@ -10,9 +10,12 @@ local hunks = require('agentchat.hunks')
 local keypress = require('agentchat.keypress')
 local layout = require('agentchat.layout')
 local notice = require('agentchat.notice')
+local paper = require('agentchat.paper')
 local preview = require('agentchat.preview')
+local why = require('agentchat.reason')
 local screen = require('agentchat.screen')
 local sheet = require('agentchat.sheet')
+local sides = require('agentchat.sides')
 local sight = require('agentchat.sight')
 local verdicts = require('agentchat.verdicts')
 
@@ -23,10 +26,12 @@ local M = {}
 ---@field previews agentchat.Preview[] the oldest first
 ---@field form 'float'|'split'|'tab'
 ---@field view? agentchat.Float|agentchat.Sheet none while hidden
+---@field page? agentchat.Doc what is drawn
 ---@field hidden boolean the user put it away
 ---@field moving boolean it is about to be opened elsewhere
 ---@field drawn number when it was drawn, in ms
----@field field? agentchat.Float where a comment is typed
+---@field field? agentchat.Float where a comment or a reason is typed
+---@field reason string what was typed so far
 
 ---@type table<string, agentchat.Review>
 local reviews = {}
@@ -43,10 +48,17 @@ local function newest(it) return it.previews[#it.previews] end
 
 ---@param it agentchat.Review
 local function closed(it)
-  it.view = nil
+  it.view, it.page = nil, nil
   keypress.deafen()
   if it.moving then return end
   it.hidden, it.form = true, 'float'
+end
+
+local draw
+
+---@param it agentchat.Review
+local function resized(it)
+  if it.page and sides.stale(room(it), it.view, it.page) then draw(it) end
 end
 
 ---@param it agentchat.Review
@@ -70,6 +82,7 @@ local function open_float(it)
         inside
       )
     end,
+    resized = function() resized(it) end,
     closed = function() closed(it) end,
   })
 end
@@ -82,6 +95,7 @@ local function open_sheet(it)
     filetype = 'agentchat-review',
     chat = it.chat,
     title = function() return preview.heading(it.previews, it.chat) end,
+    resized = function() resized(it) end,
     closed = function() closed(it) end,
   })
 end
@@ -90,7 +104,7 @@ end
 local function close(it)
   it.moving = true
   room(it).close(it.view)
-  it.view, it.moving = nil, false
+  it.view, it.page, it.moving = nil, nil, false
 end
 
 ---@return number
@@ -99,7 +113,7 @@ local function now() return vim.uv.hrtime() / 1e6 end
 ---@param it agentchat.Review
 ---@return agentchat.DiffSpec?
 local function diff_spec(it)
-  if not it.view then return nil end
+  if not (it.view and it.page) then return nil end
   local shown = newest(it)
   return {
     chat = it.chat,
@@ -107,19 +121,25 @@ local function diff_spec(it)
     subject = shown.id,
     title = shown.label,
     buf = it.view.buf,
-    doc = shown.doc,
+    doc = it.page,
     changed = function()
       if it.view then room(it).refit(it.view) end
+    end,
+    turn = function()
+      sides.turn(room(it), it.view)
+      draw(it)
     end,
     typing = function(field) it.field = field end,
   }
 end
 
 ---@param it agentchat.Review
-local function draw(it)
-  room(it).draw(it.view, newest(it).doc)
-  diff.mark(diff_spec(it))
-  room(it).refit(it.view)
+function draw(it)
+  sides.draw(room(it), it.view, newest(it).doc, it.page, function(drawn)
+    it.page = drawn
+    diff.mark(diff_spec(it))
+    room(it).refit(it.view)
+  end)
 end
 
 ---@param it agentchat.Review
@@ -131,8 +151,25 @@ local function gate(it, action)
 end
 
 ---@param it agentchat.Review
+local function reject(it)
+  local id = newest(it).id
+  it.field = why.open({
+    chat = it.chat,
+    title = 'Why not? ' .. newest(it).label,
+    text = it.reason,
+    send = function(text)
+      local asked = reviews[it.chat] == it and newest(it).id == id
+      if not asked then return notice.warn('What you rejected is not shown any more.') end
+      M.resolve(it.chat, 'discard', text ~= '' and text or nil)
+    end,
+    back = function(text) it.reason = text end,
+  })
+end
+
+---@param it agentchat.Review
 ---@param buf integer
 local function map_keys(it, buf)
+  paper.deaden(buf)
   local function map(key, action, desc)
     vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = desc })
   end
@@ -144,8 +181,10 @@ local function map_keys(it, buf)
     M.resolve(it.chat, 'apply')
     keypress.drain()
   end, 'Apply what is kept')
+  gated('r', function() reject(it) end, 'Discard it, and say why')
   gated('s', function() M.cycle(it.chat) end, 'Float, split or tab')
   map('q', function() room(it).close(it.view) end, 'Hide the preview')
+  map('<Esc>', function() room(it).leave(it.view) end, 'Back to where you came from')
   map('?', preview.help, 'Keys')
   map('g?', preview.help, 'Keys')
 end
@@ -203,6 +242,7 @@ local function of(chat)
       hidden = false,
       moving = false,
       drawn = 0,
+      reason = '',
     }
     sight.follow('review', follow)
   end
@@ -293,12 +333,12 @@ end
 ---@param chat string
 function M.cycle(chat)
   local it = reviews[chat]
-  local view = vim.fn.winsaveview()
+  local spot = sides.spot(it.view.win, it.page)
   close(it)
   it.form = float.NEXT[it.form]
   open(it)
   room(it).enter(it.view)
-  vim.fn.winrestview(view)
+  sides.go(it.view.win, it.page, spot)
 end
 
 --- Makes room for a question of the chat, which shows the same.

@@ -64,12 +64,12 @@ local function page(draft)
   local doc = { lines = {}, marks = {}, rows = {} }
   for _, fact in ipairs(draft.facts) do
     table.insert(doc.lines, ('%-11s%s'):format(fact[1], fact[2]))
-    table.insert(doc.marks, { #doc.lines - 1, 0, 11, 'AgentChatFact' })
+    doc.marks[#doc.lines] = '0:11:AgentChatFact'
   end
   table.insert(doc.lines, '')
   for _, line in ipairs(draft.past) do
     table.insert(doc.lines, line)
-    table.insert(doc.marks, { #doc.lines - 1, 0, #line, 'AgentChatNote' })
+    doc.marks[#doc.lines] = ('0:%d:AgentChatNote'):format(#line)
   end
   return doc
 end

@@ -4,7 +4,7 @@ local place = require('agentchat.place')
 local M = {}
 
 ---@class agentchat.Leaf
----@field kind 'string'|'boolean'|'number'|'integer'|'strings'|'list'|'command'|'place'|'any'
+---@field kind 'string'|'boolean'|'switch'|'number'|'integer'|'strings'|'list'|'command'|'place'|'any'
 ---@field min? number
 ---@field max? number
 ---@field one_of? string[]
@@ -59,7 +59,12 @@ M.settings = {
     workspace = { kind = 'place' },
     ssh = { fields = { command = STRINGS, python = STRING } },
     sandbox = { kind = 'string', one_of = { 'off', 'auto', 'required' } },
-    ui = { fields = { prompt_delay_ms = { kind = 'number', min = 0 } } },
+    ui = {
+      fields = {
+        prompt_delay_ms = { kind = 'number', min = 0 },
+        side_by_side = { kind = 'switch' },
+      },
+    },
   },
 }
 
@@ -72,6 +77,10 @@ end
 local KINDS = {
   string = { name = 'a string', fits = function(v) return type(v) == 'string' end },
   boolean = { name = 'true or false', fits = function(v) return type(v) == 'boolean' end },
+  switch = {
+    name = "true, false or 'auto'",
+    fits = function(v) return type(v) == 'boolean' or v == 'auto' end,
+  },
   number = { name = 'a number', fits = function(v) return type(v) == 'number' and v == v end },
   integer = {
     name = 'a whole number',

@@ -9,6 +9,7 @@ local M = {}
 ---@field filetype string
 ---@field chat? string uuid of the chat it belongs to
 ---@field title fun(width: integer): string of the window
+---@field resized? fun() the window has another size
 ---@field closed fun() called once, however the window went
 
 ---@class (exact) agentchat.Sheet
@@ -39,6 +40,29 @@ local function open_win(buf, form)
   return vim.api.nvim_get_current_win()
 end
 
+--- The columns that its text has.
+---@param sheet agentchat.Sheet
+---@return integer
+function M.columns(sheet)
+  return vim.api.nvim_win_get_width(sheet.win) - vim.fn.getwininfo(sheet.win)[1].textoff
+end
+
+---Calls `resized` once the window has another width.
+---@param sheet agentchat.Sheet
+---@param resized fun()
+local function follow(sheet, resized)
+  local width = M.columns(sheet)
+  vim.api.nvim_create_autocmd('WinResized', {
+    callback = function()
+      if not open_now(sheet) then return true end
+      local now = M.columns(sheet)
+      if now == width then return end
+      width = now
+      resized()
+    end,
+  })
+end
+
 --- Opens an empty sheet and takes the user there; `draw` gives it its text.
 ---@param spec agentchat.SheetSpec
 ---@return agentchat.Sheet
@@ -47,6 +71,7 @@ function M.open(spec)
   local sheet = { buf = buf, win = open_win(buf, spec.form), spec = spec }
   paper.dress(sheet.win)
   vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, once = true, callback = spec.closed })
+  if spec.resized then follow(sheet, spec.resized) end
   return sheet
 end
 
@@ -73,6 +98,7 @@ end
 ---@param doc agentchat.Doc
 function M.draw(sheet, doc)
   paper.draw(sheet.buf, doc)
+  paper.fold(sheet.win, doc)
   M.refit(sheet)
 end
 

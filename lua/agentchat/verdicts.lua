@@ -11,6 +11,7 @@ local M = {}
 ---@field first integer
 ---@field last integer
 ---@field key string the same in every diff of the file
+---@field digits? integer of its line numbers; none where it has no lines
 
 ---@class (exact) agentchat.Verdict
 ---@field rejected boolean

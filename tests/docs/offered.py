@@ -16,7 +16,7 @@ from tests.support.launch import CHECKOUT, environment, neovim
 
 PROBE = Path(__file__).with_name("probe.lua")
 FIRED = re.compile(r"""(?:fire|event|tell)\(\s*(?:\w+,\s*)?["'](Agent\w+)["']""")
-DIFF = {"]c", "[c", "]f", "[f", "x", "X", "C", "E", "s", "Q"}
+DIFF = {"]c", "[c", "]f", "[f", "x", "X", "C", "E", "s", "Q", "bar"}
 """Keys of a diff, wherever it is shown."""
 
 
@@ -43,7 +43,8 @@ def events() -> set[str]:
 
 def key(lhs: str) -> str:
     """How help tags spell a key."""
-    return re.sub(r"^<C-(.)>$", lambda found: f"CTRL-{found[1].upper()}", lhs)
+    # A tag cannot hold the character that stands around tags.
+    return re.sub(r"^<C-(.)>$", lambda found: f"CTRL-{found[1].upper()}", lhs.replace("|", "bar"))
 
 
 def prefixed(prefix: str, names: Iterable[str]) -> set[str]:

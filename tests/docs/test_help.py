@@ -32,6 +32,7 @@ TYPES = {
     "string": "string",
     "place": "string",
     "boolean": "boolean",
+    "switch": '"auto"|boolean',
     "number": "number",
     "integer": "integer",
     "strings": "string[]",

@@ -37,10 +37,12 @@ def marked(document: Document, group: str) -> list[str]:
 
 
 def parts(document: Document) -> Iterator[tuple[str, str]]:
-    for row, start, end, group in document["marks"]:
-        line = document["lines"][row].encode()
-        assert 0 <= start < end <= len(line)
-        yield line[start:end].decode(), group
+    for text, marks in zip(document["lines"], document["marks"], strict=True):
+        line = text.encode()
+        for mark in marks.split():
+            start, end, group = mark.split(":")
+            assert 0 <= int(start) < int(end) <= len(line)
+            yield line[int(start) : int(end)].decode(), group
 
 
 def rows(document: Document, group: str) -> list[str]:
@@ -123,7 +125,7 @@ def test_bytes_that_are_no_utf_8_are_shown() -> None:
 
 
 def test_a_hidden_character_in_a_path_is_shown() -> None:
-    assert diff(None, b"", "/w/a\u202eb")["lines"][0] == "A a<U+202E>b  +0 -0"
+    assert diff(None, b"", "/w/a\u202eb")["lines"][0] == "A a<U+202E>b  +0 -0  new file"
 
 
 def test_tabs_stay_tabs() -> None:
@@ -149,23 +151,36 @@ def test_line_ends_that_are_all_the_same_are_not_shown() -> None:
 
 
 def test_a_path_outside_the_workspace_is_absolute() -> None:
-    assert diff(b"a\n", None, "/etc/x")["lines"][0] == "D /etc/x  +0 -1"
+    assert diff(b"a\n", None, "/etc/x")["lines"][0] == "D /etc/x  +0 -1  deleted"
 
 
 def test_the_name_that_the_reader_was_told_is_used() -> None:
     file = FileChange("/real/a.py", None, b"x\n", shown="link/a.py", mode=0o755)
     document = diff_document(ChangeSet((file,)), "/w")
-    assert document["lines"][0] == "A link/a.py  +1 -0  mode 0755"
+    assert document["lines"][0] == "A link/a.py  +1 -0  new file  mode 0755"
 
 
-def test_several_files_stand_one_after_the_other() -> None:
-    files = (FileChange("/w/a", None, b""), FileChange("/w/b", b"\0", b"\0\0"))
+def test_several_files_are_listed_and_stand_one_after_the_other() -> None:
+    files = (
+        FileChange("/w/a", None, b""),
+        FileChange("/w/bb\u202e", b"\0", b"\0\0"),
+        FileChange("/w/c", b"x\n", None),
+    )
     assert diff_document(ChangeSet(files), "/w")["lines"] == [
-        "A a  +0 -0",
+        "3 files, +0 -1",
+        "  A a           +0 -0  new file",
+        "  M bb<U+202E>  binary",
+        "  D c           +0 -1  deleted",
+        "",
+        "A a  +0 -0  new file",
         "(empty file)",
         "",
-        "M b  +0 -0",
-        "(binary file, 1 bytes → 2 bytes)",
+        "M bb<U+202E>  binary",
+        "(binary file, 1 byte → 2 bytes)",
+        "",
+        "D c  +0 -1  deleted",
+        "@@ -1,1 +0,0 @@",
+        "1   - x",
     ]
 
 
@@ -207,4 +222,4 @@ def test_arguments_are_shown_one_a_line() -> None:
 
 
 def test_plain_text_is_shown_as_it_is() -> None:
-    assert text_document("a\nb\n") == {"lines": ["a", "b", ""], "marks": [], "rows": []}
+    assert text_document("a\nb\n") == {"lines": ["a", "b", ""], "marks": ["", "", ""], "rows": []}

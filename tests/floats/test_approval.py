@@ -77,7 +77,7 @@ def test_details_come_and_go(desk: Desk) -> None:
 
 
 def test_marks_of_the_text_are_drawn_where_the_text_stands(desk: Desk) -> None:
-    marks = [[0, 2, 5, "AgentChatCodeString"]]
+    marks = ["2:5:AgentChatCodeString"]
     rows = [[0, "AgentChatAdd"]]
     desk.ask(doc=doc("+ käse", marks=marks, rows=rows))
     assert desk.groups("käse") == ["AgentChatAdd", "AgentChatCodeString"]

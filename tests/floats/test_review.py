@@ -277,3 +277,177 @@ def test_a_question_of_another_chat_leaves_it_alone(desk: Desk) -> None:
     shown: dict[str, Any] = question("p1")
     desk.call("approval", "show", other.chat.id, shown)
     assert len(desk.editor.floats()) == 2
+
+
+# --- answering in it ------------------------------------------------------------------------
+
+
+def test_reject_discards_it_with_the_reason(desk: Desk) -> None:
+    desk.stage()
+    enter(desk)
+    desk.editor.keys("r")
+    desk.editor.type("not like this")
+    assert desk.told("resolve") == []
+    desk.editor.keys("<CR>")
+    (told,) = desk.told("resolve")
+    assert (told["action"], told["reason"]) == ("discard", "not like this")
+    assert told["preview"] == "v1"
+    assert desk.editor.mode() == "n"
+
+
+def test_an_empty_reason_is_fine(desk: Desk) -> None:
+    desk.stage()
+    enter(desk)
+    desk.editor.keys("r<CR>")
+    (told,) = desk.told("resolve")
+    assert told["action"] == "discard"
+    assert "reason" not in told
+
+
+def test_escape_from_the_reason_discards_nothing_and_keeps_what_was_typed(desk: Desk) -> None:
+    desk.stage()
+    enter(desk)
+    desk.editor.keys("r")
+    desk.editor.type("not like")
+    desk.editor.keys("<Esc>")
+    assert desk.told("resolve") == []
+    assert desk.editor.eval("&filetype") == "agentchat-review"
+    desk.editor.keys("r")
+    desk.editor.type(" this")
+    desk.editor.keys("<CR>")
+    assert desk.told("resolve")[0]["reason"] == "not like this"
+
+
+def test_a_reason_for_one_preview_discards_no_other(desk: Desk) -> None:
+    desk.stage("v1")
+    enter(desk)
+    desk.editor.keys("r")
+    desk.stage("v2", label="second")
+    desk.editor.type("not like this")
+    desk.editor.keys("<CR>")
+    desk.editor.wait_notice("not shown any more")
+    assert desk.told("resolve") == []
+
+
+def test_escape_goes_back_and_leaves_it_open(desk: Desk) -> None:
+    desk.stage()
+    enter(desk)
+    desk.editor.keys("<Esc>")
+    (shown,) = desk.editor.floats()
+    assert not shown.focused
+    assert desk.editor.eval("bufnr()") == desk.chat.buffer
+
+
+@pytest.mark.parametrize("key", [*"yAceiop.dJu~", "<CR>", "<Space>", "3a", "2r", "<LeftMouse>"])
+def test_other_keys_decide_nothing(desk: Desk, key: str) -> None:
+    desk.stage()
+    enter(desk)
+    desk.editor.keys(key)
+    assert desk.told("resolve") == []
+    assert desk.editor.messages() == ""
+    assert len(desk.editor.floats()) == 1
+
+
+@pytest.mark.parametrize("key", ["a", "r<CR>"])
+def test_keys_are_ignored_until_it_has_settled(start_editor: StartEditor, key: str) -> None:
+    editor = start_editor({"ui": {"prompt_delay_ms": 400}}, init=QUIET_HOST)
+    desk = Desk(editor, Chat.open(editor))
+    desk.stage("v1")
+    enter(desk)
+    editor.settle(0.5)
+    desk.stage("v1", label="anew")
+    editor.keys(key)
+    assert desk.told("resolve") == []
+    editor.settle(0.5)
+    editor.keys(key)
+    assert len(desk.told("resolve")) == 1
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "vim.cmd.normal('a')",
+        "vim.cmd.normal('r')",
+        "vim.fn.feedkeys('a', 'x')",
+        "vim.fn.setreg('q', 'aaa') vim.cmd.normal('@q')",
+        "vim.api.nvim_paste('aaa\\naaa', true, -1)",
+    ],
+)
+def test_what_no_person_pressed_decides_nothing(desk: Desk, how: str) -> None:
+    desk.stage()
+    enter(desk)
+    desk.editor.lua(how)
+    assert desk.told("resolve") == []
+
+
+def test_a_key_held_down_decides_about_one_preview(desk: Desk) -> None:
+    desk.stage("v1")
+    desk.stage("v2")
+    enter(desk)
+    desk.editor.keys("a" * 30)
+    assert [told["preview"] for told in desk.told("resolve")] == ["v2"]
+
+
+def test_a_dot_repeats_no_answer(desk: Desk) -> None:
+    desk.stage("v1")
+    enter(desk)
+    desk.editor.keys("a..")
+    assert len(desk.told("resolve")) == 1
+
+
+@pytest.mark.parametrize("keys", ["@q", "@q@@", "3@q"])
+def test_a_macro_decides_nothing(desk: Desk, keys: str) -> None:
+    desk.stage("v1")
+    enter(desk)
+    desk.editor.lua("vim.fn.setreg('q', 'a')")
+    desk.editor.keys(keys)
+    assert desk.told("resolve") == []
+
+
+@pytest.mark.parametrize(
+    "how", ["only", "mode", "tabnew | tabclose", "resize 3", "set columns=60 lines=12", "redraw!"]
+)
+def test_what_happens_to_windows_decides_nothing(desk: Desk, how: str) -> None:
+    desk.stage()
+    desk.chat.focus()
+    desk.editor.command(how)
+    assert desk.told("resolve") == []
+    enter(desk)
+    desk.editor.keys("a")
+    assert len(desk.told("resolve")) == 1
+
+
+def test_its_tab_can_be_closed(desk: Desk) -> None:
+    desk.stage()
+    enter(desk)
+    desk.editor.keys("ss")
+    desk.editor.command("tabclose")
+    assert desk.told("resolve") == []
+    enter(desk)
+    assert desk.editor.floats()[0].focused
+
+
+def test_its_buffer_can_be_wiped_out(desk: Desk) -> None:
+    desk.stage()
+    enter(desk)
+    desk.editor.command("bwipeout!")
+    assert desk.editor.floats() == []
+    assert desk.told("resolve") == []
+    enter(desk)
+    assert "AST Edit" in desk.editor.float_text()
+
+
+# --- several files --------------------------------------------------------------------------
+
+
+def test_files_are_folded_by_the_usual_keys_and_walked_to(desk: Desk) -> None:
+    desk.stage(doc=diff("a.py", "b.py", "c.py"))
+    enter(desk)
+    assert "greet()" in "\n".join(desk.editor.screen())
+    desk.editor.keys("zM")
+    desk.editor.wait_screen("b.py  … 3 lines")
+    assert "greet()" not in "\n".join(desk.editor.screen())
+    desk.editor.keys("]f")
+    assert desk.editor.eval("getline('.') . foldclosed('.')") == "b.py-1"
+    desk.editor.keys("zR")
+    assert desk.editor.eval("foldclosed(1) + foldclosed(9)") == -2

@@ -9,6 +9,7 @@ from typing import Any
 
 from agentchat.core.changes import ChangeSet, FileChange, Hunk, HunkLine, counts, hunks
 from agentchat.core.diffs import Piece, changed_words
+from agentchat.core.escapes import escape
 from agentchat.core.keeping import keys, span
 from agentchat.core.textfile import split_lines
 from agentchat.editor.highlight import LONGEST_TEXT, Token, coloured, language_of
@@ -21,6 +22,9 @@ _MOST_PAIRS = 400
 
 _GROUPS = {"+": "AgentChatAdd", "-": "AgentChatDelete", " ": ""}
 _WORD_GROUPS = {"+": "AgentChatAddWord", "-": "AgentChatDeleteWord"}
+_LABELS = {"A": "new file", "D": "deleted", "R": "renamed"}
+_WIDEST_NAME = 60
+"""Characters of a name in the list of files up to which the counts stand below each other."""
 _CARRIAGE_RETURN = "\r"
 
 Colours = dict[tuple[str, int], list[Token]]
@@ -31,11 +35,14 @@ def diff_document(change: ChangeSet, root: str) -> Document:
     """Return a change file by file and hunk by hunk, all of it.
 
     ``hunks`` of the document says which rows belong to which hunk: ``row`` of its header, number
-    of ``rows``, ``path``, ``index``, ``first`` and ``last`` line in the file, and a ``key`` that
-    the same hunk has in another diff of the file.
+    of ``rows``, ``path``, ``index``, ``first`` and ``last`` line in the file, a ``key`` that the
+    same hunk has in another diff of the file, and where it has lines how many ``digits`` their
+    numbers have. Several files are listed first.
     """
     page = Page()
     places: list[dict[str, Any]] = []
+    if len(change.files) > 1:
+        _add_list(page, change, root)
     for number, file in enumerate(change.files):
         if number:
             page.add("")
@@ -67,24 +74,23 @@ def _code(text: str, language: str) -> Document:
 
 
 def _add_file(page: Page, file: FileChange, root: str) -> list[dict[str, Any]]:
-    added, removed = counts(file)
-    name = file.shown or _relative(file.path, root)
-    mode = f"  mode {file.mode:04o}" if file.mode is not None else ""
-    page.add(f"{file.letter} {name}  +{added} -{removed}{mode}", group="AgentChatFile")
+    page.add(f"{_named(file, root)}  {_facts(file)}", group="AgentChatFile")
     found = hunks(file)
     starts = []
     if not any(hunk.lines for hunk in found):
         starts.append(page.rows)
         page.add(_without_lines(file))
     else:
-        starts += _add_hunks(page, file, found, name)
+        starts += _add_hunks(page, file, found)
     places = zip(found, pairwise([*starts, page.rows]), keys(file), strict=False)
     return [_place(file, hunk, row, end, key) for hunk, (row, end), key in places]
 
 
 def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[str, Any]:
     first, last = span(hunk)
+    digits = {"digits": _digits(hunks(file))} if hunk.lines else {}
     return {
+        **digits,
         "row": row,
         "rows": end - row,
         "path": file.path,
@@ -95,17 +101,47 @@ def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[s
     }
 
 
-def _add_hunks(page: Page, file: FileChange, found: Sequence[Hunk], name: str) -> Iterator[int]:
+def _add_hunks(page: Page, file: FileChange, found: Sequence[Hunk]) -> Iterator[int]:
     """Add the hunks; yield the row where each begins."""
-    colours = _colours(file, found, name)
+    colours = _colours(file, found)
     ends = _mixed_ends(file)
-    width = len(str(max(hunk.old_start + hunk.old_count for hunk in found)))
-    width = max(width, len(str(max(hunk.new_start + hunk.new_count for hunk in found))))
+    width = _digits(found)
     for hunk in found:
         yield page.rows
         page.add(hunk.header, group="AgentChatHunk")
         for line, tokens in _hunk_lines(hunk, colours):
             _add_line(page, line, tokens, width, ends)
+
+
+def _digits(found: Sequence[Hunk]) -> int:
+    """Return how many digits the greatest line number has."""
+    ends = (max(h.old_start + h.old_count, h.new_start + h.new_count) for h in found)
+    return len(str(max(ends)))
+
+
+def _add_list(page: Page, change: ChangeSet, root: str) -> None:
+    """List the files with their counts."""
+    page.add(change.summary(), group="AgentChatSummary")
+    names = [escape(_named(file, root)) for file in change.files]
+    width = min(max(map(len, names)), _WIDEST_NAME)
+    for file, name in zip(change.files, names, strict=True):
+        facts = _facts(file)
+        row = f"  {name:<{width}}  "
+        page.add(row + facts, [Token(len(row), len(row) + len(facts), "AgentChatFact")])
+    page.add("")
+
+
+def _named(file: FileChange, root: str) -> str:
+    return f"{file.letter} {file.shown or _relative(file.path, root)}"
+
+
+def _facts(file: FileChange) -> str:
+    """Return how many lines change, and what else is special about the change."""
+    added, removed = counts(file)
+    said = ["binary" if file.is_binary else f"+{added} -{removed}"]
+    said += [label] if (label := _LABELS.get(file.letter)) else []
+    said += [f"mode {file.mode:04o}"] if file.mode is not None else []
+    return "  ".join(said)
 
 
 def _relative(path: str, root: str) -> str:
@@ -118,7 +154,8 @@ def _without_lines(file: FileChange) -> str:
         if file.before == file.after:
             return "(only the name changes)" if file.old_path else "(no change)"
         return "(empty file)"
-    sides = [f"{len(side)} bytes" for side in (file.before, file.after) if side is not None]
+    sizes = [len(side) for side in (file.before, file.after) if side is not None]
+    sides = [f"{size} {'byte' if size == 1 else 'bytes'}" for size in sizes]
     return f"(binary file, {' → '.join(sides)})"
 
 
@@ -138,10 +175,12 @@ def _mixed_ends(file: FileChange) -> bool:
     return 0 < crlf < lines
 
 
-def _colours(file: FileChange, found: Sequence[Hunk], name: str) -> Colours:
+def _colours(file: FileChange, found: Sequence[Hunk]) -> Colours:
     """Return the colours of all lines shown, each side read as a whole where it is not too long."""
     shown = [line for hunk in found for line in hunk.lines]
-    language = language_of(name, shown[0].text if shown[0].new == 1 or shown[0].old == 1 else "")
+    language = language_of(
+        file.path, shown[0].text if shown[0].new == 1 or shown[0].old == 1 else ""
+    )
     colours: Colours = {}
     for side, data in (("old", file.before), ("new", file.after)):
         if data and any(getattr(line, side) is not None for line in shown):

@@ -10,9 +10,10 @@ from agentchat.core.escapes import hidden_at, shown
 from agentchat.editor.highlight import Token
 
 Document = dict[str, Any]
-"""``lines``, ``marks`` (row, column, end column, group) and ``rows`` (row, group of a whole line).
+"""``lines``, ``marks`` of each line and ``rows`` (row, group of a whole line).
 
-Rows count from 0, columns are bytes.
+Rows count from 0, columns are bytes. Marks are a string like ``4:9:Group 7:8:Other``, the last on
+top: thousands of lists would keep Neovim busy for longer than one notices.
 """
 
 
@@ -21,7 +22,7 @@ class Page:
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._marks: list[list[int | str]] = []
+        self._marks: list[str] = []
         self._rows: list[list[int | str]] = []
 
     def add(
@@ -33,17 +34,15 @@ class Page:
             tokens: parts of ``text``, in characters; later ones lie over earlier ones.
             group: highlight of the whole line.
         """
-        row, hidden = len(self._lines), hidden_at(text)
+        hidden = hidden_at(text)
         columns = _columns(text, hidden, len(gutter))
-        if gutter:
-            self._mark(row, 0, len(gutter), "AgentChatLineNr")
-        for token in tokens:
-            self._mark(row, columns[token.start], columns[token.end], token.group)
-        for at in hidden:
-            self._mark(row, columns[at], columns[at + 1], "AgentChatEscape")
+        marks = [(0, len(gutter), "AgentChatLineNr")] if gutter else []
+        marks += [(columns[t.start], columns[t.end], t.group) for t in tokens]
+        marks += [(columns[at], columns[at + 1], "AgentChatEscape") for at in hidden]
         if group:
-            self._rows.append([row, group])
+            self._rows.append([self.rows, group])
         self._lines.append(gutter + _visible(text, hidden))
+        self._marks.append(" ".join(f"{start}:{end}:{name}" for start, end, name in marks))
 
     @property
     def rows(self) -> int:
@@ -53,9 +52,6 @@ class Page:
     def document(self) -> Document:
         """Return what the float is given."""
         return {"lines": self._lines, "marks": self._marks, "rows": self._rows}
-
-    def _mark(self, row: int, start: int, end: int, group: str) -> None:
-        self._marks.append([row, start, end, group])
 
 
 def _visible(text: str, hidden: Sequence[int]) -> str:

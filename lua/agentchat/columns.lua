@@ -1,0 +1,241 @@
+-- A diff in two columns: the old text on the left, the new on the right, line facing line. Pure. A
+-- line too long for its column goes on below, so that nothing of it is cut.
+
+local paper = require('agentchat.paper')
+local wrapping = require('agentchat.wrapping')
+
+local M = {}
+
+local SEPARATOR = '│'
+local ON = '↳' -- in place of the sign, where a line goes on
+local LEAST = 30 -- columns of a side
+local BLANK = (' '):byte()
+
+---@class (exact) agentchat.Facing two sides in the making; drawn rows from 1, rows of the diff from 0
+---@field doc agentchat.Doc the diff
+---@field size integer columns of a side
+---@field blank string as wide as a side
+---@field plain boolean whether each column of the hunk is one byte
+---@field groups table<integer, string> by row of the diff
+---@field out agentchat.Doc
+---@field old table<integer, integer> row of the diff that is on the left, by drawn row
+---@field new table<integer, integer> the same for the right
+---@field nth table<integer, integer> which piece of its lines a drawn row has
+---@field seams table<integer, integer> bytes of the left side, by drawn row
+---@field skips table<integer, integer> bytes before the text of a row of the diff
+
+---@param it agentchat.Facing
+---@param row integer of the diff
+---@return string the text, without line numbers and sign
+---@return integer columns it may have: those of a side without one number and the sign
+local function text_of(it, row)
+  local skip = it.skips[row]
+  return it.doc.lines[row + 1]:sub(skip + 1), it.size - skip / 2 - 1
+end
+
+---One side of a line: its own number, sign and text.
+---@param it agentchat.Facing
+---@param row? integer of the diff; none where this side has no such line
+---@param new boolean whether this is the new side
+---@return string first, string[]? more what goes on below
+local function side(it, row, new)
+  if not row then return it.blank end
+  local line, digits = it.doc.lines[row + 1], it.skips[row] / 2 - 2
+  local whole = new and line:sub(digits + 2) or line:sub(1, digits) .. line:sub(2 * digits + 2)
+  if it.plain and #whole <= it.size then return whole .. it.blank:sub(#whole + 1) end
+  local text, room = text_of(it, row)
+  local more = vim.tbl_map(
+    function(part) return part.text .. it.blank:sub(1, room - part.width) end,
+    wrapping.wrap(text, room)
+  )
+  local first = whole:sub(1, digits + 3) .. table.remove(more, 1)
+  local below = (' '):rep(digits + 1) .. ON .. ' '
+  return first, vim.tbl_map(function(part) return below .. part end, more)
+end
+
+---@param it agentchat.Facing
+---@param old? integer row of the diff
+---@param new? integer row of the diff
+---@param left string
+---@param right string
+---@param nth integer
+local function put(it, old, new, left, right, nth)
+  local out, at = it.out, #it.out.lines + 1
+  out.lines[at], out.from[at] = left .. SEPARATOR .. right, old or new
+  it.old[at], it.new[at], it.nth[at], it.seams[at] = old, new, nth, #left
+  local under = old and it.groups[old]
+  if not old then under = 'AgentChatFiller' end
+  if under then table.insert(out.rows, { at - 1, under, 0, #left }) end
+  under = new and it.groups[new]
+  if not new then under = 'AgentChatFiller' end
+  if under then table.insert(out.rows, { at - 1, under, #left + #SEPARATOR, #out.lines[at] }) end
+end
+
+---Draws two lines of the diff facing each other; at least one is there.
+---@param it agentchat.Facing
+---@param old? integer row of the diff
+---@param new? integer row of the diff
+local function face(it, old, new)
+  local left, left_more = side(it, old, false)
+  local right, right_more = side(it, new, true)
+  put(it, old, new, left, right, 1)
+  if not (left_more or right_more) then return end
+  left_more, right_more = left_more or {}, right_more or {}
+  for i = 1, math.max(#left_more, #right_more) do
+    put(it, old, new, left_more[i] or it.blank, right_more[i] or it.blank, i + 1)
+  end
+end
+
+---Draws the lines of a hunk. Removed lines face the added ones that follow them.
+---@param it agentchat.Facing
+---@param hunk agentchat.Hunk
+local function add_hunk(it, hunk)
+  local skip, removed, added, kind = 2 * hunk.digits + 4, {}, {}, ' '
+  local function flush()
+    for i = 1, math.max(#removed, #added) do
+      face(it, removed[i], added[i])
+    end
+    removed, added = {}, {}
+  end
+  local first, last = hunk.row + 1, hunk.row + hunk.rows - 1
+  it.plain = wrapping.plain(table.concat(it.doc.lines, '', first + 1, last + 1))
+  for row = first, last do
+    local line = it.doc.lines[row + 1]
+    it.skips[row] = skip
+    -- What is said about a line stands below it, without numbers.
+    local number = line:byte(hunk.digits) ~= BLANK or line:byte(2 * hunk.digits + 1) ~= BLANK
+    if number then kind = line:sub(skip - 1, skip - 1) end
+    if kind == '-' then
+      table.insert(removed, row)
+    elseif kind == '+' then
+      table.insert(added, row)
+    else
+      flush()
+      face(it, row, row)
+    end
+  end
+  flush()
+end
+
+---@param it agentchat.Facing
+---@param row integer of the diff, which is drawn as it is
+local function copy(it, row)
+  table.insert(it.out.lines, it.doc.lines[row + 1])
+  table.insert(it.out.from, row)
+  if it.groups[row] then table.insert(it.out.rows, { #it.out.lines - 1, it.groups[row] }) end
+end
+
+---Adds the marks of one side of a drawn row.
+---@param found agentchat.Mark[]
+---@param it agentchat.Facing
+---@param row integer of the diff
+---@param nth integer
+---@param start integer byte where the side begins
+local function add_parts(found, it, row, nth, start)
+  local skip = it.skips[row]
+  local text, room = text_of(it, row)
+  local digits = skip / 2 - 2
+  local part = wrapping.wrap(text, room)[nth]
+  if not part then return end
+  local gutter = nth == 1 and digits + 3 or digits + 2 + #ON
+  table.insert(found, { start, start + gutter, 'AgentChatLineNr' })
+  for _, mark in ipairs(paper.parts(it.doc, row)) do
+    if mark[1] >= skip then
+      for _, place in ipairs(wrapping.places(part, mark[1] - skip, mark[2] - skip)) do
+        local from = start + gutter
+        table.insert(found, { from + place[1], from + place[2], mark[3] })
+      end
+    end
+  end
+end
+
+---@param it agentchat.Facing
+---@param row integer as drawn, from 0
+---@return agentchat.Mark[]
+local function parts(it, row)
+  local at = row + 1
+  local seam = it.seams[at]
+  if not seam then return paper.parts(it.doc, it.out.from[at]) end
+  local found = { { seam, seam + #SEPARATOR, 'AgentChatLineNr' } }
+  if it.old[at] then add_parts(found, it, it.old[at], it.nth[at], 0) end
+  if it.new[at] then add_parts(found, it, it.new[at], it.nth[at], seam + #SEPARATOR) end
+  return found
+end
+
+---Columns of a side in which no line of the diff goes on below.
+---@param doc agentchat.Doc
+---@param most integer
+---@return integer
+local function natural(doc, most)
+  local widest, tab = LEAST, (' '):rep(vim.go.tabstop)
+  for _, hunk in ipairs(doc.hunks or {}) do
+    for row = hunk.digits and hunk.row + 1 or math.huge, hunk.row + hunk.rows - 1 do
+      local line = doc.lines[row + 1]
+      -- No line has more columns than bytes, but for its tabs.
+      if #line - hunk.digits - 1 > widest or line:find('\t', 1, true) then
+        local width = vim.api.nvim_strwidth((line:gsub('\t', tab)))
+        widest = math.max(widest, width - hunk.digits - 1)
+      end
+      if widest >= most then return most end
+    end
+  end
+  return widest
+end
+
+---@param doc agentchat.Doc
+---@param size integer columns of a side
+---@return agentchat.Facing
+local function facing(doc, size)
+  local groups = {}
+  for _, row in ipairs(doc.rows) do
+    groups[row[1]] = row[2]
+  end
+  return {
+    doc = doc,
+    size = size,
+    blank = (' '):rep(size),
+    plain = false,
+    groups = groups,
+    out = { lines = {}, rows = {}, from = {}, hunks = {} },
+    old = {},
+    new = {},
+    nth = {},
+    seams = {},
+    skips = {},
+  }
+end
+
+--- The same diff in two columns. Hunks without line numbers, and all that is in no hunk, stay as
+--- they are.
+---@param doc agentchat.Doc
+---@param columns integer that there are
+---@param pause fun() called now and then, for letting other things run
+---@return agentchat.Doc
+function M.arranged(doc, columns, pause)
+  local most = math.max(LEAST, math.floor((columns - 1) / 2))
+  local it = facing(doc, natural(doc, most))
+  local out, next_row = it.out, 0
+  local function copy_until(row)
+    for at = next_row, row do
+      copy(it, at)
+    end
+    next_row = row + 1
+  end
+  for _, hunk in ipairs(doc.hunks or {}) do
+    copy_until(hunk.row)
+    local first = #out.lines - 1
+    if hunk.digits then
+      add_hunk(it, hunk)
+      next_row = hunk.row + hunk.rows
+    end
+    copy_until(hunk.row + hunk.rows - 1)
+    local place = { row = first, rows = #out.lines - first }
+    table.insert(out.hunks, vim.tbl_extend('force', hunk, place))
+    pause()
+  end
+  copy_until(#doc.lines - 1)
+  out.parts = function(row) return parts(it, row) end
+  return out
+end
+
+return M
