@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from agentchat.agent.screen import Block, StatusLine
@@ -15,6 +16,7 @@ from agentchat.core.escapes import escape
 from agentchat.core.pending import Pending
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.liveoutput import LiveOutput
+from agentchat.editor.outbox import Outbox
 from agentchat.editor.prompts import preview_table, prompt_table, proposal_table
 
 log = logging.getLogger(__name__)
@@ -29,7 +31,7 @@ class View:
     """The Screen of one chat. Text waits for the next frame, everything else goes at once."""
 
     def __init__(self, bridge: Bridge, chat: str, root: str) -> None:
-        self._bridge = bridge
+        self._out = Outbox(bridge)
         self._chat = chat
         self._root = root
         self._ops: list[list[Any]] = []
@@ -45,7 +47,7 @@ class View:
     def give_back(self) -> None:
         """Put what the user sent and nobody took back into the prompt."""
         self.flush()
-        self._bridge.call(CHAT, "refuse", self._chat)
+        self._out.call(CHAT, "refuse", self._chat)
 
     def begin_reply(self) -> None:
         """Begin a message of the model."""
@@ -109,24 +111,26 @@ class View:
     def ask(self, prompt: str, question: Question) -> None:
         """Show a question."""
         self.flush()
-        self._bridge.call(APPROVAL, "show", self._chat, prompt_table(prompt, question, self._root))
+        build = partial(prompt_table, prompt, question, self._root)
+        self._out.call_built(APPROVAL, "show", self._chat, build=build)
 
     def close_prompt(self, prompt: str) -> None:
         """Take a question away."""
-        self._bridge.call(APPROVAL, "close", self._chat, prompt)
+        self._out.call(APPROVAL, "close", self._chat, prompt)
 
     def stage(self, pending: Pending) -> None:
         """Show a staged preview."""
-        self._bridge.call(REVIEW, "show", self._chat, preview_table(pending, self._root))
+        build = partial(preview_table, pending, self._root)
+        self._out.call_built(REVIEW, "show", self._chat, build=build)
 
     def propose(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing."""
         table = proposal_table(subject, file, self._root)
-        self._bridge.call(PROPOSAL, "open", self._chat, table)
+        self._out.call(PROPOSAL, "open", self._chat, table)
 
     def unstage(self, pending: Pending) -> None:
         """Take a preview away."""
-        self._bridge.call(REVIEW, "close", self._chat, pending.id)
+        self._out.call(REVIEW, "close", self._chat, pending.id)
 
     def flush(self) -> None:
         """Send what waits, now."""
@@ -141,7 +145,7 @@ class View:
                 self._ops.append(_event("AgentToolProgress", said))
         if self._ops:
             ops, self._ops = self._ops, []
-            self._bridge.call(CHAT, "apply", self._chat, ops)
+            self._out.call(CHAT, "apply", self._chat, ops)
 
     def _draw(self, *op: Any) -> None:
         self._ops.append(list(op))

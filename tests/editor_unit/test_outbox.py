@@ -1,0 +1,83 @@
+"""Calls of a chat leave in order, and building one stops nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from agentchat.editor.outbox import Outbox
+
+
+class Calls:
+    """Notes what Neovim would be told."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.changed = asyncio.Event()
+
+    def call(self, module: str, name: str, *args: Any) -> None:
+        self.names.append(" ".join((name, *map(str, args))))
+        self.changed.set()
+
+    async def until(self, count: int) -> None:
+        """Wait until so many calls were made."""
+        while len(self.names) < count:
+            self.changed.clear()
+            await asyncio.wait_for(self.changed.wait(), 10)
+
+
+async def test_what_is_built_holds_up_what_comes_after_it_and_nothing_else() -> None:
+    calls, ready = Calls(), threading.Event()
+    outbox, other = Outbox(calls), Outbox(calls)
+
+    def slow() -> str:
+        assert ready.wait(10)
+        return "document"
+
+    outbox.call("m", "first")
+    outbox.call_built("m", "show", "chat", build=slow)
+    outbox.call("m", "close")
+    other.call("m", "elsewhere")
+    assert calls.names == ["first", "elsewhere"]
+    ready.set()
+    await calls.until(4)
+    assert calls.names[2:] == ["show chat document", "close"]
+
+
+async def test_two_that_are_built_come_in_their_order() -> None:
+    calls, ready = Calls(), threading.Event()
+    outbox = Outbox(calls)
+    outbox.call_built("m", "one", build=lambda: ready.wait(10))
+    outbox.call_built("m", "two", build=lambda: "")
+    ready.set()
+    await calls.until(2)
+    assert [name.split()[0] for name in calls.names] == ["one", "two"]
+
+
+async def test_what_cannot_be_built_is_logged_and_the_rest_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    calls = Calls()
+    outbox = Outbox(calls)
+    with caplog.at_level(logging.ERROR):
+        outbox.call_built("m", "show", build=lambda: 1 / 0)
+        outbox.call("m", "close")
+        await calls.until(1)
+    assert calls.names == ["close"]
+    assert "m.show was not called" in caplog.text
+    outbox.call("m", "later")
+    await calls.until(2)
+
+
+async def test_calls_go_at_once_again_when_nothing_is_built() -> None:
+    calls = Calls()
+    outbox = Outbox(calls)
+    outbox.call_built("m", "show", build=lambda: "document")
+    await calls.until(1)
+    await asyncio.sleep(0)
+    outbox.call("m", "now")
+    assert calls.names == ["show document", "now"]
