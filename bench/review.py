@@ -102,7 +102,8 @@ def _show(editor: Editor, chat: Chat, document: Document, settle: float = 0.3) -
 def _applied(editor: Editor, run: int) -> float:
     path = Path(editor.eval("getcwd()")) / f"big{run}.py"
     change = _change(200, str(path))
-    assert change.before is not None and change.after is not None
+    assert change.before is not None
+    assert change.after is not None
     path.write_bytes(change.before)
     editor.command(f"tabedit {path}")
     old, new = change.before.decode().splitlines(), change.after.decode().splitlines()

@@ -90,11 +90,25 @@ end
 ---@return string
 local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
 
+---Whether as many lines come as go, all of them different: then each faces its own, and comparing
+---them would cost as much as changing them.
+---@param old string[]
+---@param new string[]
+---@return boolean
+local function face(old, new)
+  local there = {}
+  for _, line in ipairs(old) do
+    there[line] = true
+  end
+  return #old == #new and not vim.iter(new):any(function(line) return there[line] end)
+end
+
 ---Makes one edit, and of it only what differs.
 ---@param edit agentchat.LineEdit
 local function make(edit)
   local first, new = edit[1], edit[3]
   local old = vim.api.nvim_buf_get_lines(0, first, edit[2], true)
+  if face(old, new) then return replace(first, #old, new) end
   local opts = { result_type = 'indices', linematch = MATCHED }
   local diff = vim.text and vim.text.diff or vim.diff
   local hunks = diff(joined(old), joined(new), opts)

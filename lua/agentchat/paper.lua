@@ -22,7 +22,7 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('agentchat.paper')
 
 local MOST_FOLDS = 200 -- files, which is more than anybody folds
-local SLICE_MS = 3 -- of colouring without letting anything else run
+local SLICE_MS = 2 -- of colouring without letting anything else run
 
 local shielded = false
 

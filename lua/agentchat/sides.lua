@@ -5,16 +5,16 @@ local chats = require('agentchat.chat')
 local columns = require('agentchat.columns')
 local config = require('agentchat.config')
 local notice = require('agentchat.notice')
+local paper = require('agentchat.paper')
 
 local M = {}
 
 local AUTO = 150 -- columns from which on two columns are the better view
 local LEAST = 64 -- columns below which there is no room for two
-local SLICE_MS = 4 -- of arranging without letting anything else run
+local SLICE_MS = 2 -- of arranging without letting anything else run
 
 ---@class agentchat.Room a kind of window: `float` or `sheet`
 ---@field columns fun(view: agentchat.Float|agentchat.Sheet): integer
----@field draw fun(view: agentchat.Float|agentchat.Sheet, doc: agentchat.Doc)
 
 ---@class (exact) agentchat.Spot
 ---@field row integer of the diff in one column, from 0
@@ -89,13 +89,15 @@ function M.go(win, doc, spot)
   vim.api.nvim_win_call(win, function() vim.fn.winrestview(view) end)
 end
 
----@param room agentchat.Room
 ---@param view agentchat.Float|agentchat.Sheet
 ---@param drawn agentchat.Doc
 ---@param before? agentchat.Doc what the view shows now
-local function put(room, view, drawn, before)
+---@param done fun(drawn: agentchat.Doc)
+local function put(view, drawn, before, done)
   local spot = before and M.spot(view.win, before)
-  room.draw(view, drawn)
+  paper.draw(view.buf, drawn)
+  paper.fold(view.win, drawn)
+  done(drawn)
   if spot then M.go(view.win, drawn, spot) end
 end
 
@@ -105,7 +107,7 @@ end
 ---@param view agentchat.Float|agentchat.Sheet
 ---@param doc agentchat.Doc in one column
 ---@param before? agentchat.Doc what the view shows now
----@param done fun(drawn: agentchat.Doc) called whenever something has been drawn
+---@param done fun(drawn: agentchat.Doc) called whenever something has been drawn, to measure it
 function M.draw(room, view, doc, before, done)
   local arranged, tick
   local function wanted_still()
@@ -116,14 +118,12 @@ function M.draw(room, view, doc, before, done)
   if numbered(doc) and wanted(room, view) then
     arrange(doc, room.columns(view), wanted_still, function(drawn)
       arranged = drawn
-      put(room, view, drawn, tick and doc or before)
-      done(drawn)
+      put(view, drawn, tick and doc or before, done)
     end)
   end
   if arranged then return end
-  put(room, view, doc, before)
+  put(view, doc, before, done)
   tick = vim.api.nvim_buf_get_changedtick(view.buf)
-  done(doc)
 end
 
 --- Whether a diff must be drawn anew as its window has another size.
