@@ -112,7 +112,7 @@ function M.draw(room, view, doc, before, done)
   local arranged, tick
   local function wanted_still()
     if not tick then return true end
-    local there = vim.api.nvim_buf_is_valid(view.buf)
+    local there = vim.api.nvim_buf_is_valid(view.buf) and vim.api.nvim_win_is_valid(view.win)
     return there and vim.api.nvim_buf_get_changedtick(view.buf) == tick
   end
   if numbered(doc) and wanted(room, view) then

@@ -104,6 +104,47 @@ def test_a_buffer_edited_while_the_question_is_open_is_asked_about_again(
     assert file.read_text() == with_changes()
 
 
+def test_a_file_deleted_while_the_question_is_open_stays_deleted(
+    chat: Chat, model_server: ModelServer, file: Path
+) -> None:
+    model_server.script(calls(edit(5)), text("ok"))
+    chat.send("edit it")
+    chat.asked("edit")
+    file.unlink()
+    enter(chat, "a")
+    chat.finished()
+    assert not file.exists()
+    assert "Edited" not in model_server.requests[-1].results["c"]
+
+
+def test_a_file_replaced_by_a_folder_while_the_question_is_open_is_left_alone(
+    chat: Chat, model_server: ModelServer, file: Path
+) -> None:
+    model_server.script(calls(edit(5)), text("ok"))
+    chat.send("edit it")
+    chat.asked("edit")
+    file.unlink()
+    file.mkdir()
+    enter(chat, "a")
+    chat.finished()
+    assert list(file.iterdir()) == []
+    assert "Edited" not in model_server.requests[-1].results["c"]
+
+
+def test_a_buffer_wiped_out_while_the_question_is_open_is_not_needed(
+    chat: Chat, editor: Editor, model_server: ModelServer, file: Path
+) -> None:
+    editor.command(f"wincmd p | edit {file} | wincmd p")
+    model_server.script(calls(edit(5)), text("ok"))
+    chat.send("edit it")
+    chat.asked("edit")
+    editor.command("bwipeout long.txt")
+    enter(chat, "a")
+    chat.finished()
+    assert file.read_text() == with_changes(5)
+    assert editor.eval("bufexists('long.txt')") == 0
+
+
 def rename(old: str, new: str, id: str) -> Call:
     ops = [{"pat": f"{old}($A)", "out": f"{new}($A)"}]
     return call("ast_edit", {"ops": ops, "path": "src/app.py", "lang": "python"}, id)
