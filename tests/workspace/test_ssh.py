@@ -163,6 +163,43 @@ async def test_nothing_of_the_local_environment_gets_there(
     assert b"LOCAL_THING" not in ran.head
 
 
+async def test_a_sandbox_there_confines_and_leaves_nothing_behind(
+    remote: SshWorkspace, tmp_path: Path
+) -> None:
+    remote.confinement.wanted = "auto"
+    await remote.ready()
+    await remote.confinement.look()
+    if not remote.confinement.describe():
+        pytest.skip("no sandbox works here")
+    outside = tmp_path.parent / "outside"
+    script = f"echo in > inside; echo out > {outside}; echo $TMPDIR"
+    command = Command(("sh", "-c", script), remote.root, env={"PATH": os.defpath}, confine=True)
+    ran = await remote.run(command)
+    assert (tmp_path / "inside").exists()
+    assert not outside.exists()
+    await remote.close()
+    temporary = Path(ran.head.decode().strip())
+    assert temporary == Path("/tmp") or not temporary.exists()
+
+
+async def test_where_a_sandbox_must_be_and_cannot_nothing_runs_there(
+    own_sshd: Sshd, tmp_path: Path
+) -> None:
+    remote = far(own_sshd, tmp_path)
+    remote.confinement.wanted = "required"
+    await remote.ready()
+    await remote.confinement.look()
+    works = "the setting requires" not in remote.confinement.describe()
+    command = Command(("touch", "ran"), remote.root, confine=True)
+    if works:
+        await remote.run(command)
+    else:
+        with pytest.raises(ToolError, match="Nothing was run"):
+            await remote.run(command)
+    assert (tmp_path / "ran").exists() == works
+    await remote.close()
+
+
 def _unknown_key(server: Sshd) -> None:
     server.know(False)
 

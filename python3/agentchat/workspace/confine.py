@@ -14,6 +14,8 @@ import tempfile
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib.abc import InspectLoader
+from typing import cast
 
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Command
@@ -50,9 +52,15 @@ def _bubblewrap(root: str, temp: str, cwd: str) -> tuple[str, ...]:
     return (program, *alone, *seen, *kept, "--chdir", cwd, "--")
 
 
+def _source() -> str:
+    """Return the program's text: on another machine there is no file of it."""
+    loader = cast("InspectLoader", landlock.__loader__)
+    return str(loader.get_source(landlock.__name__))
+
+
 def _landlock(network: str) -> Callable[[str, str, str], tuple[str, ...]]:
     def wrap(root: str, temp: str, cwd: str) -> tuple[str, ...]:
-        return (sys.executable, "-I", "-S", "-B", landlock.__file__, network, root, temp, "--")
+        return (sys.executable, "-I", "-S", "-B", "-c", _source(), network, root, temp, "--")
 
     return wrap
 

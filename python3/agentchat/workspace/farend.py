@@ -8,6 +8,7 @@ runs is killed and it ends.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import os
 import signal
@@ -21,7 +22,6 @@ from typing import Any, BinaryIO
 from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.ports import Command
-from agentchat.workspace import processes
 from agentchat.workspace.frames import HEADER, Message, lengths, pack, unpack
 from agentchat.workspace.local import LocalWorkspace
 
@@ -46,8 +46,7 @@ def main(stream: BinaryIO) -> None:
     try:
         asyncio.run(FarEnd(stream, out).serve())
     finally:
-        processes.KEEPER.close()
-        os._exit(0)  # a thread may still wait for input, and would hold up an ordinary end
+        _end(0)  # a thread may still wait for input, and would hold up an ordinary end
 
 
 class FarEnd:
@@ -102,8 +101,7 @@ class FarEnd:
         """End everything when the near end is silent, even while the loop waits to write."""
         while time.monotonic() - self._heard < SILENCE:
             time.sleep(SILENCE / 10)
-        processes.KEEPER.close()
-        os._exit(1)
+        _end(1)
 
     def _take(self, message: Message) -> None:
         number = message["id"]
@@ -185,6 +183,12 @@ class FarEnd:
             command, lambda data: self._write(pack({"id": number, "output": data}))
         )
         return {"code": finished.code, "stderr": finished.stderr}
+
+
+def _end(code: int) -> None:
+    """Kill what runs, remove what is temporary, and end, whatever the threads do."""
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def _directory(path: str) -> str:
