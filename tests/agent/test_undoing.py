@@ -30,6 +30,7 @@ from agentchat.tools.write import TOOL as WRITE
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
+from tests.agent.test_resolving import BEFORE, staging
 from tests.core.world import a_call, a_chat, a_tool, calls
 from tests.workspace.editor import Buffers
 
@@ -492,3 +493,32 @@ async def test_a_deleted_file_comes_back_with_owner_mode_and_attributes(scene: U
         before.st_mode,
     )
     assert os.getxattr(path, "user.note") == b"kept"
+
+
+@pytest.mark.parametrize("first", ["discard", "apply"])
+async def test_two_previews_of_one_file_leave_nothing_after_their_undo(
+    tmp_path: Path, first: str
+) -> None:
+    path = tmp_path / "ws" / "a.txt"
+    scene = UndoScene(tmp_path, staging(path, 5, 30))
+    scene.write("a.txt", BEFORE, 0o640)
+    if os.geteuid() == 0:
+        os.chown(path, 1234, 2345)
+    before = path.stat()
+    await scene.turn(("stage", {}))
+    for number, action in enumerate([first, "apply"], 1):
+        scene.session.resolve(action, "")
+        await scene.screen.until(
+            lambda number=number: len(scene.screen.named("AgentPreviewResolved")) == number  # type: ignore[misc]
+        )
+    assert "LINE 5\n" in path.read_text()
+    assert ("LINE 30\n" in path.read_text()) == (first == "apply")
+    await scene.undo()
+    after = path.stat()
+    assert path.read_text() == BEFORE
+    assert (after.st_mode, after.st_uid, after.st_gid) == (
+        before.st_mode,
+        before.st_uid,
+        before.st_gid,
+    )
+    scene.journal.close()

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from agentchat.core.changes import ChangeSet
 from agentchat.core.errors import ToolError
-from agentchat.core.textfile import why_not_text
+from agentchat.core.textfile import LARGEST_EDIT, why_not_text
 from agentchat.core.tool import (
     Capability,
     Extra,
@@ -146,7 +146,7 @@ class Search:
         texts: dict[str, bytes] = {}
         for path in paths:
             try:
-                texts[path] = await self._context.workspace.read(path)
+                texts[path] = await self._context.workspace.read(path, LARGEST_EDIT + 1)
             except OSError as error:
                 self._issues[path] = f"cannot be read: {error.strerror or error}"
                 continue

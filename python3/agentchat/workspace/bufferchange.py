@@ -29,6 +29,9 @@ class BufferChange:
             raise Stale(self._file.name)
         if not self._seen.modifiable:
             raise ToolError(f"The buffer of {self._file.name} is 'nomodifiable'. {UNCHANGED}")
+        if not self._seen.can_hold(self._lines):
+            held = f"in the encoding {self._seen.encoding}, which cannot hold the new text"
+            raise ToolError(f"The buffer of {self._file.name} is {held}. {UNCHANGED}")
 
     async def make(self) -> None:
         """Change the text; raises Stale."""

@@ -11,7 +11,7 @@ from agentchat.core.errors import Stale, ToolError
 from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Workspace
 from agentchat.workspace.bufferchange import UNCHANGED, BufferChange
 from agentchat.workspace.editor import Editor
-from agentchat.workspace.snapshot import Snapshot, decoded
+from agentchat.workspace.snapshot import Snapshot
 
 
 @dataclass
@@ -170,18 +170,24 @@ class BuffersWorkspace:
     async def _check(self, buffer: BufferChange, file: FileChange, seen: Snapshot) -> None:
         """Raise Stale or ToolError if the buffer moved, or saving would undo foreign work."""
         buffer.check()
-        if seen.modified or seen.encoding != "utf-8":
+        if seen.modified:
             return
         data = await self._on_disk(file.path)
         if data is None and not seen.lines:
             return
-        if data is None or decoded(data, seen.form)[0] != seen.lines:
+        if data is None or not seen.is_text_of(data):
             raise Stale(file.name)
 
     async def _unloaded(self, file: FileChange, seen: Snapshot) -> FileChange:
         """Return the deletion or new name of a loaded file, from the bytes that the disk has."""
         if seen.modified:
             raise ToolError(f"{file.name} is open with the user's unsaved changes. {UNCHANGED}")
+        if seen.encoding != "utf-8":
+            # What is kept to bring it back is the text, not the bytes.
+            raise ToolError(
+                f"{file.name} is open in a buffer, in the encoding {seen.encoding}: close it first."
+                f" {UNCHANGED}"
+            )
         if seen.encoded() != file.before:
             raise Stale(file.name)
         return replace(file, before=await self._on_disk(file.origin))

@@ -6,6 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 BOM = b"\xef\xbb\xbf"
+_CODECS = {
+    "utf-16": "utf-16-be",
+    "utf-16le": "utf-16-le",
+    "ucs-2": "utf-16-be",
+    "ucs-2le": "utf-16-le",
+    "ucs-4": "utf-32-be",
+    "ucs-4le": "utf-32-le",
+}
 _ENDS = {"unix": b"\n", "dos": b"\r\n", "mac": b"\r"}
 
 
@@ -38,6 +46,33 @@ class Snapshot:
     def encoded(self) -> bytes:
         """Return the text as the bytes of a file, in UTF-8 whatever ``fileencoding`` is."""
         return encoded(self.lines, self.form)
+
+    def is_text_of(self, data: bytes) -> bool:
+        """Whether the bytes of the file hold this text; an encoding unknown here is trusted."""
+        try:
+            text = data if self.encoding == "utf-8" else data.decode(_codec(self.encoding)).encode()
+        except LookupError:
+            return True
+        except UnicodeError:
+            return False
+        return decoded(text, self.form)[0] == self.lines
+
+    def can_hold(self, lines: Sequence[str]) -> bool:
+        """Whether the buffer's encoding has all these characters; an unknown one is trusted."""
+        if self.encoding == "utf-8":
+            return True
+        try:
+            "".join(lines).encode(_codec(self.encoding))
+        except UnicodeError:
+            return False
+        except LookupError:
+            return True
+        return True
+
+
+def _codec(encoding: str) -> str:
+    """Return Python's name of an encoding of Neovim's."""
+    return _CODECS.get(encoding, encoding)
 
 
 def encoded(lines: Sequence[str], form: Form) -> bytes:
