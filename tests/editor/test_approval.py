@@ -610,6 +610,17 @@ def test_a_rule_written_from_the_prompt_answers_it_and_is_trusted(
     model_server.script(calls(bash()), text("done"))
     asked.play("again")
     assert marker.exists()
+    # A file the user has open is read again and trusted, too.
+    editor.command(f"split {workspace}/.agentchat/rules.json")
+    asked.focus()
+    editor.keys(":AgentApprovals rule bash ls<CR>")
+    editor.wait("vim.bo.filetype == 'agentchat-rule'", why="the float of the rule")
+    editor.settle(0.5)
+    editor.keys("s")
+    editor.wait_screen("in .agentchat/rules.json")
+    editor.settle(0.5)
+    editor.keys("W")
+    editor.wait_notice("rule in .agentchat/rules.json: allow tool bash words ls$")
 
 
 def test_no_rule_is_agreed_to_by_accident(
