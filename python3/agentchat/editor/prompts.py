@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 from agentchat.core.approval import USUAL, Scope
@@ -23,6 +24,10 @@ from agentchat.editor.document import (
 )
 from agentchat.editor.explaining import part_lines, part_text
 
+log = logging.getLogger(__name__)
+
+UNDRAWN = "This cannot be shown as it should be: the reason is in the log."
+
 SAFETY = {
     2: "2 - shown before it happens",
     1: "1 - can be undone",
@@ -36,7 +41,40 @@ NO_WAY_BACK = "This cannot be undone by :AgentUndo."
 
 
 def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
-    """Return a question as ``agentchat.approval.show`` takes it."""
+    """Return a question as ``agentchat.approval.show`` takes it.
+
+    What cannot be drawn is asked all the same, as plain arguments and without *always*.
+    """
+    try:
+        return _prompt_table(prompt, question, root)
+    except Exception:
+        log.exception("a question of %s could not be drawn", question.call.tool.name)
+        return _plain_table(prompt, question)
+
+
+def _plain_table(prompt: str, question: Question) -> dict[str, Any]:
+    given = dict(question.call.given)
+    return {
+        "id": prompt,
+        "subject": question.call.call.id,
+        "tool": question.call.tool.name,
+        "title": f"{question.call.tool.name} wants to run",
+        "facts": [],
+        "kind": "arguments",
+        "doc": json_document(given),
+        "safety": 0,
+        "warning": UNDRAWN,
+        "place": question.number,
+        "total": question.total,
+        "always": False,
+        "rule": False,
+        "always_text": "",
+        "arguments": json.dumps(given, indent=2, ensure_ascii=False),
+        "details": [],
+    }
+
+
+def _prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
     kind, document = _body(question, root)
     level = safety(question)
     scope = question.decision.scope
@@ -61,15 +99,23 @@ def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
 
 
 def preview_table(pending: Pending, root: str) -> dict[str, Any]:
-    """Return a staged preview as ``agentchat.review.show`` takes it."""
+    """Return a staged preview as ``agentchat.review.show`` takes it.
+
+    One that cannot be drawn says so, and can still be discarded.
+    """
     change = pending.preview.change
+    try:
+        document = _preview(pending.preview, root)
+    except Exception:
+        log.exception("the preview %s could not be drawn", pending.label)
+        document = text_document(UNDRAWN)
     return {
         "id": pending.id,
         "label": pending.label,
         "source": pending.source,
         "files": len(change.files) if change is not None else 0,
         "stamp": stamp(change) if change is not None else "",
-        "doc": _preview(pending.preview, root),
+        "doc": document,
     }
 
 
