@@ -161,7 +161,7 @@ def test_a_reload_tells_what_is_wrong_and_what_is_there(
     editor.wait_notice("nonsense")
 
 
-def test_a_tool_that_plays_with_the_streams_of_the_host_breaks_nothing(
+def test_tools_that_kill_and_hang_and_play_with_streams_break_nothing(
     start_editor: StartEditor, model_server: ModelServer, home: Path
 ) -> None:
     write(
@@ -185,14 +185,21 @@ async def hangs() -> str:
     """Never return."""
     while True:
         pass
+
+@tool(require_approval_before=False)
+def kills() -> str:
+    """End all processes of the group."""
+    os.killpg(0, 9)
 ''',
     )
-    editor = open_editor(start_editor, model_server, home, default=["streams", "hangs"])
+    names = ["streams", "hangs", "kills"]
+    editor = open_editor(start_editor, model_server, home, default=names)
     chat = Chat.open(editor)
-    model_server.script(calls(call("streams"), call("hangs")), text("ok"))
+    model_server.script(calls(*map(call, [*names, "streams"])), text("ok"))
     chat.play("go")
     said = chat.transcript()
-    assert "read ''" in said
+    assert said.count("read ''") == 2
+    assert "kills failed: its process ended (killed by signal 9)" in said
     assert "hangs timed out after 1 s." in said
 
 
