@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.errors import ToolError, UserError
+from agentchat.core.errors import ToolError, Unreachable, UserError
 from agentchat.core.ports import Command
-from agentchat.workspace.connection import Unreachable
 from agentchat.workspace.destination import Destination, read_destination
 from agentchat.workspace.frames import HEADER, lengths, pack, unpack
 from agentchat.workspace.ssh import SshWorkspace

@@ -27,5 +27,9 @@ class Stale(ToolError):
         self.path = path
 
 
+class Unreachable(ToolError):
+    """The machine of the workspace cannot be reached, or was lost while it was needed."""
+
+
 class Cancelled(Exception):
     """The user stopped the turn; thrown into the plan, which answers what is unanswered."""

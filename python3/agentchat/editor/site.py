@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from agentchat.core.errors import Unreachable
 from agentchat.core.ports import Workspace
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.buffers import NvimBuffers
 from agentchat.editor.settings import Settings
 from agentchat.models.choice import secrets
 from agentchat.workspace.buffers import BuffersWorkspace
-from agentchat.workspace.connection import Unreachable
 from agentchat.workspace.destination import read_destination
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.ssh import SshWorkspace

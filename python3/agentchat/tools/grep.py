@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
 
-from agentchat.core.errors import ToolError
+from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.ports import Target, Workspace
 from agentchat.core.sensitive import is_secret
@@ -20,7 +21,7 @@ from agentchat.tools.matches import Found, shown
 from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
 from agentchat.tools.searching import Query
 from agentchat.tools.targets import existing
-from agentchat.tools.walk import files
+from agentchat.tools.walk import AT_ONCE, files
 
 NAMED = 5
 """Secrets files that the notice names."""
@@ -107,21 +108,30 @@ class Search:
     async def _scan(self) -> None:
         scanning.compiled(self._query)
         names = [self._name] if self._name else await files(self._folder, self._workspace)
-        for name in names:
-            if not self._name and self._secret(name) and self._fits(name):
-                self._secrets.append(name)
-            elif not self._found.full and self._query.wanted(name):
-                await self._scan_file(name)
+        if not self._name:
+            self._secrets = [name for name in names if self._secret(name) and self._fits(name)]
+        wanted = [name for name in names if self._query.wanted(name)]
+        # Where the workspace is far away, most of a search is waiting.
+        for first in range(0, len(wanted), AT_ONCE):
+            lot = wanted[first : first + AT_ONCE]
+            texts = await asyncio.gather(*[self._text(name) for name in lot])
+            for name, text in zip(lot, texts, strict=True):
+                if not self._found.full:
+                    await scanning.scan_text(self._query, name, text, self._found)
+            if self._found.full:
+                return
 
-    async def _scan_file(self, name: str) -> None:
+    async def _text(self, name: str) -> bytes:
+        """Return the text of a file that is searched; nothing of one that cannot be."""
         path = os.path.join(self._folder, name)
         try:
             if (await self._workspace.locate(path)).path != path:
-                return
-            text = await self._workspace.read(path, scanning.LARGEST + 1)
+                return b""
+            return await self._workspace.read(path, scanning.LARGEST + 1)
+        except Unreachable:
+            raise
         except (OSError, ToolError):
-            return
-        await scanning.scan_text(self._query, name, text, self._found)
+            return b""
 
     def _wanted(self, name: str) -> bool:
         if self._name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,9 +44,9 @@ class Ignores:
         )._with_own()
 
     async def _with_own(self) -> Ignores:
-        lines: list[str] = []
-        for name in (".git/info/exclude", *NAMES):
-            lines += await _lines(self.workspace, os.path.join(self.folder, name))
+        paths = [os.path.join(self.folder, name) for name in (".git/info/exclude", *NAMES)]
+        read = await asyncio.gather(*[_lines(self.workspace, path) for path in paths])
+        lines = [line for one in read for line in one]
         if not lines:
             return self
         return Ignores(self.workspace, self.folder, (*self.levels, (self.folder, _spec(lines))))

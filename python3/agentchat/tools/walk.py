@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 
 from agentchat.core.ports import Entry, Workspace
 from agentchat.tools import ripgrep
 from agentchat.tools.ignores import Ignores, ignores_of
+
+AT_ONCE = 16
+"""Folders or files that are asked for at the same time."""
 
 
 async def files(folder: str, workspace: Workspace) -> list[str]:
@@ -25,19 +29,37 @@ def in_order(path: str) -> tuple[str, ...]:
 
 async def walked(folder: str, workspace: Workspace) -> list[str]:
     """Return the files below a folder without the help of a program."""
-    found: list[str] = []
-    waiting: list[tuple[str, Ignores]] = [("", await ignores_of(workspace, folder))]
-    while waiting:
-        prefix, rules = waiting.pop()
-        for entry in await _entries(rules.folder, workspace):
+    walk = _Walk(workspace)
+    await walk.below("", await ignores_of(workspace, folder))
+    return walk.found
+
+
+class _Walk:
+    """Looks at several folders at once: where the workspace is far away, most of it is waiting."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.found: list[str] = []
+        self._workspace = workspace
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    async def below(self, prefix: str, rules: Ignores) -> None:
+        """Find the files of a folder and of those in it."""
+        async with self._slots:
+            inner = await self._folders(prefix, rules)
+        await asyncio.gather(*[self.below(f"{prefix}{name}/", own) for name, own in inner])
+
+    async def _folders(self, prefix: str, rules: Ignores) -> list[tuple[str, Ignores]]:
+        """Take the files of one folder; return the folders in it, with their rules."""
+        inner = []
+        for entry in await _entries(rules.folder, self._workspace):
             is_folder = entry.kind == "directory"
             if entry.kind == "other" or rules.hides(entry.name, is_folder):
                 continue
             if not is_folder:
-                found.append(prefix + entry.name)
-            elif not await _is_link(os.path.join(rules.folder, entry.name), workspace):
-                waiting.append((f"{prefix}{entry.name}/", await rules.enter(entry.name)))
-    return found
+                self.found.append(prefix + entry.name)
+            elif not await _is_link(os.path.join(rules.folder, entry.name), self._workspace):
+                inner.append((entry.name, await rules.enter(entry.name)))
+        return inner
 
 
 async def _entries(folder: str, workspace: Workspace) -> Sequence[Entry]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import Stale, ToolError, Unreachable
 from agentchat.workspace import processes
 from agentchat.workspace.destination import Destination
 from agentchat.workspace.farend import GREETING
@@ -29,10 +29,6 @@ _NOISE = 64 * 1024
 _KEPT = 8 * 1024
 _AFTER = "What ran there was stopped; the next call connects anew."
 OnOutput = Callable[[bytes], None]
-
-
-class Unreachable(ToolError):
-    """There is no connection to the machine, or it went while it was needed."""
 
 
 @dataclass(slots=True)

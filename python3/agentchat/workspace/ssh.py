@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from agentchat.core.errors import ToolError
+from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Zone
 from agentchat.workspace import processes
 from agentchat.workspace.capture import Capture
 from agentchat.workspace.confine import OFF
-from agentchat.workspace.connection import Connection, OnOutput, Unreachable
+from agentchat.workspace.connection import Connection, OnOutput
 from agentchat.workspace.destination import Destination
 from agentchat.workspace.sshclient import Client
 
