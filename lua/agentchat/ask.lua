@@ -10,6 +10,7 @@ local paper = require('agentchat.paper')
 local question = require('agentchat.question')
 local reason = require('agentchat.reason')
 local screen = require('agentchat.screen')
+local settle = require('agentchat.settle')
 local sheet = require('agentchat.sheet')
 local sides = require('agentchat.sides')
 
@@ -40,7 +41,7 @@ local M = {}
 ---@field field? agentchat.Float where the reason or the arguments are typed
 ---@field over boolean answered or no longer asked
 ---@field detailed boolean
----@field drawn number when it was drawn, in ms
+---@field settle? agentchat.Settle since it was drawn
 ---@field reason string what was typed so far
 ---@field arguments string as the user left them
 
@@ -50,9 +51,6 @@ M.NO_RULE = 'No rule is offered for this call.'
 M.WHOLE = 'A rule says nothing of single hunks: answer this question first, or keep them all.'
 
 local Z = 60
-
----@return number
-local function now() return vim.uv.hrtime() / 1e6 end
 
 --- A question that is not shown yet.
 ---@param spec agentchat.AskSpec
@@ -64,7 +62,6 @@ function M.new(spec)
     moving = false,
     over = false,
     detailed = false,
-    drawn = 0,
     reason = '',
     arguments = spec.prompt.arguments,
   }
@@ -219,8 +216,7 @@ local DIGITS = '123456789' -- which answer nothing here, whatever they do elsewh
 ---@param ask agentchat.Ask
 ---@param action fun()
 local function gate(ask, action)
-  local settled = now() - ask.drawn >= ask.spec.delay()
-  if not ask.over and settled and keypress.deliberate() then action() end
+  if not ask.over and settle.done(ask.settle) and keypress.deliberate() then action() end
 end
 
 ---@param ask agentchat.Ask
@@ -274,8 +270,9 @@ end
 ---@param ask agentchat.Ask
 local function close(ask)
   ask.moving = true
+  settle.stop(ask.settle)
   room(ask).close(ask.view)
-  ask.view, ask.page, ask.moving = nil, nil, false
+  ask.view, ask.page, ask.settle, ask.moving = nil, nil, nil, false
 end
 
 --- Draws the question in this tab, anew: keys are ignored until it has settled.
@@ -296,7 +293,7 @@ function M.show(ask, form)
   keypress.listen()
   draw(ask)
   vim.cmd.redraw()
-  ask.drawn = now()
+  ask.settle = settle.start(ask.spec.delay())
   return true
 end
 

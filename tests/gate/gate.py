@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.surveying import survey
+from agentchat.core import approval as judged
 from agentchat.core.approval import Grants, Policy, Verdict, decide
 from agentchat.core.calls import Call
 from agentchat.core.effects import Answer, Question
@@ -85,9 +86,19 @@ class Decision:
         self._policy = Policy(grants or Grants(), rules=tuple(rules))
 
     async def allows(self, command: str) -> bool:
+        return (await self._decided(command)).verdict is Verdict.ALLOW
+
+    async def remembers(self, command: str) -> bool:
+        """Answer a command with *always*; return whether that is offered."""
+        scope = (await self._decided(command)).scope
+        if scope is not None:
+            self._policy.grants.remember(scope)
+        return scope is not None
+
+    async def _decided(self, command: str) -> judged.Decision:
         given = {"command": command}
         arguments = bash.TOOL.arguments.parse(given)
         call = Call(ToolCall("1", "bash", json.dumps(given)), bash.TOOL, given, arguments)
         place = await survey(call, self._workspace)
         assert not isinstance(place, str)
-        return decide(call, place, self._policy).verdict is Verdict.ALLOW
+        return decide(call, place, self._policy)

@@ -1,6 +1,7 @@
 """Generated commands and paths, with the file system as the judge; and two gates it catches.
 
-``AGENTCHAT_GENERATED`` is how many commands are tried; 1,000 unless it is set.
+``AGENTCHAT_GENERATED`` is how many commands are tried, 1,000 unless it is set; ``AGENTCHAT_SEED``
+says which.
 """
 
 from __future__ import annotations
@@ -15,29 +16,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from agentchat.core.errors import ToolError
 from agentchat.workspace.local import LocalWorkspace
 from tests.gate.gate import Decision, allow
 from tests.gate.ground import Ground
+from tests.gate.report import seed as chosen
+from tests.gate.report import tell
 
 COUNT = int(os.environ.get("AGENTCHAT_GENERATED", "1000"))
 ALLOWED = ("git status", "git log", "ls", "echo", "cat", "wc", "env", "timeout", "nice", "find",
-           "sort", "xargs", "true", "tee", "git")  # fmt: skip
+           "sort", "xargs", "true", "tee", "git", "tar", "sed", "uniq", "test", "printf", "xxd",
+           "split", "wait", "rg", "command", "exec", "flock", "setarch", "stdbuf", "setsid", "time",
+           "nohup", "builtin", "taskset", "ionice", "script", "!", "busybox")  # fmt: skip
 many = settings(
     max_examples=COUNT,
     deadline=None,
     database=None,
-    derandomize=True,
     phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
 
 PAYLOADS = st.sampled_from(
     ["touch m", "touch 'm'", "t\\ouch m", "{touch,m}", "$'\\x74ouch' m", "/usr/bin/tou?h m",
-     "cp f m", "> m", ": >m", "sh s", "./s", "t=touch; $t m", "eval touch m"]
+     "cp f m", "> m", ": >m", "sh s", "./s", "t=touch; $t m", "eval touch m", "d/../s",
+     "sh ./d/../s", "$PWD/s", "python3 -c 'open(\"m\", \"w\")'", "tee m", "busybox touch m"]
 )  # fmt: skip
 PLAIN = st.sampled_from(
     ["git status", "git log -1", "git log --format='%h;%s'", "ls", "echo a", "cat f", "true",
@@ -54,7 +59,8 @@ REDIRECTIONS = st.sampled_from(
 WRAPPERS = st.sampled_from(
     ["env", "env -i", "env -S", "env X=1", "timeout 5", "timeout -s KILL 5", "nice", "nice -n 5",
      "xargs", "echo m | xargs", "command", "exec", "nohup", "setsid", "time", "!", "git -c a=b",
-     "stdbuf -o0", "builtin", "coproc"]
+     "stdbuf -o0", "builtin", "coproc", "flock f", "taskset 1", "setarch -R", "ionice -c3",
+     "exec -a x", "command -p", "env -u A", "timeout --signal=9 5", "sh -c", "script -qc"]
 )  # fmt: skip
 SUBSTITUTIONS = st.sampled_from(
     ['"$({})"', "$({})", "`{}`", '"`{}`"', "<({})", "${{x:-$({})}}", "$(( $({}) ))", "'{}'",
@@ -65,7 +71,12 @@ FLAGS = st.sampled_from(
      "git grep --no-index -O'touch m;:' a f", "git -c alias.x='!touch m' x", "find f -fprint m",
      "find f -exec touch m ';'", "find f -fls m", "sort -o m f", "sort -ru -om f", "tee m",
      "sort f --output m", "git --exec-path=d x", "git -c core.fsmonitor='touch m;false' status",
-     "git log -1 --output m", "env -S'touch m'", "echo m | tee m", "cat f | tee -a m"]
+     "git log -1 --output m", "env -S'touch m'", "echo m | tee m", "cat f | tee -a m",
+     "tar -cf /dev/null --checkpoint=1 --checkpoint-action=exec='touch m' f", "uniq f m",
+     "tar cIf 'touch m; cat' /dev/null f", "sed -n '1e touch m' f", "sed 'w m' f", "sed -i p f",
+     "sed 's/a/touch m/e' f", "test -v 'a[$(touch m)]'", "xxd f m", "split f m", "wait -p m",
+     "printf -v 'a[$(touch m)]' x", "git archive -o m HEAD", "git config --get a.b --edit",
+     "git fetch 'ext::sh -c touch% m'", "git bundle create m HEAD", "rg --pre ./s a f"]
 )  # fmt: skip
 
 
@@ -104,28 +115,36 @@ class Caught(Exception):
 
 
 class Judge:
-    """Runs what a gate lets through, and looks at what it did."""
+    """Runs what a gate lets through, and looks at what it did; counts all three."""
 
     def __init__(self, ground: Ground, allows: Allows) -> None:
         self._ground = ground
         self._allows = allows
-        self.ran = 0
+        self.judged = self.ran = 0
 
     def __call__(self, command: str) -> None:
+        self.judged += 1
         if not asyncio.run(self._allows(command)):
             return
         self.ran += 1
-        before = self._names()
+        before = self._state()
         self._ground.run(command)
-        new = self._names() - before
-        for name in new:
+        after = self._state()
+        for name in after.keys() - before.keys():
             Path(name).unlink(missing_ok=True)
-        if new:
+        if after != before:
             raise Caught(command)
 
-    def _names(self) -> set[str]:
-        """Return the files there are; git's own locks and caches aside."""
-        return {str(p) for p in self._ground.root.rglob("*") if ".git" not in p.parts}
+    def _state(self) -> dict[str, tuple[int, int]]:
+        """Return the files there are, with size and time; git's own locks and caches aside."""
+        found = [p for p in self._ground.root.parent.rglob("*") if ".git" not in p.parts]
+        found += [self._ground.root / ".git" / "config", *self._ground.root.glob(".git/hooks/*")]
+        return {str(p): _stamp(p) for p in found if not p.is_dir()}
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    said = path.lstat()
+    return said.st_size, said.st_mtime_ns
 
 
 @pytest.fixture(scope="module")
@@ -134,18 +153,46 @@ def folder() -> Iterator[Path]:
         yield Path(name).resolve()
 
 
-@pytest.mark.timeout(300)  # a thousand commands run for real, on whatever machine this is
-def test_no_generated_command_has_an_effect_that_was_not_allowed(folder: Path) -> None:
-    ground = Ground(folder / "real")
+SHARES = 2
+"""Into how many tests the commands are divided, so that they run side by side."""
+
+
+@pytest.mark.timeout(300 + COUNT)  # they run for real, on whatever machine this is
+@pytest.mark.parametrize("share", range(SHARES))
+def test_no_generated_command_has_an_effect_that_was_not_allowed(folder: Path, share: int) -> None:
+    ground = Ground(folder / f"real{share}" / "ws")
     judge = Judge(ground, Decision(ground.root, allow(*ALLOWED)).allows)
 
-    @many
+    @seed(chosen() * SHARES + share)
+    @settings(many, max_examples=COUNT // SHARES)
     @given(COMMANDS)
     def no_effect(command: str) -> None:
         judge(command)
 
     no_effect()
-    assert judge.ran > COUNT / 50, "hardly anything was allowed: the test proves little"
+    tell(f"gate: {judge.judged} commands judged, {judge.ran} run, 0 effects without consent")
+    assert judge.ran > COUNT / SHARES / 50, "hardly anything was allowed: the test proves little"
+
+
+@pytest.mark.timeout(300 + COUNT)
+def test_an_exact_repeat_of_a_generated_command_is_not_asked_again(folder: Path) -> None:
+    ground = Ground(folder / "repeats" / "ws")
+    judged = asked = 0
+
+    @seed(chosen())
+    @settings(many, max_examples=max(COUNT // 4, 100))
+    @given(COMMANDS)
+    def no_question(command: str) -> None:
+        nonlocal judged, asked
+        decision = Decision(ground.root, ())
+        if asyncio.run(decision.remembers(command)):
+            judged += 1
+            asked += not asyncio.run(decision.allows(command))
+            assert not asyncio.run(decision.allows(f"{command} ")), "other bytes"
+
+    no_question()
+    tell(f"gate: {judged} commands repeated exactly, {asked} asked again")
+    assert asked == 0
 
 
 def test_the_judge_catches_a_gate_that_compares_words_of_shlex(folder: Path) -> None:
@@ -158,10 +205,11 @@ def test_the_judge_catches_a_gate_that_compares_words_of_shlex(folder: Path) -> 
             return False
         return any(words[: len(a.split())] == a.split() for a in ("git status", "git log", "ls"))
 
-    assert _is_caught(Judge(Ground(folder / "shlex"), allows))
+    assert _is_caught(Judge(Ground(folder / "shlex" / "ws"), allows))
 
 
 def _is_caught(judge: Judge) -> bool:
+    @seed(1)
     @settings(many, max_examples=1000)
     @given(COMMANDS)
     def no_effect(command: str) -> None:
@@ -225,7 +273,8 @@ Locates = Callable[[Paths, str], Coroutine[Any, Any, "str | None"]]
 def _write_generated(folder: Path, locates: Locates) -> int:
     written = 0
 
-    @settings(many, max_examples=max(COUNT // 3, 100))
+    @seed(chosen())
+    @settings(many, max_examples=max(COUNT // 5, 100))
     @given(PATHS)
     def stays_inside(path: str) -> None:
         nonlocal written

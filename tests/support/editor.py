@@ -117,6 +117,10 @@ class Editor:
         self._await(self._peer.start("nvim_eval", "1"))
         self.drain()
 
+    def start(self, method: str, *args: Any) -> Future[Any]:
+        """Call the API without waiting for the answer."""
+        return self._peer.start(method, *args)
+
     def type(self, text: str) -> None:
         """Type ``text`` literally: nothing in it is a key's name."""
         self.keys(text.replace("<", "<LT>").replace("\n", "<CR>"))

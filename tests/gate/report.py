@@ -1,0 +1,16 @@
+"""What random tests tell: their counts, and the seed with which a failure can be had again."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def seed() -> int:
+    """Return the seed: ``AGENTCHAT_SEED``, or the one that every ordinary run has."""
+    return int(os.environ.get("AGENTCHAT_SEED", "1"))
+
+
+def tell(line: str) -> None:
+    """Write a line that is shown when the test fails, and by ``make nightly`` always."""
+    sys.stdout.write(f"{line} (AGENTCHAT_SEED={seed()})\n")
