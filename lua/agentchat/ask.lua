@@ -215,8 +215,9 @@ local DIGITS = '123456789' -- which answer nothing here, whatever they do elsewh
 
 ---@param ask agentchat.Ask
 ---@param action fun()
-local function gate(ask, action)
-  if not ask.over and settle.done(ask.settle) and keypress.deliberate() then action() end
+---@param key? string that answers
+local function gate(ask, action, key)
+  if not ask.over and settle.done(ask.settle) and keypress.deliberate(key) then action() end
 end
 
 ---@param ask agentchat.Ask
@@ -236,9 +237,10 @@ local function map_keys(ask)
   for digit in DIGITS:gmatch('.') do
     map(digit, keypress.nothing)
   end
+  map('ga', keypress.nothing) -- which leads in here
   for key, act in pairs(KEYS) do
     map(key, function()
-      gate(ask, function() act(ask) end)
+      gate(ask, function() act(ask) end, key)
     end)
   end
   map('<Esc>', function() room(ask).leave(ask.view) end)

@@ -17,9 +17,15 @@ function M.deafen()
   if listeners == 0 then vim.on_key(nil, ns) end
 end
 
---- Whether the mapping that runs now was called by one key that a person pressed.
+--- Whether the mapping that runs now was called by one key that a person pressed. Keys mapped to
+--- `<Nop>` are told together with the next one, which a plugin may have made: with `key` nothing
+--- else may have been typed.
+---@param key? string of the mapping, where it is a single key
 ---@return boolean
-function M.deliberate() return typed ~= '' and vim.v.count == 0 and vim.fn.reg_executing() == '' end
+function M.deliberate(key)
+  local pressed = typed ~= '' and (key == nil or typed == vim.keycode(key))
+  return pressed and vim.v.count == 0 and vim.fn.reg_executing() == ''
+end
 
 --- What a dead key is mapped to. Not `<Nop>`: Neovim would count that press with the next key,
 --- whoever made it.

@@ -289,6 +289,7 @@ def _write_generated(folder: Path, locates: Locates) -> int:
     return written
 
 
+@pytest.mark.timeout(120 + COUNT // 10)
 def test_no_generated_path_leads_out_of_the_workspace(folder: Path) -> None:
     async def locates(paths: Paths, path: str) -> str | None:
         try:
