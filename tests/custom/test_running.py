@@ -725,7 +725,7 @@ def blocks():
 @tool(concurrency_safe=True, read_only=True)
 def slow():
     'Take longer than the other one may.'
-    time.sleep(2.5)
+    time.sleep(3.5)
     return str(os.getpid())
 
 @tool(read_only=True)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from agentchat.tools.custom.wire import CHUNK, Failed, error_heard, packed, unpacker
 
-GRACE_SECONDS = 1.0
+GRACE_SECONDS = 2.0
 """How long a function that was given up may take to end before its process does."""
 
 NONSENSE = "what it sent made no sense"
