@@ -148,10 +148,15 @@ class Session:
         """Take the last undo back."""
         self._take_back("redo", self._undoing.redo)
 
-    def catch_up(self) -> None:
-        """Go on where the journal of this chat ends: its tools, turns, and notes to the model."""
+    def catch_up(self) -> frozenset[str]:
+        """Go on where the journal of this chat ends: its tools, turns, and notes to the model.
+
+        Return the paths of changes that a process which ended may have left half done.
+        """
         self.giving.catch_up()
-        self.chat.turn = self._undoing.catch_up()
+        happened = self._undoing.catch_up()
+        self.chat.turn = happened.turn
+        return happened.doubtful()
 
     def replay(self) -> None:
         """Draw all that was said; what is sent meanwhile begins a turn when that is done."""

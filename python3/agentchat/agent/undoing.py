@@ -42,12 +42,12 @@ class Undoing:
         self._runner = runner
         self._tell = tell
 
-    def catch_up(self) -> int:
-        """Tell what a process that ended had no time to tell; return the newest turn's number."""
+    def catch_up(self) -> Past:
+        """Tell what a process that ended had no time to tell; return what the journal holds."""
         happened = past(self._scribe.records())
         for text in (*untold(happened), *map(gone, happened.lost)):
             self._tell(text)
-        return happened.turn
+        return happened
 
     async def undo(self, turn: int | None) -> None:
         """Take a turn back, by default the newest that changed something.

@@ -269,7 +269,7 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
         past=partial(past_calls, state.folder, origin, MOST_CALLS),
         trust=truster(bridge),
     )
-    session.catch_up()
+    site.sweep(session.catch_up())
     shelf = Shelf(registry, chat.toolbox, site.project)
     rules = RuleWriting(bridge, session, ruling)
     parts = (models, frontend, shelf, site, rulebook, rules)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from agentchat.editor.bridge import Bridge
 from agentchat.editor.buffers import NvimBuffers
 from agentchat.editor.settings import Settings
 from agentchat.models.choice import secrets
+from agentchat.workspace.atomic import is_alive, sweep
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.destination import read_destination
 from agentchat.workspace.local import LocalWorkspace
@@ -51,6 +53,12 @@ class Site:
     def when_ready(self, work: Callable[[], None], refuse: Callable[[str], None]) -> None:
         """Do ``work`` once the workspace can be reached; else say why it cannot."""
         work()
+
+    def sweep(self, paths: Iterable[str]) -> None:
+        """Remove what a process that was killed while it wrote these files left beside them."""
+        for folder in {os.path.dirname(path) for path in paths}:
+            with contextlib.suppress(OSError):
+                sweep(folder, is_alive)
 
     def stop_waiting(self) -> bool:
         """Forget the work that waits; return whether there was any."""
@@ -92,6 +100,9 @@ class FarSite(Site):
             refuse(str(problem))
         else:
             work()
+
+    def sweep(self, paths: Iterable[str]) -> None:
+        """Do nothing: these are no files of this machine."""
 
     def stop_waiting(self) -> bool:
         """Forget the work that waits; return whether there was any."""

@@ -119,3 +119,14 @@ def sweep(folder: str, alive: Callable[[int], bool]) -> None:
         if owner is not None and not alive(owner):
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(folder, name))
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process of this machine runs."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -71,7 +71,10 @@ class SshWorkspace:
     async def locate(self, path: str) -> Target:
         """Return the identity of a path as the model wrote it."""
         found = await self.ask("locate", path=path)
-        return Target(**{**found, "zone": Zone(found["zone"])})
+        owner = found["owner"] and tuple(found["owner"])
+        attributes = tuple((name, value) for name, value in found["attributes"])
+        about = {"zone": Zone(found["zone"]), "owner": owner, "attributes": attributes}
+        return Target(**{**found, **about})
 
     async def kind(self, path: str) -> str | None:
         """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
