@@ -18,7 +18,7 @@ from agentchat.core.registry import Registry
 from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import Metadata, Tool
 from agentchat.core.toolbox import Toolbox
-from tests.core.world import RESOLVE, a_tool
+from tests.core.world import RESOLVE, a_chat, a_tool
 
 READ = a_tool("read", metadata=Metadata(aliases=("read_file",)), snippet="Read a file")
 BASH = a_tool("bash", snippet="Run a command", guidelines=("Say what a command does.",))
@@ -253,3 +253,12 @@ def test_a_chat_gets_back_what_it_had_even_if_it_is_known_later() -> None:
         registry.register(tool)
     assert offered(again) == offered(first) == ["read", "extra_3", "tool_search"]
     assert [tool.name for tool in again.tools()] == [tool.name for tool in first.tools()]
+
+
+def test_a_description_may_depend_on_the_chat_and_changes_no_definition() -> None:
+    tool = a_tool("where", describe=lambda around: f"Work in {around.cwd}.")
+    chat = a_chat(tool)
+    sent = chat.request().tools[0]
+    assert sent.description == f"Work in {chat.surroundings.cwd}."
+    assert tool.description == "where"
+    assert chat.toolbox.find("where") is tool
