@@ -238,6 +238,20 @@ def test_writes_may_be_short(ws: Path) -> None:
     assert (ws / "a").read_text() == "new a\n"
 
 
+class OtherBytes(Disk):
+    """Takes all bytes, and keeps others."""
+
+    def write(self, fd: int, data: bytes, offset: int) -> int:
+        return super().write(fd, data.upper(), offset)
+
+
+def test_bytes_that_are_not_the_previewed_ones_are_not_left_there(ws: Path) -> None:
+    seen = fingerprint(ws)
+    with pytest.raises(ToolError, match="The bytes on disk are not the ones written"):
+        apply(four(ws), OtherBytes())
+    assert fingerprint(ws) == seen
+
+
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [("a", "other\n", "x"), ("a", None, "x"), ("missing", "x", "y"), ("missing", "x", None),
@@ -258,11 +272,18 @@ def _swap(path: Path, kind: str) -> None:
         path.symlink_to("b")
     elif kind == "directory":
         path.mkdir()
+    elif kind == "device":
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
     else:
         os.mkfifo(path)
 
 
-@pytest.mark.parametrize("kind", ["link", "directory", "pipe"])
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+
+
+@pytest.mark.parametrize(
+    "kind", ["link", "directory", "pipe", pytest.param("device", marks=AS_ROOT)]
+)
 @pytest.mark.parametrize("after", ["new\n", None])
 def test_a_target_swapped_for_something_else_is_refused(
     ws: Path, kind: str, after: str | None
