@@ -77,6 +77,27 @@ def test_what_was_typed_comes_back_while_the_machine_cannot_be_reached(
     assert model_server.requests == []
 
 
+def test_a_saved_chat_goes_on_where_it_was(
+    ssh_editor: Editor, model_server: ModelServer, far: Path
+) -> None:
+    url = f"ssh://box{far}"
+    model_server.script(text("Yes."), calls(call("bash", {"command": "pwd"})), text("Done."))
+    ssh_editor.lua("vim.ui.select = function(items, _, choose) choose(items[1]) end")
+    ssh_editor.lua("vim.g.agentchat = vim.tbl_extend('force', vim.g.agentchat, ...)", {
+        "workspace": url, "mode": "ask",
+    })  # fmt: skip
+    chat = Chat.open(ssh_editor)
+    chat.play("hello")
+    ssh_editor.command(f"bwipeout! {chat.buffer}")
+    again = Chat.open(ssh_editor, "AgentHistory")
+    assert again.id == chat.id
+    again.send("where are you")
+    again.asked("bash")
+    again.answer("a")
+    again.finished()
+    assert str(far) in model_server.requests[-1].said()
+
+
 def test_what_names_no_workspace_opens_no_chat(ssh_editor: Editor) -> None:
     ssh_editor.command("AgentChat ssh://-oProxyCommand=x/y")
     ssh_editor.wait_notice(r"write ssh://\[user@\]host")
