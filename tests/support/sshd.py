@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import getpass
 import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
-INSTALL_SECONDS = 180
+INSTALL_SECONDS = 45
+"""Less than a test may take."""
+
 PACKAGES = ("openssh-server", "openssh-client")
 _SERVER_FOLDERS = "/usr/sbin:/usr/local/sbin:/sbin:/opt/homebrew/sbin"
 
@@ -126,22 +131,27 @@ def _found() -> str | None:
 
 
 def _install() -> None:
-    """Install OpenSSH as root, that is in a container; the server is not started."""
+    """Install OpenSSH as root, that is in a container; the server is not started.
+
+    One process at a time. A slow installation is left to go on by itself: killing it would leave
+    the system's packages in disorder, and the next run has what it needs.
+    """
+    install = f"apt-get install -qq -y --no-install-recommends {' '.join(PACKAGES)}"
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
-    install = ("apt-get", "install", "-qq", "-y", "--no-install-recommends", *PACKAGES)
-    for command in (install, ("apt-get", "update", "-qq"), install):
-        try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=INSTALL_SECONDS,
-            )
-        except subprocess.TimeoutExpired:
+    with Path(tempfile.gettempdir(), "agentchat-tests-openssh.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _found():
             return
-        if command is install and done.returncode == 0:
-            return
+        installing = subprocess.Popen(
+            ("sh", "-c", f"{install} || {{ apt-get update -qq && {install}; }}"),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            installing.wait(INSTALL_SECONDS)
 
 
 def _keygen(path: Path) -> None:
