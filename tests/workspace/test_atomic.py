@@ -303,20 +303,27 @@ def test_a_folder_swapped_since_is_refused_and_nothing_outside_is_written(
     outside = ws.parent / "outside"
     outside.mkdir()
     (outside / "c").write_text("outside\n" if kind == "directory" else "old d/c\n")
+    found = (ws / "d").stat()
+    anchor = (str(ws / "d"), found.st_dev, found.st_ino)
     (ws / "d").rename(ws / "was-d")
     if kind == "link":
         (ws / "d").symlink_to(outside)
     elif kind == "file":
         (ws / "d").write_text("")
-    elif before is None:
-        pytest.skip("a new file in another folder of that name is the same file")
     else:
         outside.rename(ws / "d")
         outside = ws / "d"
     seen = fingerprint(ws.parent)
     with pytest.raises(ToolError, match="Nothing was changed"):
-        apply([change(ws, name, before, "new\n")])
+        apply([replace(change(ws, name, before, "new\n"), anchor=anchor)])
     assert fingerprint(ws.parent) == seen
+
+
+def test_two_new_files_in_one_new_folder_are_previewed_in_the_one_above(ws: Path) -> None:
+    found = ws.stat()
+    anchor = (str(ws), found.st_dev, found.st_ino)
+    apply([replace(change(ws, f"n/{name}", None, "x"), anchor=anchor) for name in ("a", "b")])
+    assert sorted(path.name for path in (ws / "n").iterdir()) == ["a", "b"]
 
 
 def _count(ws: Path) -> int:

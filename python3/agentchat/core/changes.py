@@ -38,6 +38,8 @@ class FileChange:
     owner: tuple[int, int] | None = None
     attributes: tuple[tuple[str, bytes], ...] = ()
     folders: int = 0
+    anchor: tuple[str, int, int] | None = None
+    """The folder that a created file was previewed in: path, device, inode."""
 
     @property
     def origin(self) -> str:

@@ -38,6 +38,8 @@ class Target:
     mode: int | None = None
     owner: tuple[int, int] | None = None
     attributes: tuple[tuple[str, bytes], ...] = ()
+    anchor: tuple[str, int, int] | None = None
+    """The nearest folder above a file that is not there: path, device, inode."""
 
     @property
     def ordinary(self) -> bool:

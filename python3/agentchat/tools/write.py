@@ -34,7 +34,8 @@ async def dry_run(arguments: WriteArguments, context: ToolContext) -> Preview:
         what = "a directory" if kind == "directory" else "a device, socket or pipe"
         raise ToolError(f"Path is {what}, not a file: {target.shown}. Nothing was changed.")
     before = await content(target, context) if kind else None
-    change = FileChange(target.path, before, encoded(arguments.content), target.shown)
+    after, anchor = encoded(arguments.content), target.anchor if before is None else None
+    change = FileChange(target.path, before, after, target.shown, anchor=anchor)
     return Preview(ChangeSet((change,)))
 
 

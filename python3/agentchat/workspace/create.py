@@ -30,6 +30,7 @@ class Create(Job):
 
     def prepare(self) -> None:
         """Make the folders and write the bytes beside the name."""
+        self._check_anchor()
         self._at = self._make_folders()
         if self.look() is not None:
             raise Stale(self.path)
@@ -52,6 +53,16 @@ class Create(Job):
             copy_metadata(self.disk, source, fd)
         finally:
             os.close(source)
+
+    def _check_anchor(self) -> None:
+        """Raise Stale if the folder is another one than was previewed."""
+        if self.file.anchor is None:
+            return
+        path, *identity = self.file.anchor
+        with directory(path) as at:
+            found = os.fstat(at)
+        if [found.st_dev, found.st_ino] != identity:
+            raise Stale(self.path)
 
     def _make_folders(self) -> int:
         """Return a handle on the folder; what had to be made is kept for the way back."""

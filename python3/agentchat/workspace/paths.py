@@ -53,6 +53,7 @@ class Paths:
             mode=None if found is None else stat.S_IMODE(found.st_mode),
             owner=None if found is None else (found.st_uid, found.st_gid),
             attributes=_attributes(real, found),
+            anchor=_anchor(real) if found is None else None,
         )
 
     def show(self, real: str) -> str:
@@ -142,6 +143,13 @@ def _attributes(real: str, found: os.stat_result | None) -> tuple[tuple[str, byt
     with contextlib.suppress(OSError):
         return attributes(real)
     return ()
+
+
+def _anchor(real: str) -> tuple[str, int, int] | None:
+    folder = os.path.dirname(real)
+    while (found := _lstat(folder)) is None and folder != "/":
+        folder = os.path.dirname(folder)
+    return None if found is None else (folder, found.st_dev, found.st_ino)
 
 
 def _read_only(real: str, found: os.stat_result) -> bool:

@@ -73,7 +73,9 @@ class SshWorkspace:
         found = await self.ask("locate", path=path)
         owner = found["owner"] and tuple(found["owner"])
         attributes = tuple((name, value) for name, value in found["attributes"])
+        anchor = found["anchor"] and tuple(found["anchor"])
         about = {"zone": Zone(found["zone"]), "owner": owner, "attributes": attributes}
+        about["anchor"] = anchor
         return Target(**{**found, **about})
 
     async def kind(self, path: str) -> str | None:
