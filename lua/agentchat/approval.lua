@@ -10,6 +10,7 @@ local notice = require('agentchat.notice')
 local question = require('agentchat.question')
 local review = require('agentchat.review')
 local sight = require('agentchat.sight')
+local stands = require('agentchat.stand')
 
 local M = {}
 
@@ -38,7 +39,7 @@ end
 ---@param it agentchat.Asked
 local function finish(it)
   asked[it.chat] = nil
-  ask.close(it.ask)
+  stands.discard(it.ask.stand)
   review.uncover(it.chat)
 end
 
@@ -61,7 +62,7 @@ end
 ---@return agentchat.Rect
 local function place(it, screen, want)
   for _, other in pairs(asked) do
-    local row = other ~= it and ask.row(other.ask)
+    local row = other ~= it and stands.row(other.ask.stand)
     if row then screen = layout.above(screen, row, want.height) end
   end
   return layout.bottom(screen, want)
@@ -87,7 +88,7 @@ end
 ---@return boolean whether it is shown; a window cannot always be opened
 local function show(it)
   review.cover(it.chat)
-  local shown = ask.show(it.ask)
+  local shown = stands.show(it.ask.stand)
   it.hidden = false
   return shown
 end
@@ -105,8 +106,8 @@ end
 ---Shows what waits where its chat has come into sight.
 local function follow()
   for _, it in pairs(asked) do
-    if not it.hidden and sight.of(it.chat) and not ask.placed(it.ask) then present(it) end
-    ask.refresh(it.ask)
+    if not it.hidden and sight.of(it.chat) and not stands.placed(it.ask.stand) then present(it) end
+    stands.refresh(it.ask.stand)
   end
 end
 
@@ -169,7 +170,7 @@ function M.has(chat) return asked[chat] ~= nil end
 function M.focus(chat)
   local it, why = find(chat)
   if not it then return notice.warn(why) end
-  if ask.placed(it.ask) or show(it) then ask.enter(it.ask) end
+  if stands.placed(it.ask.stand) or show(it) then stands.enter(it.ask.stand) end
 end
 
 --- Answers a question; one that is hidden is shown first, and not answered.
@@ -182,7 +183,7 @@ function M.answer(chat, choice, reason)
   end
   local it, why = find(chat)
   if not it then return notice.warn(why) end
-  if not ask.visible(it.ask) then
+  if not stands.visible(it.ask.stand) then
     show(it)
     return notice.info(SHOWN_NOW)
   end

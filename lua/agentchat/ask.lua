@@ -3,16 +3,12 @@
 
 local arguments = require('agentchat.arguments')
 local diff = require('agentchat.diff')
-local float = require('agentchat.float')
 local keypress = require('agentchat.keypress')
 local notice = require('agentchat.notice')
 local paper = require('agentchat.paper')
 local question = require('agentchat.question')
 local reason = require('agentchat.reason')
-local screen = require('agentchat.screen')
-local settle = require('agentchat.settle')
-local sheet = require('agentchat.sheet')
-local sides = require('agentchat.sides')
+local stands = require('agentchat.stand')
 
 local M = {}
 
@@ -34,14 +30,8 @@ local M = {}
 
 ---@class (exact) agentchat.Ask
 ---@field spec agentchat.AskSpec
----@field form 'float'|'split'|'tab'
----@field view? agentchat.Float|agentchat.Sheet none while hidden
----@field moving boolean it is about to be shown elsewhere
----@field page? agentchat.Doc what is drawn
----@field field? agentchat.Float where the reason or the arguments are typed
----@field over boolean answered or no longer asked
+---@field stand agentchat.Stand
 ---@field detailed boolean
----@field settle? agentchat.Settle since it was drawn
 ---@field reason string what was typed so far
 ---@field arguments string as the user left them
 
@@ -52,64 +42,6 @@ M.WHOLE = 'A rule says nothing of single hunks: answer this question first, or k
 
 local Z = 60
 
---- A question that is not shown yet.
----@param spec agentchat.AskSpec
----@return agentchat.Ask
-function M.new(spec)
-  return {
-    spec = spec,
-    form = 'float',
-    moving = false,
-    over = false,
-    detailed = false,
-    reason = '',
-    arguments = spec.prompt.arguments,
-  }
-end
-
----@param ask agentchat.Ask
-local function room(ask) return ask.form == 'float' and float or sheet end
-
-local draw
-
----@param ask agentchat.Ask
----@return agentchat.DiffSpec?
-local function diff_spec(ask)
-  local prompt = ask.spec.prompt
-  if not (ask.view and ask.page) then return nil end
-  return {
-    chat = ask.spec.chat,
-    id = prompt.id,
-    subject = prompt.subject or prompt.id,
-    title = prompt.title,
-    buf = ask.view.buf,
-    doc = ask.page,
-    changed = function() room(ask).refit(ask.view) end,
-    turn = function()
-      sides.turn(room(ask), ask.view)
-      draw(ask)
-    end,
-    typing = function(field) ask.field = field end,
-  }
-end
-
----@param ask agentchat.Ask
-function draw(ask)
-  local page = question.page(ask.spec.prompt, ask.detailed)
-  sides.draw(room(ask), ask.view, page, ask.page, function(drawn)
-    ask.page = drawn
-    diff.mark(diff_spec(ask))
-    room(ask).refit(ask.view)
-  end)
-end
-
----@param ask agentchat.Ask
----@return string
-local function way_in(ask)
-  local inside = room(ask).focused(ask.view) or float.focused(ask.field)
-  return inside and '' or ask.spec.way_in()
-end
-
 ---@param ask agentchat.Ask
 ---@return agentchat.Tally?
 local function tally(ask)
@@ -118,52 +50,8 @@ local function tally(ask)
 end
 
 ---@param ask agentchat.Ask
-local function resized(ask)
-  if ask.page and sides.stale(room(ask), ask.view, ask.page) then draw(ask) end
-end
-
----@param ask agentchat.Ask
-local function closed(ask)
-  keypress.deafen()
-  if not (ask.over or ask.moving) then ask.spec.hidden() end
-end
-
----@param ask agentchat.Ask
----@return agentchat.FloatSpec
-local function float_spec(ask)
-  local _, line = screen.border()
-  return {
-    filetype = 'agentchat-question',
-    chat = ask.spec.chat,
-    zindex = Z,
-    share = 0.8,
-    least = 74,
-    place = ask.spec.place,
-    title = function(width) return question.title(ask.spec.prompt, width, line) end,
-    footer = function(width, part)
-      return question.footer(ask.spec.prompt, width, part, line, way_in(ask), tally(ask))
-    end,
-    resized = function() resized(ask) end,
-    closed = function() closed(ask) end,
-  }
-end
-
----@param ask agentchat.Ask
----@return agentchat.SheetSpec
-local function sheet_spec(ask)
-  return {
-    form = ask.form,
-    filetype = 'agentchat-question',
-    chat = ask.spec.chat,
-    title = function(width) return question.heading(ask.spec.prompt, width, tally(ask)) end,
-    resized = function() resized(ask) end,
-    closed = function() closed(ask) end,
-  }
-end
-
----@param ask agentchat.Ask
 local function ask_reason(ask)
-  ask.field = reason.open({
+  ask.stand.field = reason.open({
     chat = ask.spec.chat,
     title = 'Why not? ' .. ask.spec.prompt.title,
     text = ask.reason,
@@ -174,7 +62,7 @@ end
 
 ---@param ask agentchat.Ask
 local function edit_arguments(ask)
-  ask.field = arguments.open({
+  ask.stand.field = arguments.open({
     chat = ask.spec.chat,
     title = 'Arguments of ' .. ask.spec.prompt.tool,
     text = ask.arguments,
@@ -207,31 +95,15 @@ local KEYS = {
   end,
   ['?'] = function(ask)
     ask.detailed = not ask.detailed
-    draw(ask)
+    stands.draw(ask.stand)
   end,
-  q = function(ask) room(ask).close(ask.view) end,
+  q = function(ask) stands.hide(ask.stand) end,
 }
 local DIGITS = '123456789' -- which answer nothing here, whatever they do elsewhere
 
 ---@param ask agentchat.Ask
----@param action fun()
----@param key? string that answers
-local function gate(ask, action, key)
-  if not ask.over and settle.done(ask.settle) and keypress.deliberate(key) then action() end
-end
-
----@param ask agentchat.Ask
-local function cycle(ask)
-  local spot = sides.spot(ask.view.win, ask.page)
-  if M.show(ask, float.NEXT[ask.form]) then
-    M.enter(ask)
-    sides.go(ask.view.win, ask.page, spot)
-  end
-end
-
----@param ask agentchat.Ask
-local function map_keys(ask)
-  local buf = ask.view.buf
+---@param buf integer
+local function map_keys(ask, buf)
   local function map(key, action) vim.keymap.set('n', key, action, { buffer = buf, nowait = true }) end
   paper.deaden(buf)
   for digit in DIGITS:gmatch('.') do
@@ -240,84 +112,46 @@ local function map_keys(ask)
   map('ga', keypress.nothing) -- which leads in here
   for key, act in pairs(KEYS) do
     map(key, function()
-      gate(ask, function() act(ask) end, key)
+      stands.gate(ask.stand, function() act(ask) end, key)
     end)
   end
-  map('<Esc>', function() room(ask).leave(ask.view) end)
-  if ask.spec.prompt.kind ~= 'diff' then return end
-  map('s', function()
-    gate(ask, function() cycle(ask) end)
-  end)
-  diff.map(buf, function() return diff_spec(ask) end, function(action) gate(ask, action) end)
-end
-
---- Whether the user sees the question: it is shown in this tab.
----@param ask agentchat.Ask
----@return boolean
-function M.visible(ask) return room(ask).visible(ask.view) end
-
---- Whether it has a place: it is shown in this tab, or the user has put it into one of its own.
----@param ask agentchat.Ask
----@return boolean
-function M.placed(ask) return M.visible(ask) or (ask.form ~= 'float' and sheet.open_now(ask.view)) end
-
---- The row of the screen where its float begins, from 0.
----@param ask agentchat.Ask
----@return integer?
-function M.row(ask)
-  if ask.form ~= 'float' or not M.visible(ask) then return nil end
-  return vim.api.nvim_win_get_config(ask.view.win).row
+  map('<Esc>', function() stands.leave(ask.stand) end)
+  if ask.spec.prompt.kind == 'diff' then stands.map_diff(ask.stand, buf) end
 end
 
 ---@param ask agentchat.Ask
-local function close(ask)
-  ask.moving = true
-  settle.stop(ask.settle)
-  room(ask).close(ask.view)
-  ask.view, ask.page, ask.settle, ask.moving = nil, nil, nil, false
+---@return agentchat.StandSpec
+local function stand_spec(ask)
+  local spec, prompt = ask.spec, ask.spec.prompt
+  return {
+    chat = spec.chat,
+    filetype = 'agentchat-question',
+    zindex = Z,
+    place = spec.place,
+    title = function(width, line) return question.title(prompt, width, line) end,
+    footer = function(at)
+      local way_in = at.inside and '' or spec.way_in()
+      return question.footer(prompt, at.width, at.part, at.line, way_in, tally(ask))
+    end,
+    heading = function(width) return question.heading(prompt, width, tally(ask)) end,
+    subject = function()
+      return { id = prompt.id, subject = prompt.subject or prompt.id, title = prompt.title }
+    end,
+    doc = function() return question.page(prompt, ask.detailed) end,
+    lead = function() return question.lead(prompt) end,
+    delay = spec.delay,
+    map = function(buf) map_keys(ask, buf) end,
+    closed = spec.hidden,
+  }
 end
 
---- Draws the question in this tab, anew: keys are ignored until it has settled.
----@param ask agentchat.Ask
----@param form? 'float'|'split'|'tab'
----@return boolean whether a window could be opened
-function M.show(ask, form)
-  close(ask)
-  ask.form = form or 'float'
-  if ask.form == 'float' then
-    ask.view = float.open(float_spec(ask))
-  else
-    ask.view = sheet.open(sheet_spec(ask))
-  end
-  if not ask.view then return false end
-  map_keys(ask)
-  vim.bo[ask.view.buf].formatlistpat = question.lead(ask.spec.prompt)
-  keypress.listen()
-  draw(ask)
-  vim.cmd.redraw()
-  ask.settle = settle.start(ask.spec.delay())
-  return true
-end
-
---- Tells again how to get in, after the user went elsewhere.
----@param ask agentchat.Ask
-function M.refresh(ask)
-  if ask.form == 'float' and float.open_now(ask.view) then float.redraw_footer(ask.view) end
-end
-
---- Takes the user into the question, or into what they were typing for it.
----@param ask agentchat.Ask
-function M.enter(ask)
-  if float.visible(ask.field) then return float.enter(ask.field) end
-  room(ask).enter(ask.view)
-end
-
---- Ends the question: no window of it is left, and no key can answer it any more.
----@param ask agentchat.Ask
-function M.close(ask)
-  ask.over = true
-  float.close(ask.field)
-  close(ask)
+--- A question that is not shown yet; its `stand` shows, hides and ends it.
+---@param spec agentchat.AskSpec
+---@return agentchat.Ask
+function M.new(spec)
+  local ask = { spec = spec, detailed = false, reason = '', arguments = spec.prompt.arguments }
+  ask.stand = stands.new(stand_spec(ask))
+  return ask
 end
 
 return M

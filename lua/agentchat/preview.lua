@@ -16,11 +16,6 @@ local edge = layout.on_edge
 ---@field stamp? string of the change that is shown
 ---@field doc agentchat.Doc
 
----@class (exact) agentchat.Edge the lower edge of a float
----@field width integer
----@field part agentchat.Part which rows are in sight
----@field line string the character of the border
-
 local DECIDE = { ':AgentResolve', 'apply|discard' }
 local ENTER = { 'gr', 'enter' }
 local MOVE = {
@@ -83,10 +78,9 @@ end
 ---@param preview agentchat.Preview
 ---@param chat string
 ---@param at agentchat.Edge
----@param inside boolean whether the user is in the float
 ---@return agentchat.Chunk[]
-function M.footer(preview, chat, at, inside)
-  local all = inside and MOVE or { DECIDE, ENTER }
+function M.footer(preview, chat, at)
+  local all = at.inside and MOVE or { DECIDE, ENTER }
   local lefts = vim.tbl_map(
     function(words) return vim.list_extend({ edge(at.line) }, layout.hints(all, words)) end,
     { #all, 2, 1, 0 }

@@ -5,32 +5,24 @@ local bridge = require('agentchat.bridge')
 local commands = require('agentchat.commands')
 local config = require('agentchat.config')
 local diff = require('agentchat.diff')
-local float = require('agentchat.float')
 local hunks = require('agentchat.hunks')
 local keypress = require('agentchat.keypress')
 local layout = require('agentchat.layout')
 local notice = require('agentchat.notice')
 local paper = require('agentchat.paper')
 local preview = require('agentchat.preview')
-local why = require('agentchat.reason')
-local screen = require('agentchat.screen')
-local sheet = require('agentchat.sheet')
-local sides = require('agentchat.sides')
 local sight = require('agentchat.sight')
+local stands = require('agentchat.stand')
 local verdicts = require('agentchat.verdicts')
+local why = require('agentchat.reason')
 
 local M = {}
 
 ---@class (exact) agentchat.Review
 ---@field chat string
 ---@field previews agentchat.Preview[] the oldest first
----@field form 'float'|'split'|'tab'
----@field view? agentchat.Float|agentchat.Sheet none while hidden
----@field page? agentchat.Doc what is drawn
+---@field stand agentchat.Stand
 ---@field hidden boolean the user put it away
----@field moving boolean it is about to be opened elsewhere
----@field drawn number when it was drawn, in ms
----@field field? agentchat.Float where a comment or a reason is typed
 ---@field reason string what was typed so far
 
 ---@type table<string, agentchat.Review>
@@ -40,120 +32,13 @@ local Z = 50 -- below the question
 local APPLY_MS = 300 -- what an accepted preview has for being applied before it is shown again
 
 ---@param it agentchat.Review
-local function room(it) return it.form == 'float' and float or sheet end
-
----@param it agentchat.Review
 ---@return agentchat.Preview
 local function newest(it) return it.previews[#it.previews] end
 
 ---@param it agentchat.Review
-local function closed(it)
-  it.view, it.page = nil, nil
-  keypress.deafen()
-  if it.moving then return end
-  it.hidden, it.form = true, 'float'
-end
-
-local draw
-
----@param it agentchat.Review
-local function resized(it)
-  if it.page and sides.stale(room(it), it.view, it.page) then draw(it) end
-end
-
----@param it agentchat.Review
----@return agentchat.Float?
-local function open_float(it)
-  local _, line = screen.border()
-  return float.open({
-    filetype = 'agentchat-review',
-    chat = it.chat,
-    zindex = Z,
-    share = 0.8,
-    least = 74,
-    place = layout.bottom,
-    title = function(width) return preview.title(it.previews, width, line) end,
-    footer = function(width, part)
-      local inside = float.focused(it.view)
-      return preview.footer(
-        newest(it),
-        it.chat,
-        { width = width, part = part, line = line },
-        inside
-      )
-    end,
-    resized = function() resized(it) end,
-    closed = function() closed(it) end,
-  })
-end
-
----@param it agentchat.Review
----@return agentchat.Sheet
-local function open_sheet(it)
-  return sheet.open({
-    form = it.form,
-    filetype = 'agentchat-review',
-    chat = it.chat,
-    title = function() return preview.heading(it.previews, it.chat) end,
-    resized = function() resized(it) end,
-    closed = function() closed(it) end,
-  })
-end
-
----@param it agentchat.Review
-local function close(it)
-  it.moving = true
-  room(it).close(it.view)
-  it.view, it.page, it.moving = nil, nil, false
-end
-
----@return number
-local function now() return vim.uv.hrtime() / 1e6 end
-
----@param it agentchat.Review
----@return agentchat.DiffSpec?
-local function diff_spec(it)
-  if not (it.view and it.page) then return nil end
-  local shown = newest(it)
-  return {
-    chat = it.chat,
-    id = shown.id,
-    subject = shown.id,
-    title = shown.label,
-    buf = it.view.buf,
-    doc = it.page,
-    changed = function()
-      if it.view then room(it).refit(it.view) end
-    end,
-    turn = function()
-      sides.turn(room(it), it.view)
-      draw(it)
-    end,
-    typing = function(field) it.field = field end,
-  }
-end
-
----@param it agentchat.Review
-function draw(it)
-  sides.draw(room(it), it.view, newest(it).doc, it.page, function(drawn)
-    it.page = drawn
-    diff.mark(diff_spec(it))
-    room(it).refit(it.view)
-  end)
-end
-
----@param it agentchat.Review
----@param action fun()
-local function gate(it, action)
-  local chat = require('agentchat.chat').get(it.chat)
-  local settled = now() - it.drawn >= config.get(chat and chat.buf).ui.prompt_delay_ms
-  if settled and keypress.deliberate() then action() end
-end
-
----@param it agentchat.Review
 local function reject(it)
   local id = newest(it).id
-  it.field = why.open({
+  it.stand.field = why.open({
     chat = it.chat,
     title = 'Why not? ' .. newest(it).label,
     text = it.reason,
@@ -169,40 +54,50 @@ end
 ---@param it agentchat.Review
 ---@param buf integer
 local function map_keys(it, buf)
+  commands.attach_resolve(buf, it.chat)
   paper.deaden(buf)
   local function map(key, action, desc)
     vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = desc })
   end
   local function gated(key, action, desc)
-    map(key, function() gate(it, action) end, desc)
+    map(key, function() stands.gate(it.stand, action, key) end, desc)
   end
-  diff.map(buf, function() return diff_spec(it) end, function(action) gate(it, action) end)
+  stands.map_diff(it.stand, buf)
   gated('a', function()
     M.resolve(it.chat, 'apply')
     keypress.drain()
   end, 'Apply what is kept')
   gated('r', function() reject(it) end, 'Discard it, and say why')
-  gated('s', function() M.cycle(it.chat) end, 'Float, split or tab')
-  map('q', function() room(it).close(it.view) end, 'Hide the preview')
-  map('<Esc>', function() room(it).leave(it.view) end, 'Back to where you came from')
+  map('q', function() stands.hide(it.stand) end, 'Hide the preview')
+  map('<Esc>', function() stands.leave(it.stand) end, 'Back to where you came from')
   map('?', preview.help, 'Keys')
   map('g?', preview.help, 'Keys')
 end
 
----Opens the newest preview in this tab, without taking the focus where that can be.
 ---@param it agentchat.Review
-local function open(it)
-  close(it)
-  it.view = it.form == 'float' and open_float(it) or open_sheet(it)
-  it.hidden = false
-  keypress.listen()
-  local buf = it.view.buf
-  vim.bo[buf].formatlistpat = hunks.GUTTER
-  commands.attach_resolve(buf, it.chat)
-  map_keys(it, buf)
-  draw(it)
-  vim.cmd.redraw()
-  it.drawn = now()
+---@return agentchat.StandSpec
+local function stand_spec(it)
+  return {
+    chat = it.chat,
+    filetype = 'agentchat-review',
+    zindex = Z,
+    place = layout.bottom,
+    title = function(width, line) return preview.title(it.previews, width, line) end,
+    footer = function(at) return preview.footer(newest(it), it.chat, at) end,
+    heading = function() return preview.heading(it.previews, it.chat) end,
+    subject = function()
+      local shown = newest(it)
+      return { id = shown.id, subject = shown.id, title = shown.label }
+    end,
+    doc = function() return newest(it).doc end,
+    lead = function() return hunks.GUTTER end,
+    delay = function()
+      local chat = require('agentchat.chat').get(it.chat)
+      return config.get(chat and chat.buf).ui.prompt_delay_ms
+    end,
+    map = function(buf) map_keys(it, buf) end,
+    closed = function() it.hidden = true end,
+  }
 end
 
 ---@param chat string
@@ -213,21 +108,17 @@ local function covered(chat) return require('agentchat.approval').has(chat) end
 ---@param it agentchat.Review
 local function present(it)
   if it.hidden or covered(it.chat) then return end
-  if it.view then
-    draw(it)
-    it.drawn = now()
+  if it.stand.view then
+    stands.draw_new(it.stand)
   elseif sight.of(it.chat) then
-    open(it)
+    stands.show(it.stand, it.stand.form)
   end
 end
 
 local function follow()
   for _, it in pairs(reviews) do
-    if not it.view then
-      present(it)
-    elseif it.form == 'float' then
-      float.redraw_footer(it.view)
-    end
+    if not it.stand.view then present(it) end
+    stands.refresh(it.stand)
   end
 end
 
@@ -235,15 +126,9 @@ end
 ---@return agentchat.Review
 local function of(chat)
   if not reviews[chat] then
-    reviews[chat] = {
-      chat = chat,
-      previews = {},
-      form = 'float',
-      hidden = false,
-      moving = false,
-      drawn = 0,
-      reason = '',
-    }
+    local it = { chat = chat, previews = {}, hidden = false, reason = '' }
+    it.stand = stands.new(stand_spec(it))
+    reviews[chat] = it
     sight.follow('review', follow)
   end
   return reviews[chat]
@@ -287,8 +172,7 @@ function M.close_all(chat)
   local it = reviews[chat]
   if not it then return end
   reviews[chat] = nil
-  float.close(it.field)
-  close(it)
+  stands.discard(it.stand)
 end
 
 --- Applies what is kept of the newest preview, or discards it.
@@ -325,27 +209,18 @@ function M.focus(chat)
   local it = reviews[chat]
   if not it then return notice.warn('Nothing is pending.') end
   if covered(chat) then return require('agentchat.approval').focus(chat) end
-  if not room(it).visible(it.view) then open(it) end
-  room(it).enter(it.view)
-end
-
---- Shows the preview as a float, a split or a tab, whichever comes next.
----@param chat string
-function M.cycle(chat)
-  local it = reviews[chat]
-  local spot = sides.spot(it.view.win, it.page)
-  close(it)
-  it.form = float.NEXT[it.form]
-  open(it)
-  room(it).enter(it.view)
-  sides.go(it.view.win, it.page, spot)
+  if not stands.visible(it.stand) then
+    it.hidden = false
+    stands.show(it.stand, it.stand.form)
+  end
+  stands.enter(it.stand)
 end
 
 --- Makes room for a question of the chat, which shows the same.
 ---@param chat string
 function M.cover(chat)
   local it = reviews[chat]
-  if it and it.form == 'float' then close(it) end
+  if it and it.stand.form == 'float' then stands.close(it.stand) end
 end
 
 --- Shows again what is still pending a moment after the question was answered.
@@ -354,7 +229,7 @@ function M.uncover(chat)
   local it = reviews[chat]
   if not it then return end
   vim.defer_fn(function()
-    if reviews[chat] == it and not it.view then present(it) end
+    if reviews[chat] == it and not it.stand.view then present(it) end
   end, APPLY_MS)
 end
 
