@@ -8,11 +8,11 @@ vim.fn.setreg('q', 'aaA')
 
 local function now() return vim.uv.hrtime() / 1e9 end
 
-local ask = require('agentchat.ask')
-local show = ask.show
-ask.show = function(it, form)
-  local shown = show(it, form)
-  M.drawn[it.spec.prompt.id] = now()
+local stands = require('agentchat.stand')
+local show = stands.show
+stands.show = function(stand, form)
+  local shown = show(stand, form)
+  M.drawn[stand.spec.subject().id] = now()
   return shown
 end
 
