@@ -16,6 +16,7 @@ from agentchat.core.effects import (
     Effect,
     Locate,
     Moved,
+    Parse,
     Phrase,
     Plan,
     Question,
@@ -153,6 +154,8 @@ class World:
         return self._about_a_call(effect)
 
     def _about_a_call(self, effect: Effect) -> Any:
+        if isinstance(effect, Parse):
+            return _parsed(effect)
         if isinstance(effect, Locate):
             return self._place(effect.call)
         if isinstance(effect, DryRun):
@@ -195,3 +198,10 @@ class World:
 
     def _target(self, path: str) -> Target:
         return self.targets.get(path, Target(f"/ws/{path}", path))
+
+
+def _parsed(effect: Parse) -> Any:
+    try:
+        return effect.tool.arguments.parse(effect.given)
+    except ArgumentError as error:
+        return error

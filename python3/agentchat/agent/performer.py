@@ -23,7 +23,7 @@ from agentchat.core.messages import Message, Reply, Status, ToolResult
 from agentchat.core.model import Model
 from agentchat.core.pending import Pending, resolution_line
 from agentchat.core.ports import Workspace
-from agentchat.core.tool import Preview
+from agentchat.core.tool import ArgumentError, Preview
 
 
 class Performer:
@@ -56,6 +56,7 @@ class Performer:
         self._model = model
         self._kinds: dict[type, Callable[[Any], Awaitable[Any]]] = {
             effects.AskModel: self._ask_model,
+            effects.Parse: self._parse,
             effects.Locate: self._locate,
             effects.DryRun: self._dry_run,
             effects.SetUp: self._set_up,
@@ -79,6 +80,15 @@ class Performer:
         except UserError as error:
             return Reply(error=str(error))
         return await self._teller.ask(model, effect.request)
+
+    async def _parse(self, effect: effects.Parse) -> Any:
+        parse = effect.tool.arguments.parse
+        try:
+            # Those of the user's own tools are checked in another process, which may be busy.
+            own = bool(effect.tool.source)
+            return await asyncio.to_thread(parse, effect.given) if own else parse(effect.given)
+        except ArgumentError as error:
+            return error
 
     async def _locate(self, effect: effects.Locate) -> Place | str:
         await self._judging.refresh()

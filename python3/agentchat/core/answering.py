@@ -167,7 +167,7 @@ def _settled(chat: Chat, question: Question, decision: Decision) -> Plan[Attempt
 
 def _changed(chat: Chat, question: Question, answer: Answer, queue: Queue) -> Plan[Attempt]:
     """Judge the arguments that the user wrote instead as if the model had sent them."""
-    checked = changed_call(chat, question.call, answer)
+    checked = yield from changed_call(chat, question.call, answer)
     if isinstance(checked, ToolResult):
         return (yield from _put(chat, replace(question, problem=checked.text), queue))
     return (yield from _attempt(chat, checked, queue))

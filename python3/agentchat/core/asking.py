@@ -81,9 +81,10 @@ def with_change(question: Question, change: ChangeSet, proposed: ChangeSet) -> Q
     return replace(question, preview=preview, proposed=proposed)
 
 
-def changed_call(chat: Chat, call: Call, answer: Answer) -> Call | ToolResult:
+def changed_call(chat: Chat, call: Call, answer: Answer) -> Plan[Call | ToolResult]:
     """Return the call with the arguments that the user wrote, or what is wrong with them."""
-    checked = check(replace(call.call, arguments=answer.arguments or ""), chat.toolbox)
+    rewritten = replace(call.call, arguments=answer.arguments or "")
+    checked = yield from check(rewritten, chat.toolbox)
     return checked if isinstance(checked, ToolResult) else replace(checked, changed_by_user=True)
 
 

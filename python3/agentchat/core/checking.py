@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.calls import Call
+from agentchat.core.effects import Parse, Plan, do
 from agentchat.core.messages import Status, ToolCall, ToolResult
 from agentchat.core.reserved import problem, take
 from agentchat.core.tool import ArgumentError, Tool
@@ -21,7 +22,7 @@ class Refusal(Exception):
     text: str
 
 
-def check(call: ToolCall, toolbox: Toolbox) -> Call | ToolResult:
+def check(call: ToolCall, toolbox: Toolbox) -> Plan[Call | ToolResult]:
     """Return the call ready to be judged, or the result that answers it.
 
     The first broken rule of: known, complete, JSON, schema, confidence.
@@ -32,7 +33,7 @@ def check(call: ToolCall, toolbox: Toolbox) -> Call | ToolResult:
             raise Refusal(toolbox.unknown(call.name))
         if call.cut_off:
             raise Refusal(cut_off(call.name))
-        return _parsed(call, tool)
+        return (yield from _parsed(call, tool))
     except Refusal as refusal:
         return ToolResult(call.id, call.name, refusal.text, Status.ERROR)
 
@@ -43,15 +44,14 @@ def cut_off(name: str) -> str:
     return f'The call to "{name}" {ended}. Send it again.'
 
 
-def _parsed(call: ToolCall, tool: Tool) -> Call:
+def _parsed(call: ToolCall, tool: Tool) -> Plan[Call]:
     given = parse_object(call)
     reserved = take(given)
-    try:
-        arguments = tool.arguments.parse(given)
-    except ArgumentError as error:
-        lines = [f"  - {name}: {reason}" for name, reason in error.problems]
+    arguments = yield from do(Parse(tool, given), object)
+    if isinstance(arguments, ArgumentError):
+        lines = [f"  - {name}: {reason}" for name, reason in arguments.problems]
         head = f'Validation failed for tool "{tool.name}":'
-        raise Refusal("\n".join([head, *lines])) from error
+        raise Refusal("\n".join([head, *lines]))
     wrong = problem(tool, reserved)
     if wrong is not None:
         raise Refusal(wrong)

@@ -13,7 +13,7 @@ from agentchat.core.keeping import HunkDecision, Replacement
 from agentchat.core.messages import Message, ToolCall, ToolResult
 from agentchat.core.model import ModelRequest
 from agentchat.core.pending import Pending
-from agentchat.core.tool import Preview
+from agentchat.core.tool import Preview, Tool
 
 Answered = TypeVar("Answered")
 
@@ -79,6 +79,14 @@ class AskModel:
     """Send a request → Reply."""
 
     request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """Fit what the model sent to a tool's schema → the arguments, or ArgumentError."""
+
+    tool: Tool
+    given: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +173,7 @@ class TakeSteering:
 
 Effect = (
     AskModel
+    | Parse
     | Locate
     | DryRun
     | SetUp

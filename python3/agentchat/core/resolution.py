@@ -117,7 +117,7 @@ def _put(chat: Chat, question: Question, queue: Queue, wanted: Resolution) -> Pl
     if answer.choice == "edit" and answer.replaced:
         return (yield from _put(chat, edited(question, answer), queue, wanted))
     if answer.choice == "edit":
-        checked = changed_call(chat, call, answer)
+        checked = yield from changed_call(chat, call, answer)
         if isinstance(checked, Call):
             return (yield from _attempt(chat, checked, queue))
         return (yield from _put(chat, replace(question, problem=checked.text), queue, wanted))

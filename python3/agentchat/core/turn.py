@@ -111,7 +111,9 @@ def _answer_cut_off(chat: Chat) -> Plan[None]:
 
 
 def _answer_calls(chat: Chat, calls: tuple[ToolCall, ...]) -> Plan[None]:
-    checked = [check(call, chat.toolbox) for call in calls]
+    checked: list[Call | ToolResult] = []
+    for call in calls:
+        checked.append((yield from check(call, chat.toolbox)))
     queue = Queue(*(yield from _ahead(chat, checked)))
     lives = Lives()
     batch: list[Ready] = []
