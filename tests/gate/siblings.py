@@ -20,8 +20,8 @@ def siblings(table: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 STARTERS = """
-at awk bash batch capsh chroot chrt crontab csh dash dc doas ed emacs entr ex exec expect fish flock
-fzf gawk gdb gnuplot hyperfine ionice ksh ldd ltrace lua m4 mail mysql nano nc nice node nohup npx
+at bash batch capsh chroot chrt crontab csh dash dc doas ed emacs entr ex exec expect fish flock
+fzf gdb gnuplot hyperfine ionice ksh ldd ltrace lua m4 mail mysql nano nc nice node nohup npx
 numactl octave open parallel perf perl php pkexec powershell prlimit psql pwsh python python3
 python3.11 ruby runuser screen script setarch setpriv setsid sg sh socat sqlite3 ssh sshpass
 start-stop-daemon stdbuf strace su sudo sudoedit systemd-run taskset tclsh telnet timeout tmux

@@ -30,7 +30,8 @@ COUNT = int(os.environ.get("AGENTCHAT_GENERATED", "1000"))
 ALLOWED = ("git status", "git log", "ls", "echo", "cat", "wc", "env", "timeout", "nice", "find",
            "sort", "xargs", "true", "tee", "git", "tar", "sed", "uniq", "test", "printf", "xxd",
            "split", "wait", "rg", "command", "exec", "flock", "setarch", "stdbuf", "setsid", "time",
-           "nohup", "builtin", "taskset", "ionice", "script", "!", "busybox")  # fmt: skip
+           "nohup", "builtin", "taskset", "ionice", "script", "!", "busybox", "awk",
+           "[")  # fmt: skip
 many = settings(
     max_examples=COUNT,
     deadline=None,
@@ -79,6 +80,20 @@ FLAGS = st.sampled_from(
      "git fetch 'ext::sh -c touch% m'", "git bundle create m HEAD", "rg --pre ./s a f"]
 )  # fmt: skip
 
+SED_PIECES = st.sampled_from(
+    ["s/", "/", "/", "[", "]", "[^", "[]", "w m", "e touch m", "w src/m", "p", ";", "g", "!", "1",
+     "$", ",", "\\", "|", "#", "{", "}", "\n", " ", "e", "w", "I", "[a/]", "[[:alpha:]]", "\\/",
+     "W m"]
+)  # fmt: skip
+AWK_PIECES = st.sampled_from(
+    ["{", "}", "print", "printf", "/", '"', "\\", '\\"', ">", '> "m"', "|", '| "sh"', '"touch m"',
+     "||", ">=", "1", "$1", " ", ";", "\n", "(", ")", "[", "]", "\\/", "getline", "@", "BEGIN", "#"]
+)  # fmt: skip
+
+
+def _scripts(start: str, pieces: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.lists(pieces, max_size=8).map(lambda said: f"{start}{''.join(said)}' f")
+
 
 def _inside(shape: str, inner: str) -> str:
     return shape.replace("{}", inner).replace("{{", "{").replace("}}", "}")
@@ -93,6 +108,8 @@ HARMFUL = st.one_of(
     st.builds(lambda p: f"f(){{ {p}; }}; f", PAYLOADS),
     st.builds(lambda a, p: f"git(){{ {p}; }}{a}git status", SEPARATORS, PAYLOADS),
     st.builds(lambda p: f"if {p}; then true; fi", PAYLOADS),
+    *(_scripts(f"sed '{start}", SED_PIECES) for start in ("", "s/[/]/", "s/a/b/g;", "/[/]")),
+    *(_scripts(f"awk '{start}", AWK_PIECES) for start in ("", "{print ", "BEGIN{print $1")),
 )
 PARTS = st.one_of(PLAIN, HARMFUL)
 COMMANDS = st.one_of(

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agentchat.core.sensitive import is_protected, is_secret
+from agentchat.core.shellordinary import without_ordinary
 from agentchat.core.shellprograms import (
+    AWKS,
     DEEP,
     GIT_COMMANDS,
     GIT_LETTERS,
@@ -25,17 +27,13 @@ from agentchat.core.shellprograms import (
     STARTED,
     STARTING,
     SUBCOMMANDS,
+    TASKS,
     WRITERS,
     WRITES,
     Program,
 )
+from agentchat.core.shellscripts import awk_problem, sed_problem
 
-_SED_ADDRESS = r"(?:[\d,$~+ !]|/(?:[^/\\\n]|\\[^\n])*/)*"
-_SED_TEXT = r"(?:(?!\1)[^\n\\]|\\[^\n])*"
-_SED_SCRIPT = re.compile(
-    rf"(?:{_SED_ADDRESS}[pdq=D]|{_SED_ADDRESS}s([/|,#:]){_SED_TEXT}\1{_SED_TEXT}\1[gpiI\d]*)"
-    rf"(?:;{_SED_ADDRESS}[pdq=D])*"
-)
 _LOOKS_LIKE = re.compile(
     r"exec|command|cmd|run|shell|script|eval|prog|out|write|save|file|dump|delete|remove|editor"
     r"|pager|browser|hook|plugin|module|filter|config|rc$|load|require|import|init|log|trace"
@@ -55,10 +53,14 @@ def uncovered(words: tuple[str, ...], lead: int) -> str:
         words: the plain words of one simple command; the rule's are its beginning.
     """
     name = words[0].rpartition("/")[2]
+    if words[1:] in (("--version",), ("-version",)) and NEVER.get(name, RUNS) == RUNS:
+        return ""
     if name in NEVER:
         return f"{name}: {NEVER[name]}"
     if INTERPRETERS.fullmatch(name):
         return _interpreter(name, words, lead)
+    if name in AWKS:
+        return awk_problem(words) or _sensitive(name, words[lead:])
     if len(words) == lead:
         return ""
     return _sensitive(name, words[lead:]) or _work(name, words, lead)
@@ -69,6 +71,8 @@ def _interpreter(name: str, words: tuple[str, ...], lead: int) -> str:
     named = words[1:lead]
     if named and named[0] in ("-V", "--version") and len(words) == lead:
         return ""
+    if name in TASKS and len(words) == lead > 1:
+        return ""
     before = 2 if named and named[0] in ("-m", *STARTING) else 1
     if lead <= before or words[before].startswith("-"):
         return f"{name}: it runs what it is given"
@@ -77,7 +81,7 @@ def _interpreter(name: str, words: tuple[str, ...], lead: int) -> str:
 
 def _work(name: str, words: Sequence[str], lead: int) -> str:
     if name == "sed":
-        return _sed(words)
+        return sed_problem(words)
     if name == "git":
         return _git(words, lead)
     if name == "tar" and lead == 1 and not words[1].startswith("-"):
@@ -120,16 +124,6 @@ def _names_command(name: str, words: Sequence[str], lead: int) -> bool:
     return True
 
 
-def _sed(words: Sequence[str]) -> str:
-    rest = words[1:]
-    while rest and re.fullmatch(r"-[nErsuz]+|--quiet|--regexp-extended", rest[0]):
-        rest = rest[1:]
-    if not rest or not _SED_SCRIPT.fullmatch(rest[0]):
-        return "sed: its script can run commands and write files"
-    flagged = [word for word in rest[1:] if word.startswith("-") and word != "-"]
-    return f"sed: {flagged[0]} is not sure" if flagged else ""
-
-
 def _git(words: Sequence[str], lead: int) -> str:
     git = PROGRAMS["git"]
     at = 1
@@ -156,6 +150,8 @@ def _git(words: Sequence[str], lead: int) -> str:
 
 def _reads(words: Sequence[str]) -> bool:
     """Whether ``git config`` only tells what is set."""
+    if len(words) == 1 and re.fullmatch(r"\w[\w-]*(?:\.[\w-]+)+", words[0]):
+        return True
     flags = [word for word in words[1:] if word.startswith("-")]
     return words[:1] != () and words[0] in GIT_READS and GIT_WHERE.issuperset(flags)
 
@@ -170,7 +166,7 @@ def _writes_outside(command: str, words: Sequence[str]) -> str:
 def _flagged(name: str, program: Program | None, words: Sequence[str], lead: int) -> str:
     """Return what the words behind the rule's own do that it does not cover."""
     operands = [word for word in words[1:lead] if not word.startswith("-")]
-    for word in words[lead:]:
+    for word in without_ordinary(words, lead):
         if program is None:
             why = _doubtful(word) or ("" if name in SUBCOMMANDS else _started(word))
         else:

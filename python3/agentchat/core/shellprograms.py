@@ -50,10 +50,10 @@ def _program(
 
 
 _HARMLESS = _words(
-    "[ : arch basename builtin cal cat chmod chown cksum cmp column comm command cp cut df dirname"
+    ": arch basename builtin cal cat chmod chown cksum cmp column comm command cp cut df dirname"
     " doas du echo egrep env expand expr false fgrep fold free getconf grep groups head hexdump"
     " hostid id ionice join jq ln ls lsblk md5sum mkdir mv nice nl nohup nproc od paste"
-    " pathchk pgrep printenv ps pwd readlink realpath rm rmdir seq setsid sha1sum sha256sum"
+    " pathchk pgrep ping printenv ps pwd readlink realpath rm rmdir seq setsid sha1sum sha256sum"
     " sha512sum shred sleep stat stdbuf strings sudo sum tac tail time timeout touch tr true"
     " truncate tsort tty type uname unexpand unzip uptime users wc which who whoami yes zgrep"
 )
@@ -87,7 +87,7 @@ PROGRAMS: Mapping[str, Program] = {
     "uniq": _program(operands=1),
     **dict.fromkeys(_words("tee sponge split csplit"), _program("--filter", "-f", operands=0)),
     **dict.fromkeys(_words("cpp xxd objcopy pdftotext"), _program(writes="-o", operands=1)),
-    "test": _program("-v"),
+    **dict.fromkeys(_words("test ["), _program("-v -R")),
     "wait": _program("-p"),
     "install": _program("--strip-program"),
     "dd": _program(words="of="),
@@ -114,6 +114,10 @@ PROGRAMS: Mapping[str, Program] = {
         "-engine -provider -provider-path -config", "-out -keyout -writerand", clusters=False
     ),
     "cmake": _program("-P -E -C -D -T --toolchain --preset", "--install --graphviz"),
+    "lsof": _program(writes="-D"),
+    "ss": _program(writes="-D --diag -K --kill -F"),
+    "luacheck": _program("--config --default-config --formatter", "--cache"),
+    "stylua": _program("-f --config-path"),
     "file": _program(writes="-C --compile"),
     "tree": _program(writes="-o -R"),
     "diff": _program(writes="--output"),
@@ -136,7 +140,8 @@ PROGRAMS: Mapping[str, Program] = {
     "npm": _program("-c --call --script-shell --prefix --node-options --userconfig --globalconfig"),
     "pip": _program("--python --config-settings --global-option", "-t --target --log --prefix"),
     "pytest": _program(
-        "-p -c --config-file --rootdir --pyargs --confcutdir --override-ini --pastebin --pdbcls",
+        "-p -c --config-file --cov-config --rootdir --pyargs --confcutdir --override-ini"
+        " --pastebin --pdbcls",
         "-o --junitxml --junit-xml --basetemp --log-file --debug --report-log --html --cov-report",
     ),
     "ruff": _program("--config", "--output-file"),
@@ -175,7 +180,6 @@ NEVER: Mapping[str, str] = {
         ),
         RUNS,
     ),
-    **dict.fromkeys(_words("awk gawk mawk nawk"), "its program can run commands"),
 }
 """Programs that no rule covers at all."""
 
@@ -186,6 +190,12 @@ INTERPRETERS = re.compile(
     r"|pipenv|hatch|tox|nox|bundle|rake|direnv|nix|nix-shell|guix"
 )
 """Programs that run what they are given: a rule must name that, not only the program."""
+
+AWKS = _words("awk gawk mawk nawk original-awk")
+"""Programs whose first operand is a program, which must be known to do no more than print."""
+
+TASKS = _words("tox nox rake")
+"""Interpreters of which a rule may name the whole command, options and all."""
 
 SUBCOMMANDS = _words(
     "apk apt apt-get ar brew cabal cargo composer conda dnf docker dotnet flatpak gem gh glab go"
@@ -205,7 +215,7 @@ SCRIPTS = _words("npm pnpm yarn composer cargo")
 
 WRITERS = _words(
     "rm mv cp ln chmod chown chgrp chattr setfacl setfattr install truncate shred touch mkdir rmdir"
-    " mkfifo mknod patch unzip sed tar zip rsync"
+    " mkfifo mknod patch unzip tar zip rsync"
 )
 """Programs whose operands are what they change."""
 
@@ -213,7 +223,7 @@ DEEP = _words("rm chmod chown chgrp chattr setfacl shred")
 """Those that change all that a folder holds."""
 
 STARTED = (WRITERS - _words("install patch")) | _words(
-    "awk curl dd dlx doas env eval exec git nc ssh sudo tee wget xargs"
+    "sed awk curl dd dlx doas env eval exec git nc ssh sudo tee wget xargs"
 )
 """Programs that another program, given their name, probably runs."""
 

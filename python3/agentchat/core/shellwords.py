@@ -15,6 +15,9 @@ _PLAIN = re.compile(
 )
 """The bytes of a word that no shell expands; quotes may hold any text that is shown as it is."""
 
+_WHOLE = {"[": "[", "]": "]", r"\(": "(", r"\)": ")", r"\!": "!", "!": "!"}
+"""Whole words of ``test`` and ``find`` that no shell expands either."""
+
 _TILDE = re.compile(r"(?:^|[:=])~|^#")
 _QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -40,6 +43,8 @@ class Word:
 def read_word(node: Node, source: bytes) -> Word:
     """Return a word of the syntax tree of ``source``, read from its own bytes where it is plain."""
     written = slice_of(node, source)
+    if written in _WHOLE:
+        return Word(_WHOLE[written], True)
     if _PLAIN.fullmatch(written) and not _TILDE.search(written):
         return Word(_QUOTES.sub(_inner, written), True)
     text = "".join(map(_likely, node.get("Parts") or ()))

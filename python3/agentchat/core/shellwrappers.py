@@ -13,18 +13,26 @@ class Wrapper:
     """How a program's own words end: ``valued`` options take the next word, ``alone`` none.
 
     An option that is in neither makes it unsure. ``operands`` own words follow the options.
-    ``attached`` are first letters of options that may carry their value in the same word.
+    ``attached`` are first letters of options that may carry their value in the same word. With one
+    of ``instead`` first it only tells about the command that follows.
     """
 
     valued: frozenset[str] = frozenset()
     alone: frozenset[str] = frozenset()
     attached: tuple[str, ...] = ()
     operands: int = 0
+    instead: frozenset[str] = frozenset()
 
 
-def _wrapper(valued: str = "", alone: str = "", attached: str = "", operands: int = 0) -> Wrapper:
+def _wrapper(
+    valued: str = "", alone: str = "", attached: str = "", operands: int = 0, instead: str = ""
+) -> Wrapper:
     return Wrapper(
-        frozenset(valued.split()), frozenset(alone.split()), tuple(attached.split()), operands
+        frozenset(valued.split()),
+        frozenset(alone.split()),
+        tuple(attached.split()),
+        operands,
+        frozenset(instead.split()),
     )
 
 
@@ -42,7 +50,7 @@ WRAPPERS: Mapping[str, Wrapper] = {
     "setsid": _wrapper(alone="-c --ctty -f --fork -w --wait"),
     "stdbuf": _wrapper("-i -o -e", attached="-i -o -e --input= --output= --error="),
     "time": _wrapper(alone="-p -v"),
-    "command": _wrapper(alone="-p"),
+    "command": _wrapper(alone="-p", instead="-v -V"),
     "builtin": _wrapper(),
     "exec": _wrapper(),
     "sudo": _wrapper("-u -g --user --group", "-n -E -H --", "-u -g --user= --group="),
@@ -70,7 +78,7 @@ def unwrap(words: Sequence[Word]) -> tuple[tuple[Word, ...], tuple[Word, ...], s
     """Return a command's own words, those of the command it runs, and what is unsure of that."""
     words = tuple(words)
     wrapper = WRAPPERS.get(words[0].text.rpartition("/")[2]) if words else None
-    if wrapper is None:
+    if wrapper is None or (len(words) > 1 and words[1].text in wrapper.instead):
         return words, (), ""
     own = _own_words(wrapper, words)
     return words[: own.count], words[own.count :], own.problem
