@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from agentchat.core.approval import Decision, Scope, Verdict
 from agentchat.core.calls import Call, Place
+from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.effects import Question
 from agentchat.core.messages import ToolCall
 from agentchat.core.pending import Pending
+from agentchat.core.ports import Target, Zone
 from agentchat.core.tool import Preview
 from agentchat.editor.prompts import UNDRAWN, preview_table, prompt_table
 from agentchat.tools.write import TOOL as WRITE
@@ -18,10 +21,11 @@ BROKEN = Preview(text=cast("str", 5))
 """What a tool of the user's may show by mistake."""
 
 
-def a_question(preview: Preview) -> Question:
+def a_question(preview: Preview, writes: tuple[Target, ...] = ()) -> Question:
     call = Call(ToolCall("c1", "write", "{}"), WRITE, GIVEN, WRITE.arguments.parse(GIVEN))
     scope = Scope("write", WRITE.definition, ("tool",), "write in the workspace")
-    return Question(call, Place("/w"), Decision(Verdict.ASK, "it has an effect", scope), preview)
+    place = Place("/w", writes=writes)
+    return Question(call, place, Decision(Verdict.ASK, "it has an effect", scope), preview)
 
 
 def test_what_cannot_be_drawn_is_asked_with_its_arguments_and_without_always() -> None:
@@ -38,3 +42,20 @@ def test_what_cannot_be_drawn_is_asked_with_its_arguments_and_without_always() -
 def test_a_preview_that_cannot_be_drawn_says_so() -> None:
     pending = Pending("Rename", "own_tool", apply=cast("Any", None), preview=BROKEN)
     assert preview_table(pending, "/w")["doc"]["lines"] == [UNDRAWN]
+
+
+def test_many_files_are_one_fact_where_a_diff_names_them() -> None:
+    names = ["a.py", "b.py", "c.py", "d.py"]
+    change = ChangeSet(tuple(FileChange(f"/w/{n}", b"1\n", b"2\n", n) for n in names))
+    plain = tuple(Target(f"/w/{name}", name) for name in names)
+    secret = Target("/w/.env", ".env", Zone.SECRET)
+    table = prompt_table("p1", a_question(Preview(change), (*plain, secret)), "/w")
+    assert table["facts"][:2] == [["paths", "4 ordinary files in /w"], ["path", "/w/.env"]]
+    few = prompt_table("p1", a_question(Preview(change), plain[:3]), "/w")
+    assert few["facts"][:3] == [["path", f"/w/{name}"] for name in names[:3]]
+
+
+def test_the_question_about_a_preview_says_who_wants_to_apply_it() -> None:
+    pending = Pending("Rename: 2 files", "own_tool", apply=cast("Any", None))
+    question = replace(a_question(Preview(text="a diff")), pending=pending)
+    assert prompt_table("p1", question, "/w")["title"] == "own_tool wants to apply Rename: 2 files"

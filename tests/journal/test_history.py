@@ -73,7 +73,7 @@ def test_a_transcript_tells_what_happened() -> None:
     ]
     text = "\n".join(transcript(records))
     for part in (
-        "chat c opened in /work (offline, 0.1.0)",
+        "chat c opened in /work (offline, agentchat 0.1.0)",
         "turn 1 started",
         "    @ast_edit rename x",
         '    call read (1): {"path": "a"}',

@@ -28,13 +28,10 @@ log = logging.getLogger(__name__)
 
 UNDRAWN = "This cannot be shown as it should be: the reason is in the log."
 
-SAFETY = {
-    2: "2 - shown before it happens",
-    1: "1 - can be undone",
-    0: "0 - can be neither previewed nor undone",
-}
 SHOWN_PARTS = 8
 """Parts of a command that the facts list; the details list all."""
+SHOWN_PATHS = 3
+"""Ordinary files that the facts name one by one, where a diff below names them all."""
 
 _VERDICTS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 NO_WAY_BACK = "This cannot be undone by :AgentUndo."
@@ -94,7 +91,7 @@ def _prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
         "rule": question.pending is None and offers_rule(question.call, question.place),
         "always_text": _always(scope) if scope is not None else "",
         "arguments": json.dumps(dict(question.call.given), indent=2, ensure_ascii=False),
-        "details": _details(question, level),
+        "details": _details(question),
     }
 
 
@@ -141,7 +138,7 @@ def title(question: Question) -> str:
     if question.pending is not None and question.pending.standing:
         return escape(f"{question.pending.label}: carry it out?")
     if question.pending is not None:
-        return f"{question.pending.source}: apply {question.pending.label}"
+        return f"{question.pending.source} wants to apply {question.pending.label}"
     if question.place.command is not None:
         return f"{name} wants to run a command"
     targets = question.place.writes or question.place.reads
@@ -167,7 +164,7 @@ def _preview(preview: Preview, root: str) -> Document:
 
 def _facts(question: Question) -> list[list[str]]:
     place = question.place
-    facts = [["path", escape(target.path)] for target in (*place.reads, *place.writes)]
+    facts = _paths(question)
     if place.command is not None or not facts:
         facts.insert(0, ["in", escape(place.cwd)])
     if place.host:
@@ -180,6 +177,18 @@ def _facts(question: Question) -> list[list[str]]:
     if question.decision.why != USUAL:
         facts.append(["asks because", escape(question.decision.why)])
     return [*facts, *_parts(question)]
+
+
+def _paths(question: Question) -> list[list[str]]:
+    """Return the files of a call; of many, those a diff names inside the workspace as one fact."""
+    place = question.place
+    targets = (*place.reads, *place.writes)
+    preview = question.preview
+    plain = [target for target in targets if target.ordinary]
+    if preview is None or preview.change is None or len(plain) <= SHOWN_PATHS:
+        return [["path", escape(target.path)] for target in targets]
+    special = [["path", escape(target.path)] for target in targets if not target.ordinary]
+    return [["paths", f"{len(plain)} ordinary files in {escape(place.cwd)}"], *special]
 
 
 def _parts(question: Question) -> list[list[str]]:
@@ -201,13 +210,11 @@ def _warning(question: Question, level: int) -> str:
     return " ".join(escape(line) for line in said if line)
 
 
-def _details(question: Question, level: int) -> list[str]:
+def _details(question: Question) -> list[str]:
     tool = question.call.tool
-    resources = ", ".join(tool.capability.affected_resources) or "not declared"
-    return [
-        f"tool      {tool.name}: {tool.description.splitlines()[0] if tool.description else ''}",
-        f"safety    {SAFETY[level]}",
-        f"affects   {resources}",
-        f"definition {tool.definition[:12]}",
-        *part_lines(question.decision),
-    ]
+    about = tool.description.splitlines()[0] if tool.description else ""
+    lines = [f"tool        {tool.name}: {about}"]
+    if tool.capability.affected_resources:
+        lines.append(f"affects     {', '.join(tool.capability.affected_resources)}")
+    lines.append(f"definition  {tool.definition[:12]}")
+    return [*lines, *part_lines(question.decision)]

@@ -68,7 +68,8 @@ def _replied(reply: Reply) -> Iterator[str]:
 
 
 def _opened(record: r.Opened) -> Iterator[str]:
-    yield f"chat {record.chat} opened in {record.cwd} ({record.model}, {record.version})"
+    model = f"{record.model}, " if record.model else ""
+    yield f"chat {record.chat} opened in {record.cwd} ({model}agentchat {record.version})"
 
 
 def _decided(record: r.Decided) -> Iterator[str]:
