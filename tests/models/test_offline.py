@@ -38,6 +38,7 @@ class Chat:
         self.answers = answers
         self.history = History()
         self.pending = 0
+        self.planning = False
         self.model = OfflineModel(pace=0)
         self.pieces: list[Piece] = []
         self.rounds: list[list[tuple[str, dict[str, Any]]]] = []
@@ -56,7 +57,7 @@ class Chat:
 
     def request(self) -> ModelRequest:
         waits = self.pending > 0
-        tools = (*self.tools, tool("resolve")) if waits else self.tools
+        tools = (*self.tools, tool("resolve")) if waits or self.planning else self.tools
         forced, reminder = ("resolve", REMINDER) if waits else (None, None)
         return ModelRequest("", self.history, tools, forced, reminder)
 
@@ -360,6 +361,13 @@ async def test_only_tools_of_the_chat_are_called() -> None:
         "I cannot run `make`: this chat has no bash tool (add it: @bash).",
         "Read a.py: 1 line.",
     ]
+
+
+async def test_in_plan_mode_it_says_that_the_mode_has_no_such_tool() -> None:
+    chat = Chat(no_tools, without=("bash",))
+    chat.planning = True
+    said = await chat.send("run: make")
+    assert said == "I cannot run `make`: plan mode has no bash tool (leave it: :AgentMode ask)."
 
 
 async def test_without_a_search_tool_the_rename_goes_on_to_what_follows() -> None:

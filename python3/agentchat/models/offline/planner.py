@@ -35,8 +35,9 @@ def next_reply(request: ModelRequest) -> Reply:
     """Return the next step of what the user asked for since the last finished turn."""
     chains = _replay(request.history)
     offered = {tool.name for tool in request.tools}
+    planning = "resolve" in offered and request.reminder is None
     for chain in chains:
-        _drop_impossible(chain, offered)
+        _drop_impossible(chain, offered, planning)
     ready = _ready(chains, forced=request.forced == "resolve" or request.reminder is not None)
     if ready:
         return _calls(ready, request)
@@ -83,8 +84,8 @@ def _deliver(chains: Iterable[Running], result: ToolResult, number: int) -> None
             return
 
 
-def _drop_impossible(chain: Running, offered: set[str]) -> None:
-    """End chains that want a tool this chat does not have."""
+def _drop_impossible(chain: Running, offered: set[str], planning: bool) -> None:
+    """End chains that want a tool this chat does not have, or not in plan mode."""
     while chain.wants and not chain.call_id and chain.wants.tool not in offered:
         tool = chain.wants.tool
         if tool == "resolve":
@@ -92,9 +93,10 @@ def _drop_impossible(chain: Running, offered: set[str]) -> None:
         elif not chain.wants.needed:
             chain.do_without()
         else:
-            chain.stop(
-                f"I cannot {chain.wants.why}: this chat has no {tool} tool (add it: @{tool})."
-            )
+            lacking = f"this chat has no {tool} tool (add it: @{tool})"
+            if planning:
+                lacking = f"plan mode has no {tool} tool (leave it: :AgentMode ask)"
+            chain.stop(f"I cannot {chain.wants.why}: {lacking}.")
 
 
 def _ready(chains: list[Running], forced: bool) -> list[Running]:
