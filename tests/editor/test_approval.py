@@ -1,4 +1,4 @@
-"""The approval prompt, as CONTRACT 5 says."""
+"""The approval prompt."""
 
 from __future__ import annotations
 

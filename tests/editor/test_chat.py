@@ -1,4 +1,4 @@
-"""The chat buffer: opening, typing, sending, reading, as CONTRACT 1 and 2 say."""
+"""The chat buffer: opening, typing, sending, reading."""
 
 from __future__ import annotations
 

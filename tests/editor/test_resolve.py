@@ -1,4 +1,4 @@
-"""Previews and how they are resolved, as CONTRACT 1 and 4 say."""
+"""Previews and how they are resolved."""
 
 from __future__ import annotations
 

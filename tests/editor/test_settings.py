@@ -1,4 +1,4 @@
-"""Settings and arguments, good and bad, as CONTRACT 8 says."""
+"""Settings and arguments, good and bad."""
 
 from __future__ import annotations
 

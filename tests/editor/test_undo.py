@@ -1,4 +1,4 @@
-"""``:AgentUndo`` and ``:AgentRedo`` in a real editor, as CONTRACT 1 says."""
+"""``:AgentUndo`` and ``:AgentRedo`` in a real editor."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ AnyModel = OpenAIModel | OfflineModel
 
 
 def choose(settings: Mapping[str, Any], environ: Mapping[str, str]) -> AnyModel:
-    """Return the model of ``g:agentchat.model`` (``settings``), as CONTRACT 8 orders it.
+    """Return the model of ``g:agentchat.model`` (``settings``), else of the environment.
 
     Raises:
         UserError: unknown provider, no key for a server that needs one, or a bad URL.
