@@ -7,7 +7,7 @@ local M = {}
 
 local health = vim.health
 
-local PACKAGES = { 'pynvim', 'msgpack', 'openai', 'pydantic', 'pygments' }
+local PACKAGES = { 'pynvim', 'msgpack', 'openai', 'pydantic', 'pygments', 'pathspec', 'pillow' }
 
 -- Tells the version of Python and of each package, a line each, without importing them.
 local PROBE = [[
@@ -21,9 +21,19 @@ for name in sys.argv[1:]:
         print(name)
 ]]
 
+-- Programs that :AgentInstall brings along, and what needs them.
+local INSTALLED =
+  { ['ast-grep'] = 'ast_edit', rg = 'grep and find', shfmt = 'rules about commands' }
+
 local function check_neovim()
   health.start('Neovim')
-  local version = tostring(vim.version())
+  local it = vim.version()
+  local version = ('%d.%d.%d%s'):format(
+    it.major,
+    it.minor,
+    it.patch,
+    it.prerelease and '-dev' or ''
+  )
   if vim.fn.has('nvim-0.11') == 1 then return health.ok('Neovim ' .. version) end
   health.error(('Neovim %s is too old'):format(version), 'Install Neovim 0.11 or newer.')
 end
@@ -68,38 +78,64 @@ local function check_host()
   if words ~= '' then health.warn('its last words:\n' .. words) end
 end
 
-local function check_model()
-  health.start('Model')
-  local model = config.get().model or {}
-  local key = vim.env[model.api_key_env or 'OPENAI_API_KEY'] or model.api_key_cmd
-  local base = model.base_url or vim.env.OPENAI_BASE_URL
-  local name = model.name or vim.env.AGENTCHAT_MODEL
-  if model.provider == 'offline' or not (key or base or next(model)) then
-    return health.info(
-      'the built-in offline model: set $OPENAI_API_KEY, or g:agentchat.model, to connect one'
-    )
-  end
-  health.ok(('%s at %s'):format(name or 'the default model', base or 'the default address'))
-  if key then return health.ok('a key is set') end
-  health.warn(
-    'no key is set; most servers refuse that',
-    'Set $OPENAI_API_KEY, or model.api_key_cmd.'
+-- What the settings mean is known to Python: a process of its own tells it, with or without a host.
+local CHECKUP = [[
+import sys
+sys.path.insert(0, sys.argv[1])
+from agentchat.editor.checkup import main
+main(sys.argv[2])
+]]
+
+---@param found? agentchat.Interpreter
+---@return table<string, [string, string][]>? parts nil where Python or its packages are missing
+local function ask_python(found)
+  if not found then return nil end
+  local asked = vim.json.encode({
+    settings = config.get(),
+    config = vim.fn.stdpath('config'),
+    trust = vim.fn.stdpath('state') .. '/trust',
+    root = vim.uv.fs_realpath(vim.fn.getcwd()),
+  })
+  local command = { found.path, '-c', CHECKUP, python.root .. '/python3', asked }
+  local ok, done = pcall(
+    function() return vim.system(command, { text = true, timeout = 30000 }):wait() end
   )
+  if not ok or done.code ~= 0 then return nil end
+  local read, parts = pcall(vim.json.decode, done.stdout)
+  return read and parts or nil
 end
 
-local function check_programs()
+local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }
+
+---@param parts? table<string, [string, string][]>
+---@param name 'model'|'rules'|'sandbox'
+local function report(parts, name)
+  health.start(PARTS[name])
+  if not parts then return health.info('only a Python that works can tell') end
+  for _, line in ipairs(parts[name]) do
+    health[line[1]](line[2])
+  end
+end
+
+---@param found? agentchat.Interpreter
+local function check_programs(found)
   health.start('Programs')
-  local found = python.find(config.get().python)
   local beside = found and vim.fs.dirname(found.path) or ''
-  for name, use in
-    vim.spairs({ ['ast-grep'] = 'ast_edit', rg = 'grep and find', shfmt = 'bash rules' })
-  do
+  for name, use in vim.spairs(INSTALLED) do
     local path = vim.fn.exepath(name)
     if path == '' then path = vim.fn.exepath(beside .. '/' .. name) end
     if path ~= '' then
       health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~')))
     else
       health.warn(('%s is missing (for %s)'):format(name, use), 'Run :AgentInstall.')
+    end
+  end
+  for name, use in vim.spairs({ git = '`#diff`', [config.get().ssh.command[1] or 'ssh'] = 'other machines' }) do
+    local path = vim.fn.exepath(name)
+    if path ~= '' then
+      health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~')))
+    else
+      health.info(('%s is not there (for %s)'):format(name, use))
     end
   end
 end
@@ -123,9 +159,13 @@ function M.check()
   check_neovim()
   check_python()
   check_host()
-  check_model()
-  check_programs()
+  local found = python.find(config.get().python)
+  local parts = ask_python(found)
+  report(parts, 'model')
+  check_programs(found)
   check_settings()
+  report(parts, 'rules')
+  report(parts, 'sandbox')
 end
 
 return M

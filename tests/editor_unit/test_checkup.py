@@ -1,0 +1,72 @@
+"""What ``:checkhealth`` is told of the model, the rules and the sandbox."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentchat.editor.checkup import main, model_lines
+from agentchat.workspace.confine import SETTINGS
+
+
+def checked(
+    capsys: pytest.CaptureFixture[str], root: Path, settings: dict[str, Any]
+) -> dict[str, list[list[str]]]:
+    folders = {"root": str(root), "config": str(root / "config"), "trust": str(root / "trust")}
+    main(json.dumps({"settings": settings, **folders}))
+    parts: dict[str, list[list[str]]] = json.loads(capsys.readouterr().out)
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "level", "said"),
+    [
+        ({}, {}, "info", "the built-in offline model"),
+        ({"provider": "ollama", "name": "q"}, {}, "ok", "q at http://127.0.0.1:11434/v1"),
+        ({"provider": "groq", "name": "q"}, {"GROQ_API_KEY": "k"}, "ok", "q at https://api.groq"),
+        ({"provider": "groq", "name": "q"}, {"OPENAI_API_KEY": "k"}, "error", "$GROQ_API_KEY"),
+        ({"provider": "olama"}, {}, "error", "Did you mean 'ollama'?"),
+    ],
+)
+def test_the_model_of_new_chats_is_named_or_what_it_lacks(
+    settings: dict[str, Any], environ: dict[str, str], level: str, said: str
+) -> None:
+    (line,) = model_lines(settings, environ)
+    assert line[0] == level
+    assert said in line[1]
+
+
+def test_what_cannot_be_read_of_the_rules_is_named_wherever_it_stands(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / ".agentchat/rules.json"
+    file.parent.mkdir()
+    file.write_text('{ "version": 1,\n "rules": [ } }')
+    said = checked(capsys, tmp_path, {"rules": [{"action": "alow"}]})["rules"]
+    assert [level for level, _ in said] == ["error", "error"]
+    assert said[0][1].startswith("g:agentchat.rules[1]: ")
+    assert said[1][1].startswith(".agentchat/rules.json:2: ")
+
+
+def test_rules_that_wait_for_trust_are_told_and_the_others_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / ".agentchat/rules.json"
+    file.parent.mkdir()
+    file.write_text('{ "version": 1, "rules": [ { "action": "allow", "tool": "bash" } ] }')
+    said = checked(capsys, tmp_path, {"rules": [{"action": "deny", "tool": "bash"}]})["rules"]
+    assert [level for level, _ in said] == ["warn", "ok"]
+    assert ":AgentApprovals trust" in said[0][1]
+    assert said[1][1] == "1 in force here"
+
+
+@pytest.mark.parametrize("wanted", SETTINGS)
+def test_the_sandbox_is_told_whatever_was_set(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, wanted: str
+) -> None:
+    ((level, said),) = checked(capsys, tmp_path, {"sandbox": wanted})["sandbox"]
+    assert level in {"info", "ok", "warn", "error"}
+    assert said.startswith((f"{wanted}; ", f"{wanted}: ", "the setting requires"))
