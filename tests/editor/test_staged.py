@@ -49,6 +49,7 @@ def test_edits_in_several_files_are_reviewed_applied_and_undone_as_one(
     chat.focus()
     editor.command("AgentUndo")
     editor.wait(lambda: (workspace / "notes.txt").exists(), why="the files come back")
-    editor.wait(lambda: not (workspace / "doc/notes.txt").exists(), why="the new one goes")
+    editor.wait_text("- restored: src/greet.py", chat.buffer)
+    assert not (workspace / "doc/notes.txt").exists()
     assert (workspace / "notes.txt").read_text() == "one\nown line\ntwo\nthree\n"
     assert (workspace / "src/greet.py").read_text() == before[workspace / "src/greet.py"]
