@@ -9,7 +9,7 @@ from typing import Any
 from agentchat.agent.inbox import Inbox
 from agentchat.agent.judging import Judging
 from agentchat.agent.phrasing import Phrasing
-from agentchat.agent.runner import Runner
+from agentchat.agent.runner import Runner, parsed
 from agentchat.agent.screen import Block, Screen
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.staging import Staging
@@ -82,11 +82,8 @@ class Performer:
         return await self._teller.ask(model, effect.request)
 
     async def _parse(self, effect: effects.Parse) -> Any:
-        parse = effect.tool.arguments.parse
         try:
-            # Those of the user's own tools are checked in another process, which may be busy.
-            own = bool(effect.tool.source)
-            return await asyncio.to_thread(parse, effect.given) if own else parse(effect.given)
+            return await parsed(effect.tool, effect.given)
         except ArgumentError as error:
             return error
 

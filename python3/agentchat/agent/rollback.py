@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agentchat.agent.recorded import RecordedWorkspace
-from agentchat.agent.runner import Runner
+from agentchat.agent.runner import Runner, parsed
 from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import Decision, Verdict
 from agentchat.core.calls import Call, Place
@@ -158,7 +158,7 @@ class Rollback:
     async def _ran(self, tool: Tool, undo: Undo, call_id: str) -> str | None:
         """Run the call that undoes another; return why it failed, if it did."""
         try:
-            arguments = tool.arguments.parse(undo.given)
+            arguments = await parsed(tool, undo.given)
         except ArgumentError as error:
             return str(error)
         given = dict(undo.given)

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -207,6 +207,14 @@ async def _stepped(step: Step, arguments: Any, context: ToolContext) -> Any:
         return await step(arguments, context)
     # A plain function may take its time; the loop serves every chat.
     return await asyncio.to_thread(step, arguments, context)
+
+
+async def parsed(tool: Tool, given: Mapping[str, Any]) -> Any:
+    """Return the arguments as the tool takes them; raises ArgumentError."""
+    if tool.source:
+        # Those of the user's own tools are checked in another process, which may be busy.
+        return await asyncio.to_thread(tool.arguments.parse, given)
+    return tool.arguments.parse(given)
 
 
 def as_result(output: Any) -> Result:
