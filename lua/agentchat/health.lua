@@ -130,7 +130,9 @@ local function check_programs(found)
       health.warn(('%s is missing (for %s)'):format(name, use), 'Run :AgentInstall.')
     end
   end
-  for name, use in vim.spairs({ git = '`#diff`', [config.get().ssh.command[1] or 'ssh'] = 'other machines' }) do
+  for name, use in
+    vim.spairs({ git = '`#diff`', [config.get().ssh.command[1] or 'ssh'] = 'other machines' })
+  do
     local path = vim.fn.exepath(name)
     if path ~= '' then
       health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~')))
