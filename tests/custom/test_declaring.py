@@ -16,6 +16,7 @@ from agentchat import Context, Result, ToolError, tool
 from agentchat.core.prompt import system_prompt
 from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import ArgumentError, Metadata
+from agentchat.tools.custom.decorator import definition_of
 from agentchat.tools.custom.errors import DefinitionError
 from agentchat.tools.custom.template import parse, parse_words
 from tests.custom.making import declared, made
@@ -148,6 +149,15 @@ def test_undeclared_natures_are_the_cautious_ones(tmp_path: Path) -> None:
     assert not found.always_load
 
 
+def test_without_a_docstring_the_name_is_the_description() -> None:
+    @tool(name="wc")
+    def count_words(path: str) -> None: ...
+
+    found = definition_of(count_words)
+    assert found is not None
+    assert found.description == "Count words"
+
+
 def test_options_reach_the_tool(tmp_path: Path) -> None:
     def function(a: str, b: str = "") -> None: ...
 
@@ -175,9 +185,6 @@ def test_options_reach_the_tool(tmp_path: Path) -> None:
     assert "- Use it well." in said
 
 
-def no_doc() -> None: ...
-
-
 def splat(*paths: str) -> None:
     """Take many."""
 
@@ -197,7 +204,6 @@ def plain(path: str) -> None:
 @pytest.mark.parametrize(
     ("function", "options", "words"),
     [
-        (no_doc, {}, "needs a docstring"),
         (splat, {}, r"\*paths has no schema"),
         (unknown_hint, {}, "Missing"),
         (callback, {}, "no schema"),

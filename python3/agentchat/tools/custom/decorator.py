@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any, TypeVar, overload
 
 from agentchat.tools.custom.definition import Definition, Options, define
+from agentchat.tools.custom.errors import DefinitionError
 
 MARK = "__agentchat_tool__"
 
@@ -59,6 +61,9 @@ def tool(function: Any = None, /, **options: Any) -> Any:
     Raises:
         DefinitionError: what was declared makes no tool.
     """
+    unknown = ", ".join(sorted(options.keys() - {known.name for known in fields(Options)}))
+    if unknown:
+        raise DefinitionError(f"@tool has no option {unknown}")
     wanted = Options(**options)
 
     def mark(function: Any) -> Any:

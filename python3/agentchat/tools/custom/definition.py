@@ -185,10 +185,9 @@ def _name(text: Any) -> str:
 
 
 def _description(text: Any, name: str) -> str:
-    if not isinstance(text, str) or not text.strip():
-        raise DefinitionError(f"{name} needs a docstring: the model reads it to know what it does")
-    said: str = text.strip()
-    return said
+    """Return what the model reads about a tool: for one without a docstring, its name in words."""
+    said = _text("description", text).strip()
+    return said or " ".join(re.split(r"[_-]+", name)).strip().capitalize()
 
 
 def _text(option: str, value: Any) -> str:
