@@ -71,6 +71,11 @@ async def test_a_timeout_kills_the_shell_and_its_children(bench: Bench) -> None:
     assert await dead([int(pid) for pid in result.text.split()[:2]], within=1)
 
 
+async def test_a_timeout_may_be_a_part_of_a_second(bench: Bench) -> None:
+    result = await bench.call(TOOL, command="sleep 30", timeout=0.2)
+    assert result.text == "(no output)\n\nCommand timed out after 0.2 seconds"
+
+
 async def test_a_background_process_does_not_outlive_its_command(bench: Bench) -> None:
     began = time.monotonic()
     result = await bench.call(TOOL, command="sleep 30 & echo $!")

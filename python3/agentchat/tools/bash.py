@@ -13,7 +13,7 @@ from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, KIB, RESULT_BYTES
 from agentchat.core.ports import Command, Finished
 from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.core.truncate import joined, whole_end, whole_start
-from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text
 from agentchat.tools.plain import Plain, plain
 
@@ -40,8 +40,11 @@ class BashArguments(ToolArguments):
     """What ``bash`` takes."""
 
     command: str = Field(min_length=1, description="The command, run by a fresh shell")
-    timeout: WholeNumber | None = Field(
-        None, ge=1, description=f"Seconds after which it is killed; {BASH_SECONDS} by default"
+    timeout: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description=f"Seconds after which it is killed; {BASH_SECONDS} by default",
     )
 
 
