@@ -90,9 +90,9 @@ async def test_the_text_is_returned_as_it_stands(bench: Bench, content: bytes, t
 
 
 async def test_bytes_that_are_no_utf8_are_marked_and_the_text_is_labelled(bench: Bench) -> None:
-    bench.write("f", b"a long line with one caf\xe9 in it\n")
+    bench.write("f", b"caf\xe9\n")
     result = await bench.call(TOOL, path="f")
-    assert result.text.splitlines()[0] == "a long line with one caf\ufffd in it"
+    assert result.text.splitlines()[0] == "caf\ufffd"
     assert "not valid UTF-8" in result.text
 
 

@@ -24,6 +24,10 @@ CHUNK = 1024 * KIB
 WIDE_BYTES = 4 * CHUNK
 """The largest file in UTF-16 that is shown as text."""
 
+STRANGE = 0.3
+"""From this share of characters that are no text on, a file is called binary: fewer may be a text
+in an old encoding."""
+
 _WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _BOM = b"\xef\xbb\xbf"
 
@@ -86,7 +90,7 @@ def _text(data: bytes) -> tuple[str | None, str]:
         text = data.decode("utf-8", "replace")
         note = "[Some bytes are not valid UTF-8; each is shown as \ufffd.]"
     strange = text.count("\ufffd") + sum(text.count(chr(code)) for code in range(1, 9))
-    if "\0" in text or strange * 10 > len(text):
+    if "\0" in text or strange > len(text) * STRANGE:
         return None, ""
     return text, note
 
