@@ -23,7 +23,7 @@ def run(chat: Chat, command: str) -> Call:
     return wanted
 
 
-def test_progress_is_shown_and_told_before_the_end(
+def test_progress_is_shown_and_told_up_to_the_end(
     chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
     command = "printf 50%%; while ! test -e go; do sleep 0.1; done; echo ' done'"
@@ -34,6 +34,7 @@ def test_progress_is_shown_and_told_before_the_end(
     editor.wait_text("\n    50%\n", chat.buffer)
     (workspace / "go").touch()
     chat.finished()
+    assert chat.event("AgentToolProgress")["text"] == " done"
     assert told["call_id"] == chat.event("AgentToolFinished")["call_id"]
     assert "\n    50% done\n" in chat.text()
 

@@ -77,8 +77,8 @@ class View:
             fields.update(stream=output.take(), append=change.append.split("\n"))
         if change.title is not None:
             fields["title"] = escape(" ".join(change.title.split()))[:TITLE_CHARACTERS]
-        if change.body is not None:
-            self._output.pop(call_id, None)
+        if change.body is not None and call_id in self._output:
+            self._tell(call_id, self._output.pop(call_id))
         if change.state == "streaming":
             self._stream_block(call_id, fields)
         else:
@@ -138,14 +138,18 @@ class View:
             self._frame.cancel()
             self._frame = None
         for call_id, output in self._output.items():
-            text = output.take()
-            if text:
-                said = {"tool": output.tool, "call_id": call_id, "text": text.strip("\n")}
-                self._ops.append(["block", call_id, {"stream": text}])
-                self._ops.append(_event("AgentToolProgress", said))
+            self._tell(call_id, output)
         if self._ops:
             ops, self._ops = self._ops, []
             self._out.call(CHAT, "apply", self._chat, ops)
+
+    def _tell(self, call_id: str, output: LiveOutput) -> None:
+        """Show and tell what is new of a call's output."""
+        text = output.take()
+        if text:
+            said = {"tool": output.tool, "call_id": call_id, "text": text.strip("\n")}
+            self._ops.append(["block", call_id, {"stream": text}])
+            self._ops.append(_event("AgentToolProgress", said))
 
     def _draw(self, *op: Any) -> None:
         self._ops.append(list(op))
