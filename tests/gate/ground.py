@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -34,6 +35,13 @@ class Ground:
         self.root = folder.resolve()
         self.root.mkdir(parents=True, exist_ok=True)
         subprocess.run(["/bin/bash", "-ec", SETUP], cwd=self.root, env=self.env, check=True)
+
+    def copy(self, folder: Path) -> Ground:
+        """Return another repository like this one as it is."""
+        shutil.copytree(self.root, folder, symlinks=True)
+        made = object.__new__(Ground)
+        made.root = folder.resolve()
+        return made
 
     @property
     def env(self) -> dict[str, str]:

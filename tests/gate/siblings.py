@@ -1,22 +1,42 @@
-"""Relatives of the cases, in tables: a line is a command and, behind ``<-``, what rules allow.
+"""Relatives of the cases, in tables: a line is a command and, behind an arrow, what rules allow.
 
 ``asks.txt`` holds what no rule for its program covers, ``runs.txt`` ordinary work that one does.
-``|`` stands between the first words of two rules, ``⏎`` for a newline.
+``|`` stands between the first words of two rules, ``⏎`` for a newline. In ``asks.txt`` a command
+before ``<-`` makes the marker when it is run; before ``<~`` it is only judged, for its effect is
+another one, or needs a network, a terminal or what a throw-away repository does not have.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import NamedTuple
 
 
-def siblings(table: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the commands of a table, each with the first words that rules allow."""
+class Row(NamedTuple):
+    """One line of a table."""
+
+    command: str
+    allowed: tuple[str, ...]
+    proven: bool
+
+    @property
+    def program(self) -> str:
+        """The program that must be there for the command to do what it does."""
+        found = re.match(r"[A-Za-z][\w.+-]*(?=\s|$)", self.command)
+        return found[0] if found else ""
+
+
+def siblings(table: str) -> list[Row]:
+    """Return the rows of a table."""
     lines = (Path(__file__).parent / table).read_text().splitlines()
-    rows = (line.partition(" <- ") for line in lines)
-    return [
-        (command.replace("⏎", "\n"), tuple(word.strip() for word in words.split("|")))
-        for command, _, words in rows
-    ]
+    return [_row(line) for line in lines]
+
+
+def _row(line: str) -> Row:
+    command, arrow, words = re.split(r" (<[-~]) ", line)
+    allowed = tuple(word.strip() for word in words.split("|"))
+    return Row(command.replace("⏎", "\n"), allowed, arrow == "<-")
 
 
 STARTERS = """

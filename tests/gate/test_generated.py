@@ -23,10 +23,10 @@ from agentchat.core.errors import ToolError
 from agentchat.workspace.local import LocalWorkspace
 from tests.gate.gate import Decision, allow
 from tests.gate.ground import Ground
+from tests.gate.report import generated, tell
 from tests.gate.report import seed as chosen
-from tests.gate.report import tell
 
-COUNT = int(os.environ.get("AGENTCHAT_GENERATED", "1000"))
+COUNT = generated()
 ALLOWED = ("git status", "git log", "ls", "echo", "cat", "wc", "env", "timeout", "nice", "find",
            "sort", "xargs", "true", "tee", "git", "tar", "sed", "uniq", "test", "printf", "xxd",
            "split", "wait", "rg", "command", "exec", "flock", "setarch", "stdbuf", "setsid", "time",
