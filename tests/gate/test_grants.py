@@ -59,6 +59,21 @@ async def test_a_program_that_is_another_file_now_asks(
     assert not ground.marked
 
 
+async def test_no_file_becomes_the_program_of_a_rule_unasked(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{ground.root / 'd'}{os.pathsep}new/bin{os.pathsep}/usr/bin:/bin")
+    chat = Chat(ground.root, *allow("git status"), Rule("allow", "write"), Rule("allow", "edit"))
+    chat.policy.mode = "yolo"
+    for path in ("d/git", "new/bin/git", "D/../d/./git"):
+        assert await chat.call("write", path=path, content="#!/bin/sh\ntouch m\n") == ASK
+    one = {"old_text": "touch m", "new_text": "touch n"}
+    assert await chat.call("edit", path="d/git-x", edits=[one]) == ASK
+    assert await chat.call("write", path="src/git", content="") == RUN
+    assert await chat.bash("git status") == RUN
+    assert not ground.marked
+
+
 @pytest.mark.parametrize(
     ("command", "changed"),
     [

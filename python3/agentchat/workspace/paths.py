@@ -26,14 +26,25 @@ class Paths:
 
     Args:
         root: the workspace; resolved here.
-        guarded: folders that are protected with all they hold: runtimepath entries, own state.
+        guarded: folders that are protected with all they hold: runtimepath entries, own state;
+            the folders of the PATH that lie in the workspace are so without being named.
     """
 
     def __init__(self, root: str, guarded: Sequence[str] = ()) -> None:
         self.root = os.path.realpath(root)
         self._guarded = [
-            os.path.realpath(os.path.join(self.root, folder)) for folder in guarded if folder
+            os.path.realpath(os.path.join(self.root, folder))
+            for folder in (*guarded, *self._program_folders())
+            if folder
         ]
+
+    def _program_folders(self) -> list[str]:
+        """Return where inside the root programs are looked for: a file there may become ``git``.
+
+        The root itself is left out, for then every file would be protected.
+        """
+        found = [os.path.realpath(os.path.join(self.root, f)) for f in os.get_exec_path() if f]
+        return [folder for folder in found if folder != self.root and inside(folder, self.root)]
 
     def locate(self, path: str) -> Target:
         """Return the identity of ``path`` (see ``core.ports.Workspace``)."""
