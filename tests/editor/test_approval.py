@@ -573,6 +573,23 @@ def test_a_read_outside_the_workspace_asks(
     assert told(model_server) == "User rejected the read call."
 
 
+def test_a_path_is_shown_where_it_leads_and_whole(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    editor.resize(60, 20)
+    long = "/".join(f"folder{number}" for number in range(30))
+    outside = {"path": f"{long}/" + "../" * 31 + "outside/x", "content": ""}
+    model_server.script(calls(call("write", outside, "c")))
+    chat.send("write it")
+    assert str(workspace.parent / "outside" / "x") in chat.asked("write").text
+    chat.answer("c")
+    chat.finished("cancelled")
+    inside = {"path": f"{long}/y/../x", "content": ""}
+    model_server.script(calls(call("write", inside, "d")))
+    chat.send("another")
+    assert f"{long}/x" in chat.asked("write").text
+
+
 # --- a rule from the prompt -----------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import StartEditor
@@ -379,6 +381,34 @@ def test_what_no_person_pressed_answers_nothing(desk: Desk, how: str) -> None:
     desk.editor.settle(0.05)
     desk.editor.keys("<C-\\><C-n>")
     assert desk.answers() == []
+
+
+FIRED = [
+    "normal a",
+    "windo normal A",
+    'execute "normal \\<Plug>(AgentChatApproval)a"',
+    'call feedkeys("\\<Plug>(AgentChatApproval)aaA", "m")',
+    "let @q = 'ga' .. 'a' | normal @q",
+    "AgentApprove always",
+    "lua require('agentchat').approve('accept')",
+]
+
+
+@pytest.mark.parametrize("line", FIRED)
+def test_what_a_script_fires_while_no_question_is_in_sight_answers_nothing(
+    desk: Desk, tmp_path: Path, line: str
+) -> None:
+    desk.ask()
+    enter(desk)
+    desk.editor.keys("q")
+    desk.editor.command("new")
+    (tmp_path / "exrc").write_text(line + "\n")
+    desk.editor.command(f"source {tmp_path / 'exrc'}")
+    desk.editor.settle(0.05)
+    desk.editor.keys("<C-\\><C-n>")
+    assert desk.answers() == []
+    assert desk.call("approval", "has", desk.chat.id)
+    desk.editor.allow("E21|E349")
 
 
 def test_a_dead_key_does_not_make_what_follows_it_a_press(desk: Desk) -> None:
