@@ -179,6 +179,8 @@ local function watch(float)
   on('WinClosed', tostring(float.win), function() gone(float) end)
 end
 
+local COLOURS = 'NormalFloat:AgentChatFloat,FloatBorder:AgentChatBorder'
+
 ---@param buf integer
 ---@param spec agentchat.FloatSpec
 ---@return boolean ok, integer win there is none where Neovim allows no window, as in `q:`
@@ -204,6 +206,7 @@ function M.open(spec)
   local ok, win = open_win(buf, spec)
   if not ok then return vim.api.nvim_buf_delete(buf, {}) end
   paper.dress(win)
+  vim.api.nvim_set_option_value('winhighlight', COLOURS, { win = win, scope = 'local' })
   vim.bo[buf].modifiable = spec.editable or false
   local float = { buf = buf, win = win, spec = spec, rows = 0, gone = false }
   M.map(float, { 'j', '<Down>' }, 'gj', 'Down a row')

@@ -1,4 +1,6 @@
 --- Highlight groups, all as default links, so that a colour scheme or the user may set them.
+local contrast = require('agentchat.contrast')
+
 local M = {}
 
 local LINKS = {
@@ -54,9 +56,31 @@ local function define_deleted()
   vim.api.nvim_set_hl(0, 'AgentChatDeleteWord', vim.tbl_extend('force', word, { default = true }))
 end
 
+-- What is written into floats and their borders.
+local WORDS = { 'Normal', 'Title', 'Comment', 'Special', 'DiagnosticWarn' }
+
+local function colours(name) return vim.api.nvim_get_hl(0, { name = name, link = false }) end
+
+local function legible_on(name) return contrast.legible(WORDS, colours(name).bg) end
+
+--- Some schemes fill floats or their borders with a colour in which our words would be lost.
+local function define_floats()
+  local inner = (legible_on('NormalFloat') or not legible_on('Normal')) and 'NormalFloat'
+    or 'Normal'
+  local border = { link = 'FloatBorder', default = true }
+  if not legible_on('FloatBorder') and legible_on(inner) then
+    local line, back = colours('Comment'), colours(inner)
+    border = { fg = line.fg, bg = back.bg, ctermfg = line.ctermfg, ctermbg = back.ctermbg }
+    border.default = true
+  end
+  vim.api.nvim_set_hl(0, 'AgentChatFloat', { link = inner, default = true })
+  vim.api.nvim_set_hl(0, 'AgentChatBorder', border)
+end
+
 --- Defines the groups. Calling it again after a colour scheme has cleared them brings them back.
 function M.define()
   define_deleted()
+  define_floats()
   for name, link in pairs(LINKS) do
     vim.api.nvim_set_hl(0, 'AgentChat' .. name, { link = link, default = true })
   end

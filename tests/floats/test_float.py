@@ -111,3 +111,28 @@ def test_a_very_long_text_is_shown_at_once_and_coloured_to_its_end(desk: Desk) -
     desk.chat.focus()
     desk.editor.keys("grG")
     desk.editor.wait(lambda: "-9000 of 9000" in desk.editor.floats()[0].footer)
+
+
+LOST = """
+    local contrast = require('agentchat.contrast')
+    local words = { 'Normal', 'AgentChatTitle', 'AgentChatKey', 'AgentChatWarning' }
+    return vim.iter({ 'AgentChatFloat', 'AgentChatBorder' }):filter(function(name)
+      local background = vim.api.nvim_get_hl(0, { name = name, link = false }).bg
+      return not contrast.legible(words, background)
+    end):totable()
+"""
+
+
+@pytest.mark.parametrize("scheme", ["default", "habamax", "quiet", "desert", "blue", "lunaperche"])
+def test_in_a_float_words_can_be_told_from_what_is_behind_them(desk: Desk, scheme: str) -> None:
+    desk.editor.command(f"set background=dark | colorscheme {scheme}")
+    desk.ask()
+    assert not desk.editor.lua(LOST)
+
+
+def test_a_float_has_the_colours_that_can_be_read(desk: Desk) -> None:
+    desk.ask()
+    desk.editor.command("colorscheme habamax")
+    desk.chat.focus()
+    desk.editor.keys("ga")
+    assert "FloatBorder:AgentChatBorder" in desk.editor.eval("&winhighlight")
