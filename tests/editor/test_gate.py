@@ -127,6 +127,40 @@ def test_a_screen_that_comes_or_goes_counts_when_something_would_ask(
     assert (workspace / "m").exists()
 
 
+def test_what_neovim_would_load_asks_in_every_mode(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path
+) -> None:
+    (workspace / "mine").mkdir()
+    editor = start_editor(
+        init=f"vim.opt.runtimepath:append('{workspace}/mine')", env=connected(model_server)
+    )
+    chat = Chat.open(editor)
+    heard(chat, "yolo")
+    for number, path in enumerate(("mine/after/plugin/x.lua", "mine/lua/x.lua")):
+        given = {"path": path, "content": "touched"}
+        model_server.script(calls(call("write", given, f"w{number}")), text("ok"))
+        chat.send("go")
+        assert f"{path} is protected" in chat.asked("write").text
+        editor.command("AgentApprove reject")
+        chat.finished()
+    assert not list((workspace / "mine").iterdir())
+
+
+def test_reading_and_searching_make_no_buffer_and_run_nothing(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    (workspace / "never.txt").write_text("needle\n")
+    editor.command("autocmd BufAdd,BufReadPre,FileType *never* let g:ran = expand('<amatch>')")
+    buffers = editor.eval("len(getbufinfo())")
+    read, grep = call("read", {"path": "never.txt"}, "r"), call("grep", {"pattern": "needle"}, "g")
+    model_server.script(calls(read, grep), text("ok"))
+    chat.play("look")
+    assert "needle" in model_server.requests[-1].results["r"]
+    assert "never.txt:1" in model_server.requests[-1].results["g"]
+    assert editor.eval("len(getbufinfo())") == buffers
+    assert editor.eval("exists('g:ran')") == 0
+
+
 def heard(chat: Chat, mode: str) -> None:
     """Change the mode, and wait until Python has heard of that and of all before it."""
     chat.editor.lua("require('agentchat').mode(...)", chat.buffer, mode)
