@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from agentchat.core.prompt import system_prompt
 from agentchat.core.registry import Registry
+from agentchat.core.surroundings import Surroundings
 from agentchat.core.tool import ArgumentError, Tool
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.builtins import BUILTINS
@@ -23,6 +25,23 @@ def test_the_names_and_aliases_are_the_contracts() -> None:
     }  # fmt: skip
     found = {alias: tool.name for alias in aliases if (tool := registry.get(alias))}
     assert found == aliases
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("bash read", ""),
+        ("grep ls", ""),
+        ("bash grep", "- Prefer grep over bash for"),
+        ("bash grep find ls", "- Prefer grep, find and ls over bash for"),
+    ],
+)
+def test_looking_is_preferred_to_running_where_both_are_active(given: str, said: str) -> None:
+    registry = Registry(BUILTINS)
+    active = [tool for name in given.split() if (tool := registry.get(name))]
+    prompt = system_prompt(active, [], Surroundings("/ws"))
+    assert prompt.count("Prefer ") == (1 if said else 0)
+    assert said in prompt
 
 
 NATURES = {

@@ -18,7 +18,8 @@ GUIDELINES = (
     "When the user rejects a call, do not repeat it; follow the reason given or ask.",
     "Be concise. Answer in Markdown and name files by their path.",
 )
-SEARCH_FIRST = "Prefer grep, find and ls over bash for looking through files."
+LOOKING = ("grep", "find", "ls")
+"""Tools that look around without a question, as ``bash`` could with one."""
 
 
 def system_prompt(
@@ -50,8 +51,10 @@ def _available(tools: tuple[Tool, ...]) -> str:
 def _guidelines(tools: tuple[Tool, ...]) -> str:
     names = {tool.name for tool in tools}
     said = [line for tool in tools for line in tool.guidelines]
-    if "bash" in names and names & {"grep", "find", "ls"}:
-        said.append(SEARCH_FIRST)
+    looking = [name for name in LOOKING if name in names]
+    if "bash" in names and looking:
+        others = " and ".join(filter(None, [", ".join(looking[:-1]), looking[-1]]))
+        said.append(f"Prefer {others} over bash for looking around: no question is asked.")
     lines = dict.fromkeys([*said, *GUIDELINES])
     return "\n".join(["Guidelines:", *(f"- {line}" for line in lines)])
 

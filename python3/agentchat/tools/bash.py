@@ -174,5 +174,4 @@ TOOL = Tool(
     touches=touches,
     render_call=render_call,
     snippet="Run shell commands",
-    guidelines=("Prefer grep, find and ls over bash for looking around: they ask nothing.",),
 )

@@ -204,5 +204,4 @@ TOOL = Tool(
     touches=touches,
     render_call=render_call,
     snippet="Search file contents for patterns",
-    guidelines=("Prefer grep, find and ls over bash for looking around: they ask nothing.",),
 )
