@@ -1,26 +1,39 @@
 --- One-line messages to the user, which never stop at a hit-enter prompt.
 local M = {}
 
---- Puts a text into the history of messages. Neovim can only do that by showing it, for no time.
----@param text string
-local function record(text)
-  local shown = vim.o.messagesopt
-  vim.o.messagesopt = shown:gsub('hit%-enter', 'wait:0')
-  vim.api.nvim_echo({ { text } }, true, {})
-  vim.o.messagesopt = shown
-  vim.cmd.redraw()
-end
+local GROUPS = { [vim.log.levels.WARN] = 'WarningMsg', [vim.log.levels.ERROR] = 'ErrorMsg' }
 
---- A text too wide for the message line loses its middle; `:messages` has the whole.
----@param text string
+---@param line string
+---@param level integer
+local function notify(line, level) vim.notify(line, level, { title = 'agentchat' }) end
+
+--- The last message of `:messages`.
 ---@return string
-local function fit(text)
-  local room = math.max(vim.v.echospace, 20)
-  if vim.fn.strdisplaywidth(text) <= room then return text end
-  record(text)
+local function newest() return vim.trim(vim.fn.execute('1messages')) end
+
+---@param text string
+---@param room integer cells
+---@return string
+local function fit(text, room)
   local half = math.floor((room - 1) / 2)
   local length = vim.fn.strchars(text)
   return vim.fn.strcharpart(text, 0, half) .. '…' .. vim.fn.strcharpart(text, length - half)
+end
+
+--- Says a text that is too wide for the message line: where that is where it went, the line loses
+--- its middle; `:messages` has the whole, for which Neovim must show it, for no time.
+---@param text string
+---@param level integer
+---@param room integer cells
+local function notify_wide(text, level, room)
+  local shown = vim.o.messagesopt
+  vim.o.messagesopt = shown:gsub('hit%-enter', 'wait:0')
+  local ok, problem = pcall(notify, text, level)
+  vim.o.messagesopt = shown
+  if not ok then error(problem, 0) end
+  if newest() ~= vim.trim(text) then return end
+  vim.cmd.redraw()
+  vim.api.nvim_echo({ { fit(text, room), GROUPS[level] } }, false, {})
 end
 
 --- Says a line. Soon, not now: an error that is shown while a command runs would end the command.
@@ -32,7 +45,9 @@ local function say(level)
     vim.schedule(function()
       -- A message below another one scrolls the screen, and Neovim waits for <Enter>.
       vim.cmd.redraw()
-      vim.notify(fit(line), level, { title = 'agentchat' })
+      local room = math.max(vim.v.echospace, 20)
+      if vim.fn.strdisplaywidth(line) <= room then return notify(line, level) end
+      notify_wide(line, level, room)
     end)
   end
 end

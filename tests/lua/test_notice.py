@@ -1,0 +1,24 @@
+"""Messages of one line, however narrow the screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import StartEditor
+
+TEXT = "words.py:12: the tool name is taken by another file of yours, so this one is not loaded"
+
+
+@pytest.mark.parametrize("level", ["warn", "error"])
+def test_a_wide_notice_is_told_whole_and_shown_without_its_middle(
+    start_editor: StartEditor, level: str
+) -> None:
+    editor = start_editor(size=(60, 12))
+    editor.allow("agentchat")
+    editor.lua("require('agentchat.notice')[...](select(2, ...))", level, TEXT)
+    assert editor.wait_notice("words") == f"agentchat: {TEXT}"
+    editor.wait_screen("…")
+    line = editor.screen()[-1]
+    assert line.startswith("agentchat: words.py:12")
+    assert line.endswith("is not loaded")
+    assert editor.messages().count(TEXT) == 1
