@@ -67,6 +67,21 @@ async def test_what_was_accepted_once_asks_when_it_comes_again(ground: Ground) -
     assert (ground.root / "n").read_text() == "x\n"
 
 
+async def test_yolo_frees_no_command_and_leaves_no_answer_behind(ground: Ground) -> None:
+    chat = Chat(ground.root)
+    assert await chat.bash("touch m", "always") == ASK
+    chat.policy.mode = "yolo"
+    one = {"old_text": "a", "new_text": "c"}
+    assert await chat.call("write", path="new", content="") == RUN
+    assert await chat.call("edit", path="f", edits=[one]) == RUN
+    assert await chat.call("delete", path="g") == ASK
+    assert await chat.bash("touch m2") == ASK
+    assert await chat.bash("touch m") == RUN
+    chat.policy.mode = "ask"
+    assert await chat.bash("touch m") == RUN
+    assert await chat.call("write", path="new2", content="") == ASK
+
+
 async def test_an_answer_to_a_question_that_is_over_does_nothing(ground: Ground) -> None:
     chat = Chat(ground.root)
     session, screen = chat.scene.session, chat.scene.screen
