@@ -358,6 +358,20 @@ async def test_every_function_is_given_the_arguments_it_names(tmp_path: Path) ->
     assert (result.text, result.shown) == ("worked", "worked on p")
 
 
+async def test_a_rejected_call_is_left_once_and_told_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    found = made(
+        tmp_path, lambda: told.append("run"), name="t", require_approval_before=True,
+        setup=lambda: told.append("setup"), on_exit=lambda: told.append("exit"),
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found)
+    await scene.play("go", "reject")
+    assert told.count("exit") == 1
+    assert "run" not in told
+    finished = scene.screen.named("AgentToolFinished")
+    assert [event["status"] for event in finished] == ["rejected"]
+
+
 async def test_set_up_and_exit_of_neighbours_are_shared_where_asked(tmp_path: Path) -> None:
     told: list[str] = []
     found = made(
