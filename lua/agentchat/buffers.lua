@@ -81,14 +81,6 @@ local function snapshot(buf, path)
   }
 end
 
---- The loaded buffer of a file; never loads or makes one.
----@param path string
----@return agentchat.Snapshot?
-function M.snapshot(path)
-  local buf = find(path)
-  return buf and snapshot(buf, path_of(buf)) or nil
-end
-
 --- All file buffers with unsaved changes.
 ---@return agentchat.Snapshot[]
 function M.snapshots()
@@ -134,6 +126,41 @@ local function check_disk(buf, reload)
     vim.bo.autoread = set
     return reason
   end)
+end
+
+---@param buf integer
+---@return boolean
+local function is_autoread(buf)
+  local own = vim.bo[buf].autoread -- nil where only the global value counts
+  if own == nil then return vim.go.autoread end
+  return own
+end
+
+---Lets a buffer without unsaved changes take what the disk has, where the user has that on. Where
+---not, Neovim is not made to look: it tells of a change only once.
+---@param buf integer
+local function catch_up(buf)
+  if not vim.bo[buf].modified and is_autoread(buf) then check_disk(buf, true) end
+end
+
+--- The loaded buffer of a file, with what the disk has if 'autoread' is on; never loads or makes one.
+---@param path string
+---@return agentchat.Snapshot?
+function M.snapshot(path)
+  local stale = find(path)
+  if stale then catch_up(stale) end
+  local buf = stale and find(path)
+  return buf and snapshot(buf, path_of(buf)) or nil
+end
+
+--- Shows what a command made of the files on the screen; what no window shows can wait.
+function M.refresh()
+  local seen = {}
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    local buf = vim.api.nvim_win_get_buf(window)
+    if not seen[buf] and path_of(buf) then catch_up(buf) end
+    seen[buf] = true
+  end
 end
 
 --- Takes in what the disk has, after the file of a loaded buffer was written or deleted. A buffer
@@ -221,7 +248,7 @@ end
 function M.replace(path, changedtick, wanted, form)
   local buf = find(path)
   if not buf then return refused('unloaded', 'no buffer shows the file') end
-  if not vim.bo[buf].modified and check_disk(buf, vim.bo[buf].autoread) == 'changed' then
+  if not vim.bo[buf].modified and check_disk(buf, is_autoread(buf)) == 'changed' then
     return refused('moved', 'the file changed on the disk')
   end
   if vim.api.nvim_buf_get_changedtick(buf) ~= changedtick then
@@ -266,7 +293,9 @@ local function write(autocmds)
   local fix = vim.bo.fixendofline
   if not vim.bo.endofline then vim.cmd('noautocmd setlocal nofixendofline') end
   local command = autocmds and 'silent write! ++p' or 'silent noautocmd write! ++p'
+  local readonly = vim.bo.readonly
   local ok, problem = pcall(vim.cmd, command)
+  vim.bo.readonly = readonly -- which `!` takes away, though the file keeps its mode
   if fix then vim.cmd('noautocmd setlocal fixendofline') end
   if not ok then error(problem, 0) end
 end

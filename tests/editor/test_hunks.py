@@ -104,6 +104,25 @@ def test_a_buffer_edited_while_the_question_is_open_is_asked_about_again(
     assert file.read_text() == with_changes()
 
 
+def test_an_open_file_that_a_command_changed_is_shown_read_and_edited_as_it_is_now(
+    chat: Chat, editor: Editor, model_server: ModelServer, file: Path
+) -> None:
+    editor.command(f"wincmd p | edit {file} | wincmd p")
+    change = call("bash", {"command": "sed -i.old 's/line 9$/nine/' long.txt"}, "b")
+    model_server.script(calls(change), calls(edit(5)), text("ok"))
+    chat.send("edit it")
+    chat.asked("bash")
+    enter(chat, "a")
+    chat.event("AgentApprovalAnswered")
+    chat.asked("edit")
+    assert "nine" in editor.text(editor.eval("bufnr('long.txt')"))
+    enter(chat, "a")
+    chat.finished()
+    assert model_server.requests[-1].results["c"] == "Edited long.txt: 1 replacement."
+    assert file.read_text() == with_changes(5).replace("line 9\n", "nine\n")
+    assert editor.text(editor.eval("bufnr('long.txt')")) + "\n" == file.read_text()
+
+
 def test_a_file_deleted_while_the_question_is_open_stays_deleted(
     chat: Chat, model_server: ModelServer, file: Path
 ) -> None:

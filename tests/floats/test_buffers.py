@@ -527,6 +527,34 @@ def test_a_readonly_file_is_written_and_keeps_its_mode(buffer: Buffer) -> None:
     assert buffer.save()["ok"]
     assert buffer.path.read_bytes() == b"one\n2\nthree\n"
     assert buffer.path.stat().st_mode & 0o777 == 0o444
+    assert buffer.snapshot()["readonly"]
+
+
+@pytest.mark.parametrize(
+    ("option", "seen"), [("set autoread", "from elsewhere"), ("set noautoread", "one")]
+)
+def test_a_file_is_seen_as_the_disk_has_it_where_the_user_reads_it_again(
+    buffer: Buffer, option: str, seen: str
+) -> None:
+    buffer.editor.command(option)
+    _write_later(buffer.path, b"from elsewhere\n")
+    assert buffer.snapshot()["lines"][0] == seen
+    assert buffer.text().split("\n")[0] == seen
+    assert buffer.editor.messages() == ""
+
+
+def test_the_screen_shows_what_became_of_files_without_unsaved_changes(
+    buffer: Buffer, workspace: Path
+) -> None:
+    buffer.editor.command("split")
+    mine = Buffer(buffer.editor, workspace / "mine.txt")
+    buffer.editor.keys("Amine<Esc>")
+    for path in (buffer.path, mine.path):
+        _write_later(path, b"from elsewhere\n")
+    call(buffer.editor, "refresh")
+    assert buffer.text() == "from elsewhere"
+    assert mine.text() == "onemine\ntwo\nthree"
+    assert buffer.editor.messages() == ""
 
 
 @pytest.mark.parametrize("autoread", ["autoread", "noautoread"])

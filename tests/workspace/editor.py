@@ -20,6 +20,7 @@ class Buffers:
     formatter: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda lines: lines
     broken: set[str] = field(default_factory=set)
     states: list[Snapshot] = field(default_factory=list)
+    plain_save: bool = False
 
     def load(self, path: Path, text: str | None = None, **given: object) -> None:
         """Load a file, or with ``text`` a buffer that the user changed."""
@@ -71,6 +72,10 @@ class Buffers:
         Path(path).write_bytes(self.loaded[path].encoded())
         self.saved.append(path)
         return SaveOutcome(True)
+
+    async def refresh(self) -> None:
+        for path in self.loaded:
+            await self.reload(path)
 
     async def reload(self, path: str) -> None:
         seen = self.loaded.get(path)

@@ -18,7 +18,7 @@ class NvimBuffers:
 
     def __init__(self, bridge: Bridge, plain_save: bool = False) -> None:
         self._bridge = bridge
-        self._plain_save = plain_save
+        self.plain_save = plain_save
 
     async def snapshot(self, path: str) -> Snapshot | None:
         """Return the loaded buffer of a file; ``None`` if there is none."""
@@ -59,8 +59,12 @@ class NvimBuffers:
 
     async def save(self, path: str) -> SaveOutcome:
         """Write the buffer as the user would."""
-        done = await self._bridge.request(BUFFERS, "save", path, self._plain_save)
+        done = await self._bridge.request(BUFFERS, "save", path, self.plain_save)
         return SaveOutcome(saved=bool(done["ok"]), problem=done.get("message", ""))
+
+    async def refresh(self) -> None:
+        """Show what a command made of the files on the screen."""
+        await self._bridge.request(BUFFERS, "refresh")
 
     async def reload(self, path: str) -> None:
         """Let a loaded buffer take what the disk has."""

@@ -95,7 +95,10 @@ class BuffersWorkspace:
         self, command: Command, on_output: Callable[[bytes], None] | None = None
     ) -> Finished:
         """Run a program in its own process group; the group is dead when this returns."""
-        return await self._inner.run(command, on_output)
+        finished = await self._inner.run(command, on_output)
+        if command.confine:  # the program is the model's choice, and may have changed files
+            await self._editor.refresh()
+        return finished
 
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""

@@ -35,8 +35,15 @@ class SaveOutcome:
 class Editor(Protocol):
     """The loaded buffers of an editor, by the resolved path of their file."""
 
+    @property
+    def plain_save(self) -> bool:
+        """Whether a buffer is saved without the user's autocommands."""
+
     async def snapshot(self, path: str) -> Snapshot | None:
-        """Return the loaded buffer of a file; ``None`` if there is none."""
+        """Return the loaded buffer of a file; ``None`` if there is none.
+
+        Without unsaved changes it has taken what the disk has, unless the user forbids that.
+        """
 
     async def unsaved(self) -> Mapping[str, Snapshot]:
         """Return the buffers with unsaved changes, by path."""
@@ -61,6 +68,9 @@ class Editor(Protocol):
 
         Folders that its file needs are made.
         """
+
+    async def refresh(self) -> None:
+        """Let what is on the screen, without unsaved changes, take what a command made of it."""
 
     async def reload(self, path: str) -> None:
         """Let a loaded buffer without unsaved changes take what the disk has, without a question.
