@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agentchat.core.approval import MODES
+from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.chat import REMINDER, Chat
 from agentchat.core.effects import Answer, AskModel, AskUser, Moved, RunTools
 from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
@@ -310,6 +311,20 @@ def test_text_that_never_rests_is_an_error_in_the_end() -> None:
     moved = Moved("a", "a changed since the preview. Nothing was changed.")
     world = World([calls(a_call("1", "edit")), DONE], ["accept"] * 3, outcomes={"1": [moved] * 3})
     play(a_chat(EDIT), world)
+    assert world.results()["1"] == "a changed since the preview. Nothing was changed."
+
+
+def test_a_question_is_not_put_again_when_it_would_be_the_same() -> None:
+    moved = Moved("a", "a changed since the preview. Nothing was changed.")
+    change = ChangeSet((FileChange("/w/a", b"1", b"2", "a"),))
+    world = World(
+        [calls(a_call("1", "edit")), DONE],
+        ["accept"],
+        outcomes={"1": [moved]},
+        previews={"1": Preview(change)},
+    )
+    play(a_chat(EDIT), world)
+    assert len(world.questions) == 1
     assert world.results()["1"] == "a changed since the preview. Nothing was changed."
 
 

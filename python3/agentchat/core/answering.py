@@ -104,9 +104,19 @@ def _attempt(chat: Chat, call: Call, queue: Queue, last: Attempt | None = None) 
     preview = yield from _preview(call, place)
     if isinstance(preview, str):
         return Attempt(_result(call, preview, Status.ERROR), None, call)
+    if last is not None and _is_shown_already(preview, last):
+        return last
     number, total = queue.take_place(call)
     question = Question(call, place, decision, preview, number=number, total=total)
     return (yield from _put(chat, _anew(question, last), queue))
+
+
+def _is_shown_already(preview: Preview | None, last: Attempt) -> bool:
+    """Whether the text did not move for the preview: asking again would lead nowhere else."""
+    if preview is None or preview.change is None or last.question is None:
+        return False
+    before = last.question.proposed or (last.question.preview or Preview()).change
+    return isinstance(last.outcome, Moved) and before == preview.change
 
 
 def _anew(question: Question, last: Attempt | None) -> Question:
