@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
+
 from agentchat.core.approval import Decision, Scope, Verdict
 from agentchat.core.calls import Call, Place
 from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.effects import Question
 from agentchat.core.messages import ToolCall
 from agentchat.core.pending import Pending
-from agentchat.core.ports import Target, Zone
+from agentchat.core.ports import Loaded, Target, Zone
 from agentchat.core.tool import Preview
 from agentchat.editor.prompts import UNDRAWN, preview_table, prompt_table
 from agentchat.tools.write import TOOL as WRITE
@@ -59,3 +61,17 @@ def test_the_question_about_a_preview_says_who_wants_to_apply_it() -> None:
     pending = Pending("Rename: 2 files", "own_tool", apply=cast("Any", None))
     question = replace(a_question(Preview(text="a diff")), pending=pending)
     assert prompt_table("p1", question, "/w")["title"] == "own_tool wants to apply Rename: 2 files"
+
+
+@pytest.mark.parametrize(
+    ("loaded", "warns", "hooks"),
+    [(Loaded.NO, False, False), (Loaded.SAVED, False, True), (Loaded.PLAIN, False, False),
+     (Loaded.UNSAVED, True, False)],
+)  # fmt: skip
+def test_the_question_says_what_becomes_of_an_open_buffer(
+    loaded: Loaded, warns: bool, hooks: bool
+) -> None:
+    place = Place("/w", writes=(Target("/w/a.txt", "a.txt", loaded=loaded),))
+    table = prompt_table("p1", replace(a_question(Preview(text="a diff")), place=place), "/w")
+    assert ("a.txt has unsaved changes of yours" in table["warning"]) is warns
+    assert ("autocommands and formatters run" in "\n".join(table["details"])) is hooks

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.tools import edit, grep, read, write
+from agentchat.core.errors import ToolError
+from agentchat.core.tool import Tool
+from agentchat.tools import delete, edit, grep, read, write
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench
@@ -48,3 +50,30 @@ async def test_a_long_unsaved_buffer_is_read_piece_by_piece(bench: Bench, editor
     editor.load(bench.write("a", ""), text)
     result = await bench.call(read.TOOL, path="a", offset=9_999)
     assert result.text == text[-200:]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        (edit.TOOL, {"old_text": "b", "new_text": "B"}),
+        (write.TOOL, {"content": "x"}),
+    ],
+    ids=["edit", "write"],
+)
+async def test_a_buffer_that_cannot_be_changed_is_refused_before_the_question(
+    bench: Bench, editor: Buffers, tool: Tool, given: dict[str, str]
+) -> None:
+    editor.load(bench.write("a", "b\n"), modifiable=False)
+    with pytest.raises(ToolError) as refused:
+        await bench.dry_run(tool, path="a", **given)
+    assert str(refused.value) == "The buffer of a is 'nomodifiable'. Nothing was changed."
+
+
+async def test_a_file_with_unsaved_changes_is_not_deleted_and_nobody_is_asked(
+    bench: Bench, editor: Buffers
+) -> None:
+    editor.load(bench.write("a", "b\n"), "mine\n")
+    with pytest.raises(ToolError) as refused:
+        await bench.dry_run(delete.TOOL, path="a")
+    said = "a is open with the user's unsaved changes. Nothing was changed."
+    assert str(refused.value) == said

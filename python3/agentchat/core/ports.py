@@ -19,12 +19,27 @@ class Zone(str, Enum):
     OUTSIDE = "outside"
 
 
+class Loaded(str, Enum):
+    """Whether the user's editor has a file open, and what a change of it would mean."""
+
+    NO = "no"
+    SAVED = "saved"
+    """It is changed there and saved as the user would save it, autocommands and all."""
+    PLAIN = "plain"
+    """It is changed there and saved without autocommands."""
+    UNSAVED = "unsaved"
+    """It has the user's unsaved changes: it is changed there and left unsaved."""
+    LOCKED = "locked"
+    """Its buffer cannot be changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One identity of a file: ``path`` absolute with every symlink resolved.
 
     ``shown`` is relative to the workspace root inside it, absolute outside. ``read_only`` means
-    the file exists and its mode forbids writing; ``hard_linked`` that it has another name.
+    the file exists and its mode forbids writing; ``hard_linked`` that it has another name;
+    ``loaded`` is about its buffer.
     ``mode`` is its permission bits, ``owner`` its user and group, ``attributes`` its extended
     ones: nothing where there is no file or nobody can tell.
     """
@@ -35,6 +50,7 @@ class Target:
     exists: bool = True
     read_only: bool = False
     hard_linked: bool = False
+    loaded: Loaded = Loaded.NO
     mode: int | None = None
     owner: tuple[int, int] | None = None
     attributes: tuple[tuple[str, bytes], ...] = ()

@@ -13,6 +13,7 @@ from agentchat.core.effects import Question
 from agentchat.core.escapes import escape
 from agentchat.core.keeping import stamp
 from agentchat.core.pending import Pending
+from agentchat.core.ports import Loaded
 from agentchat.core.proposing import offers_rule
 from agentchat.core.tool import Preview
 from agentchat.editor.document import (
@@ -35,6 +36,8 @@ SHOWN_PATHS = 3
 
 _VERDICTS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 NO_WAY_BACK = "This cannot be undone by :AgentUndo."
+UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
+HOOKS = "the open buffer, as your own :write would: autocommands and formatters run"
 
 
 def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
@@ -205,6 +208,7 @@ def _parts(question: Question) -> list[list[str]]:
 def _warning(question: Question, level: int) -> str:
     said = [question.problem, *(question.preview.notes if question.preview else ())]
     said += [f"{t.shown} is read-only." for t in question.place.writes if t.read_only]
+    said += [UNSAVED.format(t.shown) for t in question.place.writes if t.loaded is Loaded.UNSAVED]
     if level == 0:
         said.append(NO_WAY_BACK)
     return " ".join(escape(line) for line in said if line)
@@ -217,4 +221,6 @@ def _details(question: Question) -> list[str]:
     if tool.capability.affected_resources:
         lines.append(f"affects     {', '.join(tool.capability.affected_resources)}")
     lines.append(f"definition  {tool.definition[:12]}")
+    if any(target.loaded is Loaded.SAVED for target in question.place.writes):
+        lines.append(f"saves       {HOOKS}")
     return [*lines, *part_lines(question.decision)]

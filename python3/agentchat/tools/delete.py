@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Target
+from agentchat.core.ports import Loaded, Target
 from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
 from agentchat.tools.applying import apply
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
@@ -28,6 +28,10 @@ async def dry_run(arguments: DeleteArguments, context: ToolContext) -> Preview:
     """Return the change; raises ToolError if the path is no file."""
     target = await file_at(arguments.path, context)
     await _refuse_link(arguments.path, target, context)
+    if target.loaded is Loaded.UNSAVED:
+        raise ToolError(
+            f"{target.shown} is open with the user's unsaved changes. Nothing was changed."
+        )
     change = FileChange(target.path, await content(target, context), None, target.shown)
     return Preview(ChangeSet((change,)))
 

@@ -18,7 +18,7 @@ from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, Too
 from agentchat.tools.applying import apply
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text
-from agentchat.tools.targets import content, file_at
+from agentchat.tools.targets import content, file_at, refuse_locked
 
 _SPELLINGS = {
     "oldText": "old_text",
@@ -100,6 +100,7 @@ def _parsed(edits: Any) -> Any:
 async def dry_run(arguments: EditArguments, context: ToolContext) -> Preview:
     """Return the change; raises ToolError if an edit fits no place, or several."""
     target = await file_at(arguments.path, context)
+    refuse_locked(target)
     before = await content(target, context)
     edits = [Edit(one.old_text, one.new_text, one.replace_all) for one in arguments.edits]
     outcome = await asyncio.to_thread(_edited, before, edits, target)

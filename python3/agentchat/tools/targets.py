@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Target
+from agentchat.core.ports import Loaded, Target
 from agentchat.core.textfile import LARGEST_EDIT
 from agentchat.core.tool import ToolContext
 
@@ -56,6 +56,12 @@ async def content(target: Target, context: ToolContext) -> bytes:
         raise ToolError(f"Path not found: {target.shown}") from error
     except OSError as error:
         raise cannot_read(target, error) from error
+
+
+def refuse_locked(target: Target) -> None:
+    """Raise ToolError if the file is open in a buffer that cannot be changed."""
+    if target.loaded is Loaded.LOCKED:
+        raise ToolError(f"The buffer of {target.shown} is 'nomodifiable'. Nothing was changed.")
 
 
 def cannot_read(target: Target, error: OSError) -> ToolError:

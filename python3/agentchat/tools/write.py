@@ -13,7 +13,7 @@ from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, Too
 from agentchat.tools.applying import apply
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text
-from agentchat.tools.targets import cannot_read, content
+from agentchat.tools.targets import cannot_read, content, refuse_locked
 
 
 class WriteArguments(ToolArguments):
@@ -33,6 +33,7 @@ async def dry_run(arguments: WriteArguments, context: ToolContext) -> Preview:
     if kind not in ("file", None):
         what = "a directory" if kind == "directory" else "a device, socket or pipe"
         raise ToolError(f"Path is {what}, not a file: {target.shown}. Nothing was changed.")
+    refuse_locked(target)
     before = await content(target, context) if kind else None
     after, anchor = encoded(arguments.content), target.anchor if before is None else None
     change = FileChange(target.path, before, after, target.shown, anchor=anchor)

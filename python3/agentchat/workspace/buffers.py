@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from agentchat.core.changes import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Workspace
+from agentchat.core.ports import Applied, Command, Entry, Finished, Loaded, Target, Workspace
 from agentchat.workspace.bufferchange import UNCHANGED, BufferChange
 from agentchat.workspace.editor import Editor
 from agentchat.workspace.snapshot import Snapshot
@@ -56,8 +56,19 @@ class BuffersWorkspace:
         seen = await self._editor.snapshot(target.path)
         if seen is None:
             return target
-        exists = target.exists or seen.modified
-        return replace(target, exists=exists, read_only=target.read_only or seen.readonly)
+        return replace(
+            target,
+            exists=target.exists or seen.modified,
+            read_only=target.read_only or seen.readonly,
+            loaded=self._loaded(seen),
+        )
+
+    def _loaded(self, seen: Snapshot) -> Loaded:
+        if not seen.modifiable:
+            return Loaded.LOCKED
+        if seen.modified:
+            return Loaded.UNSAVED
+        return Loaded.PLAIN if self._editor.plain_save else Loaded.SAVED
 
     async def kind(self, path: str) -> str | None:
         """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
