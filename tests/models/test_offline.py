@@ -363,6 +363,12 @@ async def test_only_tools_of_the_chat_are_called() -> None:
     ]
 
 
+async def test_what_several_calls_say_alike_is_said_once() -> None:
+    chat = Chat(by_tool(write="Staged as a preview - nothing has been changed yet."))
+    said = await chat.send("write a.txt: one\nwrite b.txt: two")
+    assert said.count("Staged as a preview") == 1
+
+
 async def test_in_plan_mode_it_says_that_the_mode_has_no_such_tool() -> None:
     chat = Chat(no_tools, without=("bash",))
     chat.planning = True

@@ -139,7 +139,7 @@ def _intent(ready: list[Running]) -> str:
 
 def _closing(chains: list[Running], request: ModelRequest) -> str:
     """Return what is said when nothing is left to call."""
-    said = [text for chain in chains for text in chain.said if text]
+    said = list(dict.fromkeys(text for chain in chains for text in chain.said if text))
     if request.reminder is not None:
         return "\n".join([*said, PENDING])
     lost = [chain.unknown for chain in chains if chain.unknown]
