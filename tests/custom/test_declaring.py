@@ -248,6 +248,8 @@ def test_something_that_is_no_function_is_refused() -> None:
         ("ls {nothing} -l", "ls  -l"),
         ("head -n {n} {flag}", "head -n 3 true"),
         ("echo '{' {path}", "echo '{' 'a b'"),
+        ('echo "in $HOME: {path}!" {n}', 'echo "in $HOME: "' + "'a b'" + '"!" 3'),
+        ("grep -c '{path}' f", "grep -c " + "''" + "'a b'" + "'' f"),
         ("printf %s 'it'\\''s' {path} # of 'course", "printf %s 'it'\\''s' 'a b' # of 'course"),
     ],
 )
@@ -274,8 +276,12 @@ def test_a_list_is_a_program_and_its_arguments(words: list[str], filled: str) ->
     ("command", "words"),
     [
         ("wc {file}", r"\{file\} is no argument; there are: path"),
-        ("wc '{path}'", "in single quotes: write it bare"),
-        ('wc "in {path}"', "in double quotes"),
+        ("sh -c 'wc {path}'", "in single quotes: write it bare"),
+        ('psql -c "select {path}"', "in double quotes"),
+        ("awk '/{path}/'", "in single quotes"),
+        ('echo "$(wc {path})"', "in double quotes"),
+        ('echo "${HOME:-{path}}"', "in double quotes"),
+        ("echo $'a' {path}", "do not go together"),
         ("true # {path}", "in a comment"),
         ("echo `cat {path}`", "do not go together"),
         ("cat <<END\n{path}\nEND", "do not go together"),

@@ -13,8 +13,16 @@ from agentchat.core.errors import ToolError
 from agentchat.tools.custom.errors import DefinitionError
 
 NAME = re.compile(r"\{(\w+)\}")
-SPECIAL = re.compile(r"<<(?!<)|\(\(|`|\$\[")
-"""Here-documents, arithmetic and back-ticks read a quoted word in ways of their own."""
+SPECIAL = re.compile(r"<<(?!<)|\(\(|`|\$\[|\$'")
+"""Here-documents, arithmetic, back-ticks and ``$'…'`` read a quoted word in ways of their own."""
+
+QUOTES = {"": "", "in single quotes": "'", "in double quotes": '"'}
+
+CODE = re.compile(
+    r"(?<!grep)(?<!rg)(?<!wc)\s-\w*[ce]\w*\b|\$[({]|\b\w*sh\b"
+    r"|\b(?:eval|source|trap|xargs|su|\w*awk|sed|jq|perl|ruby|node|python[\d.]*)\b"
+)
+"""What may read a text in quotes as code, so that a value in it would be code, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ def parse(text: str, names: tuple[str, ...]) -> Template:
     Raises:
         DefinitionError: an argument is unknown, or stands where quoting would not hold.
     """
-    parts, start = [], 0
+    parts, start, reopened = [], 0, ""
     for found, state in _braces(text):
         name = found[1]
         if name not in names:
@@ -65,9 +73,10 @@ def parse(text: str, names: tuple[str, ...]) -> Template:
                 continue  # the shell's own, like ${HOME} or awk's '{print}'
             _refuse_stranger(name, names)
         _refuse_place(text, found, state)
-        parts += [text[start : found.start()], name]
-        start = found.end()
-    return Template((*parts, text[start:]))
+        quote = QUOTES[state]  # closed before the value, which has quotes of its own
+        parts += [reopened + text[start : found.start()] + quote, name]
+        start, reopened = found.end(), quote
+    return Template((*parts, reopened + text[start:]))
 
 
 def parse_words(words: Iterable[str], names: tuple[str, ...]) -> Template:
@@ -100,7 +109,7 @@ def _refuse_stranger(name: str, names: tuple[str, ...]) -> None:
 
 
 def _refuse_place(text: str, found: re.Match[str], state: str) -> None:
-    if state:
+    if state not in QUOTES or (state and CODE.search(text)):
         how = f"is {state}: write it bare, for it is quoted already"
         raise DefinitionError(f"command: {found[0]} {how}")
     if text[: found.start()].endswith(("$", "\\")):
