@@ -173,6 +173,12 @@ class KeptNotes:
     def changed(self, source: str, settled: Sequence[FileChange] = ()) -> None:
         self.lines.append(f"changed {source}")
 
+    def settled(self, source: str) -> None:
+        self.lines.append(f"settled {source}")
+
+    def recovering(self, id: str, source: str) -> None:
+        self.lines.append(f"recovering {source}")
+
     def finished(self, result: ToolResult) -> None:
         self.lines.append(f"finished {result.call_id}")
 

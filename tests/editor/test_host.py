@@ -10,6 +10,9 @@ import sys
 import threading
 from pathlib import Path
 
+from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.journal.journal import Journal
+from agentchat.journal.scribe import JournalScribe
 from tests.conftest import StartEditor, connected
 from tests.support import launch
 from tests.support.chat import Chat
@@ -222,3 +225,28 @@ def test_two_editors_on_one_project_do_not_disturb_each_other(
     first.finished()
     assert "to one" in first.transcript()
     assert "to two" in second.transcript()
+
+
+def test_files_that_a_killed_host_left_half_changed_are_as_before(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(text("Hello."))
+    chat.play("hello")
+    os.kill(host(editor), signal.SIGKILL)
+    editor.wait_event("AgentHostExited")
+    editor.wait_notice("agentchat: ")
+    (path,) = Path(editor.eval("stdpath('state')")).rglob("journals/*.msgpack")
+    journal = Journal.open(path.parent.parent, chat.id)
+    files = [workspace / name for name in ("README.md", "notes.txt")]
+    before = [file.read_bytes() for file in files]
+    changes = [
+        FileChange(str(file), data, b"new\n") for file, data in zip(files, before, strict=True)
+    ]
+    JournalScribe(journal).changing("c", ChangeSet(tuple(changes)))
+    journal.close()
+    files[0].write_bytes(b"new\n")
+    model_server.script(text("I am back."))
+    chat.play("go on")
+    assert [file.read_bytes() for file in files] == before
+    assert "taken back" in chat.transcript()
+    assert "README.md" in chat.transcript().partition("taken back")[2]

@@ -42,7 +42,11 @@ class RecordedWorkspace:
         """Keep the bytes before and after, then make the change."""
         change = ChangeSet(tuple([await self._described(file) for file in change.files]))
         self._scribe.changing(self._source, change, self._takes)
-        applied = await self._inner.apply(change)
+        try:
+            applied = await self._inner.apply(change)
+        except BaseException:
+            self._scribe.settled(self._source)
+            raise
         self._scribe.changed(self._source, await self._settled(change, applied))
         return applied
 

@@ -48,6 +48,15 @@ class Scribe(Protocol):
     def changed(self, source: str, settled: Sequence[FileChange] = ()) -> None:
         """The change was made; ``settled`` is what saving made of some of its files."""
 
+    def settled(self, source: str) -> None:
+        """The last change of this source is over, made or not: no recovery looks at it again."""
+
+    def recovering(self, id: str, source: str) -> None:
+        """What a process that ended left of a change is about to be taken back.
+
+        Durable when this returns; ``id`` will be the source of the changes.
+        """
+
     def finished(self, result: ToolResult) -> None:
         """A call that ran has ended."""
 

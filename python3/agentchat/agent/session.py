@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +19,7 @@ from agentchat.agent.phrasing import Phrasing
 from agentchat.agent.planning import Planning
 from agentchat.agent.playing import Player
 from agentchat.agent.prompts import Prompts
+from agentchat.agent.recovery import Leftovers, Recovery
 from agentchat.agent.replaying import replay
 from agentchat.agent.resolving import Order, Resolving
 from agentchat.agent.rulebook import Rulebook
@@ -38,6 +40,7 @@ from agentchat.core.messages import Note, Status, ToolResult, UserText
 from agentchat.core.model import Model
 from agentchat.core.ports import Frontend, Workspace
 from agentchat.core.turn import Ending, turn
+from agentchat.journal.past import CutOff
 
 log = logging.getLogger(__name__)
 
@@ -88,14 +91,14 @@ class Session:
             screen=screen,
             scribe=scribe,
             runner=runner,
-            tell=lambda text: self._inbox.put(Note(text)),
+            tell=self._note,
         )
         self.resolving = Resolving(
             chat.pending,
             prompts=self._prompts,
             staging=self._staging,
             screen=screen,
-            tell=lambda text: self._inbox.put(Note(text)),
+            tell=self._note,
             spawn=self._spawn,
         )
         self._performer = Performer(
@@ -113,7 +116,10 @@ class Session:
         self._planning = Planning(chat, self.set_mode)
         self._player: Player | None = None
         self._errand: asyncio.Task[None] | None = None
-        """Something turns wait for: an undo, a redo, or an old chat that is being drawn."""
+        """What turns wait for: an undo, a redo, a recovery, an old chat that is being drawn."""
+        self.cut_off: tuple[CutOff, ...] = ()
+        """What the process before this one left half made, until ``recover`` takes it."""
+        self._touched: frozenset[str] = frozenset()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, text: str, captured: Mapping[str, Captured] = MappingProxyType({})) -> None:
@@ -148,19 +154,25 @@ class Session:
         """Take the last undo back."""
         self._take_back("redo", self._undoing.redo)
 
-    def catch_up(self) -> frozenset[str]:
-        """Go on where the journal of this chat ends: its tools, turns, and notes to the model.
-
-        Return the paths of changes that a process which ended may have left half done.
-        """
+    def catch_up(self) -> None:
+        """Go on where the journal of this chat ends: its tools, turns, and notes to the model."""
         self.giving.catch_up()
         happened = self._undoing.catch_up()
         self.chat.turn = happened.turn
-        return happened.doubtful()
+        self.cut_off = happened.cut_off
+        self._touched = frozenset(step.path for step in happened.steps)
 
     def replay(self) -> None:
         """Draw all that was said; what is sent meanwhile begins a turn when that is done."""
         self._go(replay(self.chat.history, self._screen, self.chat.toolbox))
+
+    def recover(self, leftovers: Leftovers) -> None:
+        """End what a process that was killed left half made; turns wait until that is done."""
+        cut_off, self.cut_off = self.cut_off, ()
+        if self._touched:
+            recovery = Recovery(self._workspace, self._screen, self._scribe, leftovers, self._note)
+            work = partial(recovery.recover, cut_off, self._touched)
+            self._go(self._taken_back("recovery", work))
 
     def answer(self, prompt: str, answer: Answer) -> None:
         """Take an answer to a question; a stale one does nothing."""
@@ -214,9 +226,14 @@ class Session:
         else:
             self._go(self._taken_back(what, work))
 
+    def _note(self, text: str) -> None:
+        """Tell the model at the next request."""
+        self._inbox.put(Note(text))
+
     def _go(self, work: Coroutine[Any, Any, None]) -> None:
-        self._errand = self._spawn(work)
-        self._errand.add_done_callback(lambda task: self._goes_on())
+        """Do the work, after the errand that runs."""
+        self._errand = self._spawn(_after(self._errand, work))
+        self._errand.add_done_callback(self._goes_on)
         self.refresh()
 
     async def _taken_back(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -228,8 +245,10 @@ class Session:
             log.exception("the %s failed", what)
             self._screen.note("error", f"The {what} failed: {error!r}. See the log.")
 
-    def _goes_on(self) -> None:
+    def _goes_on(self, errand: asyncio.Task[None]) -> None:
         """An errand is over, stopped or not: what was sent meanwhile begins a turn."""
+        if self._errand is not errand:
+            return
         self._errand = None
         self.refresh()
         if self._inbox.wants_answer:
@@ -307,3 +326,12 @@ class Session:
             return self._model().name
         except UserError:
             return ""
+
+
+async def _after(errand: asyncio.Task[None] | None, work: Coroutine[Any, Any, None]) -> None:
+    try:
+        if errand is not None:
+            await asyncio.wait([errand])
+        await work
+    finally:
+        work.close()

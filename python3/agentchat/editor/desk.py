@@ -126,6 +126,7 @@ class Desk:
         opened.announce()
         if saved:
             opened.session.replay()
+        opened.recover()
         if not opened.site.workspace.host:
             # The user's own tools run on this machine: no chat on another one has them.
             self._custom.join(payload["chat"], opened.shelf, opened.tool_paths, opened.show_tools)

@@ -115,6 +115,12 @@ class Opened:
             self._view.notify("warn", problem)
         self.site.warm_up(lambda problem: self._view.note("error", problem))
 
+    def recover(self) -> None:
+        """End the changes that a process which was killed left half made."""
+        if self.session.cut_off or not self.site.workspace.host:
+            refuse = partial(self._view.note, "error")
+            self.site.when_ready(lambda: self.session.recover(self.site), refuse)
+
     def send(self, text: str, captured: Mapping[str, Mapping[str, str]]) -> None:
         """Take what the user typed; its mentions may give tools and attach context.
 
@@ -269,7 +275,7 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
         past=partial(past_calls, state.folder, origin, MOST_CALLS),
         trust=truster(bridge),
     )
-    site.sweep(session.catch_up())
+    session.catch_up()
     shelf = Shelf(registry, chat.toolbox, site.project)
     rules = RuleWriting(bridge, session, ruling)
     parts = (models, frontend, shelf, site, rulebook, rules)

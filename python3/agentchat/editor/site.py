@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +15,7 @@ from agentchat.editor.bridge import Bridge
 from agentchat.editor.buffers import NvimBuffers
 from agentchat.editor.settings import Settings
 from agentchat.models.choice import secrets
-from agentchat.workspace.atomic import is_alive, sweep
+from agentchat.workspace import leftovers
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.destination import read_destination
 from agentchat.workspace.local import LocalWorkspace
@@ -54,11 +53,13 @@ class Site:
         """Do ``work`` once the workspace can be reached; else say why it cannot."""
         work()
 
-    def sweep(self, paths: Iterable[str]) -> None:
+    def put_back(self, paths: Iterable[str]) -> None:
+        """Give files that a process set aside before it was killed their names back."""
+        leftovers.put_back(paths)
+
+    def sweep(self, made: Mapping[str, int]) -> None:
         """Remove what a process that was killed while it wrote these files left beside them."""
-        for folder in {os.path.dirname(path) for path in paths}:
-            with contextlib.suppress(OSError):
-                sweep(folder, is_alive)
+        leftovers.sweep(made)
 
     def stop_waiting(self) -> bool:
         """Forget the work that waits; return whether there was any."""
@@ -101,8 +102,11 @@ class FarSite(Site):
         else:
             work()
 
-    def sweep(self, paths: Iterable[str]) -> None:
+    def put_back(self, paths: Iterable[str]) -> None:
         """Do nothing: these are no files of this machine."""
+
+    def sweep(self, made: Mapping[str, int]) -> None:
+        """Do nothing, as above."""
 
     def stop_waiting(self) -> bool:
         """Forget the work that waits; return whether there was any."""

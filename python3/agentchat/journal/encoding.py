@@ -36,6 +36,8 @@ KINDS: dict[str, type[Any]] = {
         r.CallFinished,
         r.Changing,
         r.Changed,
+        r.Settled,
+        r.Recovering,
         r.Staged,
         r.Resolving,
         r.Resolved,

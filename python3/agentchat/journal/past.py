@@ -78,11 +78,20 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class CutOff:
+    """A change of files that the process before this one began, and did not live to end."""
+
+    source: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Past:
     """All that can matter to an undo; each list is oldest first.
 
     ``turn`` is the newest turn's number, ``told`` where the model was last told something;
-    ``lost`` are the previews that the process before this one left unresolved.
+    ``lost`` are the previews that the process before this one left unresolved, ``cut_off`` the
+    changes it left half made, ``recoveries`` the ids under which such were taken back.
     """
 
     turn: int = 0
@@ -91,6 +100,8 @@ class Past:
     sagas: tuple[Saga, ...] = ()
     told: int = -1
     lost: tuple[Lost, ...] = ()
+    cut_off: tuple[CutOff, ...] = ()
+    recoveries: frozenset[str] = frozenset()
 
     def doubtful(self) -> frozenset[str]:
         """Return the paths of changes that may have been made or not."""
@@ -107,7 +118,8 @@ class Past:
         taken: set[tuple[int, str]] = set()
         for step in reversed(self.steps):
             if (step.number, step.path) not in taken:
-                kept.append(step)
+                if step.source not in self.recoveries:
+                    kept.append(step)
                 taken.update((number, step.path) for number in step.takes)
         return tuple(kept)
 
@@ -163,6 +175,9 @@ class _Reader:
         self._takes: dict[str, str] = {}
         self._waiting: dict[str, Lost] = {}
         self._lost: tuple[Lost, ...] = ()
+        self._open: dict[str, range] = {}
+        self._cut_off: dict[str, range] = {}
+        self._recoveries: set[str] = set()
 
     def take(self, at: int, record: r.Record) -> None:
         """Take the next record."""
@@ -174,8 +189,10 @@ class _Reader:
             self._told = at if isinstance(record.message, Note) else self._told
         elif isinstance(record, r.Changing):
             self._changing(at, record)
-        elif isinstance(record, r.Changed):
+        elif isinstance(record, (r.Changed, r.Settled)):
             self._changed(record)
+        elif isinstance(record, r.Recovering):
+            self._recoveries.add(record.id)
         elif isinstance(record, (r.Undone, r.Redone)):
             self._saga(at, record)
         elif isinstance(record, r.CallStarted):
@@ -186,11 +203,24 @@ class _Reader:
     def past(self) -> Past:
         """Return what was gathered."""
         calls, sagas = tuple(self._calls.values()), tuple(self._sagas.values())
-        return Past(self._turn, tuple(self._steps), calls, sagas, self._told, self._lost)
+        return Past(
+            self._turn,
+            tuple(self._steps),
+            calls,
+            sagas,
+            self._told,
+            self._lost,
+            tuple(self._left(source) for source in self._cut_off if source in self._open),
+            frozenset(self._recoveries),
+        )
+
+    def _left(self, source: str) -> CutOff:
+        return CutOff(source, tuple(self._steps[i] for i in self._cut_off[source]))
 
     def _previewed(self, record: r.Opened | r.Staged | r.Resolving | r.Resolved) -> None:
         if isinstance(record, r.Opened):
             self._lost, self._waiting = tuple(self._waiting.values()), {}
+            self._cut_off = dict(self._open)
         elif isinstance(record, r.Staged):
             self._waiting[record.preview] = Lost(record.label)
         elif isinstance(record, r.Resolved):
@@ -206,9 +236,17 @@ class _Reader:
             self._steps.append(Step(at, number, self._turn, *about, *more))
         self._changes.append(range(first, len(self._steps)))
         self._newest[record.source] = self._changes[-1]
+        if record.source not in self._recoveries:
+            self._open[record.source] = self._changes[-1]
 
-    def _changed(self, record: r.Changed) -> None:
-        """The newest change of this source was made; saving may have changed its files further."""
+    def _changed(self, record: r.Changed | r.Settled) -> None:
+        """The newest change of this source is over.
+
+        If it was made, saving may have changed its files further.
+        """
+        self._open.pop(record.source, None)
+        if isinstance(record, r.Settled):
+            return
         after = {file.path: file.after for file in record.files}
         for i in self._newest.get(record.source, ()):
             step = self._steps[i]

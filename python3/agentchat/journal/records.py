@@ -165,6 +165,25 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """The last change of this source is over, made or not: no recovery looks at it again."""
+
+    kind: ClassVar[str] = "settled"
+    source: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recovering:
+    """What a process that ended left half made is taken back by changes with this id as source."""
+
+    kind: ClassVar[str] = "recovering"
+    id: str
+    source: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Staged:
     """A preview waits, or waits anew under the same id with another change."""
 
@@ -272,6 +291,8 @@ Record = (
     | CallFinished
     | Changing
     | Changed
+    | Settled
+    | Recovering
     | Staged
     | Resolving
     | Resolved

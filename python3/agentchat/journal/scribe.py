@@ -87,6 +87,14 @@ class JournalScribe:
         """The change was made; ``settled`` is what saving made of some of its files."""
         self._journal.append(r.Changed(source, self._files(settled)))
 
+    def settled(self, source: str) -> None:
+        """The last change of this source is over, made or not."""
+        self._journal.append(r.Settled(source))
+
+    def recovering(self, id: str, source: str) -> None:
+        """What was left of a change is about to be taken back; durable when this returns."""
+        self._journal.append(r.Recovering(id, source), durable=True)
+
     def finished(self, result: ToolResult) -> None:
         """A call ended."""
         self._journal.append(r.CallFinished(result.call_id, result.status.value))

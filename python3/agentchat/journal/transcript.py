@@ -112,6 +112,8 @@ _TELL: dict[type, Callable[[Any], Iterable[str]]] = {
     r.CallFinished: lambda record: (f"finished ({record.call_id}): {record.status}",),
     r.Changing: lambda record: _files(f"change ({record.source})", record.files),
     r.Changed: lambda record: _files(f"changed ({record.source})", record.files),
+    r.Settled: lambda record: (f"over ({record.source})",),
+    r.Recovering: lambda record: (f"recovery of {record.source} ({record.id})",),
     r.Staged: lambda record: _files(f"staged by {record.source}: {record.label}", record.files),
     r.Resolving: lambda record: (f"resolving: {record.action}",),
     r.Resolved: lambda record: (f"resolved, {record.action}: {record.label}", record.reason),

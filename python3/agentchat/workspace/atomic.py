@@ -8,8 +8,6 @@ by itself) the file is written in place; the caller has its old bytes.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
@@ -21,7 +19,8 @@ from agentchat.workspace.job import Job, Unchanged
 from agentchat.workspace.remove import Remove
 from agentchat.workspace.replace import Replace
 
-_ONE_AT_A_TIME = threading.Lock()
+ONE_AT_A_TIME = threading.Lock()
+"""Held while this process changes files, and while it looks for what was left of changes."""
 
 
 class Aborted(Exception):
@@ -46,7 +45,7 @@ class AtomicWriter:
             Aborted: ``called_off()`` became true before the first file was touched.
             In all three cases the files are as they were, unless the message says otherwise.
         """
-        with _ONE_AT_A_TIME:
+        with ONE_AT_A_TIME:
             jobs: list[Job] = []
             try:
                 for file in files:
@@ -105,28 +104,4 @@ def _taken_back(job: Job) -> bool:
         job.roll_back()
     except (OSError, ToolError):
         return False
-    return True
-
-
-def sweep(folder: str, alive: Callable[[int], bool]) -> None:
-    """Remove what a killed process left beside its targets in ``folder``.
-
-    Args:
-        alive: whether a process id belongs to a running host.
-    """
-    for name in os.listdir(folder):
-        owner = Job.owner_of(name)
-        if owner is not None and not alive(owner):
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(folder, name))
-
-
-def is_alive(process: int) -> bool:
-    """Whether a process of this machine runs."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
     return True

@@ -4,17 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import re
 import secrets
 import stat
+from dataclasses import dataclass
 
 from agentchat.core.changes import FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.workspace.disk import Disk, open_directory, read_all
 
 READ = os.O_RDONLY | os.O_NONBLOCK
-_TEMP = re.compile(r"\.agentchat-(\d+)-[0-9a-f]{16}\.tmp\Z")
+_LEFT = re.compile(r"\.agentchat-(\d+)-[0-9a-f]{8}([0-9a-f]{8})\.(tmp|old)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """What the name of a temporary file tells.
+
+    ``owner`` is the id of the process that made it; ``aside``: it is a whole file, set aside.
+    """
+
+    owner: int
+    target: str
+    aside: bool
+
+    def is_of(self, name: str) -> bool:
+        """Whether it was made for the file of this name."""
+        return self.target == _mark(name)
+
+
+def leftover(name: str) -> Leftover | None:
+    """Return what a name tells; ``None`` if it is no temporary file's."""
+    found = _LEFT.match(name)
+    return Leftover(int(found[1]), found[2], found[3] == "old") if found else None
 
 
 class Job:
@@ -29,12 +53,6 @@ class Job:
         self.after = file.after
         self.done = False
         self._at: int | None = None
-
-    @staticmethod
-    def owner_of(name: str) -> int | None:
-        """Return the id of the process that made this temporary file; ``None`` if it is none."""
-        found = _TEMP.match(name)
-        return int(found.group(1)) if found else None
 
     @property
     def at(self) -> int:
@@ -84,9 +102,9 @@ class Job:
             os.close(fd)
         return found
 
-    def temp_name(self) -> str:
-        """Return a fresh name beside the target that tells which process made it."""
-        return f".agentchat-{os.getpid()}-{secrets.token_hex(8)}.tmp"
+    def temp_name(self, ending: str = "tmp") -> str:
+        """Return a fresh name beside the target that tells which process made it, and for what."""
+        return f".agentchat-{os.getpid()}-{secrets.token_hex(4)}{_mark(self.name)}.{ending}"
 
     def sync_folder(self) -> None:
         """Make names in the folder durable, where the file system can."""
@@ -127,6 +145,10 @@ def write_whole(disk: Disk, fd: int, data: bytes) -> None:
         offset += taken
     if read_all(fd, len(data)) != data:
         raise OSError(errno.EIO, "The bytes on disk are not the ones written")
+
+
+def _mark(name: str) -> str:
+    return hashlib.sha256(os.fsencode(name)).hexdigest()[:8]
 
 
 def _what(mode: int) -> str:

@@ -24,7 +24,7 @@ class Remove(Job):
     def commit(self) -> None:
         """Set the file aside, and make sure it was the one meant."""
         self.check(self.before or b"")
-        self.aside = self.temp_name()
+        self.aside = self.temp_name("old")
         self.disk.rename(self.name, self.aside, self.at)
         self.check(self.before or b"", self.aside)
         self.sync_folder()

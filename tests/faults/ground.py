@@ -1,0 +1,103 @@
+"""A project, one change of it that has every kind of file, and the chat that makes it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from agentchat.agent.recorded import RecordedWorkspace
+from agentchat.agent.session import Session
+from agentchat.agent.storage import Storage
+from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.model import Model
+from agentchat.editor.site import Site
+from agentchat.journal.journal import Journal
+from agentchat.journal.scribe import JournalScribe
+from agentchat.workspace.local import LocalWorkspace
+from tests.agent.scene import KeptScreen, ScriptedModel
+from tests.core.world import a_chat
+
+OLD = {
+    "script": (b"old script\n" * 400, 0o750),
+    "linked": (b"old linked\n", 0o644),
+    "gone/file": (b"old gone\n", 0o600),
+    "moved": (b"old moved\n", 0o640),
+    "locked": (b"old locked\n", 0o444),
+    "canary": (b"not in the change\n", 0o644),
+}
+NEW = {"script": b"new script\n" * 500, "linked": b"new linked, longer\n", "locked": b"new\n"}
+
+
+def build(root: Path) -> None:
+    """Write the project."""
+    for name, (data, mode) in OLD.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        path.chmod(mode)
+    os.link(root / "linked", root / "second-name")
+    os.setxattr(root / "script", "user.note", b"kept")
+
+
+def the_change(root: Path) -> ChangeSet:
+    """Three edits (one in place, one of a read-only file), a new file, a deletion, a rename."""
+    edits = [FileChange(str(root / n), OLD[n][0], new, n) for n, new in NEW.items()]
+    made = FileChange(str(root / "new/deep/file"), None, b"new file\n")
+    gone = FileChange(str(root / "gone/file"), OLD["gone/file"][0], None)
+    path, origin = str(root / "at/moved"), str(root / "moved")
+    moved = FileChange(path, OLD["moved"][0], b"new moved\n", old_path=origin)
+    return ChangeSet((edits[0], made, edits[1], gone, moved, edits[2]))
+
+
+async def make_it(root: Path, state: Path) -> None:
+    """Make the change as a call does: written down first."""
+    journal = Journal.open(state, "chat")
+    scribe = JournalScribe(journal)
+    scribe.opened("chat", str(root), "", "")
+    scribe.turn_started(1)
+    workspace = RecordedWorkspace(LocalWorkspace(str(root)), scribe, "call")
+    await workspace.apply(the_change(root))
+
+
+class Reopened:
+    """The chat opened again, as by the next process; ``close`` it."""
+
+    def __init__(self, root: Path, state: Path) -> None:
+        self.journal = Journal.open(state, "chat")
+        self.screen = KeptScreen()
+        scribe = JournalScribe(self.journal)
+        scribe.opened("chat", str(root), "", "")
+        workspace = LocalWorkspace(str(root))
+        self._site = Site(workspace, workspace.confinement, workspace.root)
+        self.session = Session(
+            a_chat(),
+            workspace=workspace,
+            screen=self.screen,
+            scribe=scribe,
+            storage=Storage(state),
+            model=self._model,
+            max_parallel=1,
+        )
+        self.session.catch_up()
+
+    def _model(self) -> Model:
+        return ScriptedModel([])
+
+    async def recover(self) -> None:
+        """End what was left half made."""
+        self.session.recover(self._site)
+        await self._idle()
+
+    async def undo(self) -> str:
+        """Take the last turn back; return what was said."""
+        self.session.undo()
+        await self._idle()
+        return self.screen.notes[-1][1]
+
+    async def _idle(self) -> None:
+        self.session.refresh()
+        await self.screen.until(lambda: self.screen.statuses[-1].state == "idle")
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self.journal.close()

@@ -1,0 +1,66 @@
+"""What a killed process leaves beside its targets is cleared away, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentchat.workspace.disk import Disk
+from agentchat.workspace.job import Job
+from agentchat.workspace.leftovers import put_back, sweep
+from tests.workspace.test_atomic import change
+
+NOBODY = 999_999_999
+"""No process has this id."""
+
+
+@pytest.fixture
+def other() -> Iterator[int]:
+    """The id of another process that runs."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process.pid
+        process.kill()
+
+
+def left(target: Path, owner: int, ending: str = "tmp") -> Path:
+    """A file as a process leaves it that is killed while it changes ``target``."""
+    own = Job(Disk(), change(target.parent, target.name, "", "")).temp_name(ending)
+    path = target.parent / own.replace(f"-{os.getpid()}-", f"-{owner}-")
+    path.write_text("left\n")
+    return path
+
+
+def test_only_what_no_running_process_needs_is_swept(tmp_path: Path, other: int) -> None:
+    target = tmp_path / "a"
+    dead, mine, living = (left(target, owner) for owner in (NOBODY, os.getpid(), other))
+    alike = tmp_path / ".agentchat-notes.tmp"
+    alike.write_text("")
+    sweep({str(target): 0, str(tmp_path / "gone/b"): 0})
+    assert [path.exists() for path in (dead, mine, living, alike)] == [False, False, True, True]
+
+
+def test_a_file_set_aside_gets_its_name_back_unless_that_is_taken(tmp_path: Path) -> None:
+    free, taken = tmp_path / "free", tmp_path / "taken"
+    for path in (free, taken):
+        left(path, NOBODY, "old")
+    taken.write_text("foreign\n")
+    put_back([str(free), str(taken)])
+    sweep({str(free): 0, str(taken): 0})
+    assert (free.read_text(), taken.read_text()) == ("left\n", "foreign\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["free", "taken"]
+
+
+def test_folders_made_for_a_file_that_is_not_there_go_as_far_as_they_are_empty(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "new/deep").mkdir(parents=True)
+    (tmp_path / "kept/deep").mkdir(parents=True)
+    (tmp_path / "kept/mine").write_text("")
+    sweep({str(tmp_path / "new/deep/f"): 2, str(tmp_path / "kept/deep/f"): 2})
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
+        "kept", "kept/mine",
+    ]  # fmt: skip
