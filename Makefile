@@ -31,10 +31,11 @@ demo: setup ## try it on a sample project (without a terminal: play a scripted s
 test: setup ## run every test against a real Neovim
 	@$(VENV) -m scripts.test $(JOBS) $(ARGS)
 
-nightly: setup ## 30,000 generated commands, all payloads, 1,000 storms of keys, by a new seed
+nightly: setup ## generated commands, all payloads, storms of keys, a fault at every call to the kernel
 	@AGENTCHAT_GENERATED=$${AGENTCHAT_GENERATED:-30000} AGENTCHAT_STORM=$${AGENTCHAT_STORM:-1000} \
-		AGENTCHAT_SEED=$${AGENTCHAT_SEED:-$$(date +%Y%m%d)} \
-		$(VENV) -m scripts.test $(JOBS) -rP tests/gate/test_generated.py tests/gate/test_siblings.py tests/floats/test_storm.py $(ARGS)
+		AGENTCHAT_FAULTS=$${AGENTCHAT_FAULTS:-0} AGENTCHAT_SEED=$${AGENTCHAT_SEED:-$$(date +%Y%m%d)} \
+		$(VENV) -m scripts.test $(JOBS) -rP tests/gate/test_generated.py tests/gate/test_siblings.py \
+		tests/floats/test_storm.py tests/faults $(ARGS)
 
 check: setup ## format, lint, types, layers, help tags: Python and Lua
 	@$(VENV) -m scripts.check

@@ -1,0 +1,88 @@
+"""Files are written in few places: those of the user in one, and the plugin's own in a handful."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.test_layers import FILES, PACKAGE
+
+WRITERS = {
+    "workspace/disk.py": "the user's files",
+    "workspace/create.py": "opens them through the disk",
+    "workspace/replace.py": "opens them through the disk",
+    "journal/journal.py": "the journal",
+    "agent/storage.py": "results too large for the model",
+    "workspace/capture.py": "output too large for the model",
+    "editor/opening.py": "the plugin's own folder",
+    "editor/streams.py": "/dev/null",
+    "workspace/confine.py": "an empty folder for a sandbox",
+    "workspace/landlock.py": "/proc, in a child",
+    "workspace/processes.py": "the input of a program, in a file without a name",
+    "workspace/farend.py": "a pipe",
+}
+"""Who writes what. A test of faults sees what goes through ``workspace/disk.py``."""
+
+NOT_FILES = {"models/offline/steps.py", "workspace/buffers.py"}
+"""Their ``rename`` is of a symbol, or of a buffer."""
+
+OS_CALLS = {
+    "write", "pwrite", "pwritev", "writev", "truncate", "ftruncate", "rename", "renames", "replace",
+    "link", "symlink", "unlink", "remove", "rmdir", "removedirs", "mkdir", "makedirs", "chmod",
+    "fchmod", "lchmod", "chown", "fchown", "lchown", "setxattr", "removexattr", "mkfifo", "mknod",
+    "utime", "sendfile", "copy_file_range",
+}  # fmt: skip
+PATH_CALLS = {
+    "write_text", "write_bytes", "touch", "mkdir", "rmdir", "unlink", "rename", "symlink_to",
+    "hardlink_to", "chmod", "lchmod",
+}  # fmt: skip
+WRITES = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"}
+
+
+def effects(path: Path) -> Iterator[str]:
+    """Yield what a module does to files, as far as its text tells."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr in WRITES:
+            yield f"{node.lineno}: {node.attr}"
+        elif isinstance(node, ast.Call):
+            yield from _called(node)
+
+
+def _called(node: ast.Call) -> Iterator[str]:
+    if isinstance(node.func, ast.Name) and node.func.id == "open" and _writes(node, 1):
+        yield f"{node.lineno}: open"
+    if isinstance(node.func, ast.Attribute):
+        name, of = node.func.attr, ast.unparse(node.func.value)
+        by_path = name in PATH_CALLS or (name == "open" and _writes(node, 0))
+        if of == "os":
+            does = name in OS_CALLS
+        elif of in ("shutil", "tempfile"):
+            does = name != "which"
+        else:
+            does = by_path and of not in ("disk", "self.disk")
+        if does:
+            yield f"{node.lineno}: {of}.{name}"
+
+
+def _writes(node: ast.Call, place: int) -> bool:
+    modes = [*node.args[place : place + 1], *(k.value for k in node.keywords if k.arg == "mode")]
+    return any(isinstance(m, ast.Constant) and set(str(m.value)) & set("wax+") for m in modes)
+
+
+def test_files_are_written_by_those_who_may_and_nobody_else() -> None:
+    found = {str(path.relative_to(PACKAGE)): list(effects(path)) for path in FILES}
+    writing = {name: lines for name, lines in found.items() if lines and name not in NOT_FILES}
+    assert set(writing) == set(WRITERS), writing
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["open(p, 'w')", "open(p, mode='ab')", "p.open('x')", "p.write_text(s)", "os.replace(a, b)",
+     "os.open(p, os.O_RDWR)", "shutil.copy(a, b)", "tempfile.mkstemp()", "Path(p).unlink()"],
+)  # fmt: skip
+def test_each_way_to_write_is_seen(tmp_path: Path, line: str) -> None:
+    (tmp_path / "module.py").write_text(line)
+    assert list(effects(tmp_path / "module.py"))
