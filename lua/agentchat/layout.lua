@@ -179,7 +179,8 @@ end
 function M.parts(part, line)
   if part.first == 1 and part.last >= part.rows then return { {} } end
   local ways = {}
-  for _, text in ipairs({ ' lines %d-%d of %d ', ' %d-%d of %d ' }) do
+  local texts = { ' %d-%d of %d lines shown ', ' %d-%d of %d lines ', ' %d-%d of %d ' }
+  for _, text in ipairs(texts) do
     local shown = text:format(part.first, part.last, part.rows)
     table.insert(ways, { M.on_edge(shown, 'AgentChatFact'), M.on_edge(line) })
   end
