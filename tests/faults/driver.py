@@ -1,20 +1,44 @@
-"""A process to be killed: ``python -m tests.faults.driver {make|recover} ROOT STATE``."""
+"""A process to be killed: ``python -m tests.faults.driver WHAT ROOT STATE``.
+
+WHAT is ``make`` or ``recover``, or one of two writers that are no good: the tests must tell.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
-from tests.faults.ground import Reopened, make_it
+from tests.faults.ground import Reopened, make_it, the_change
 
 
 async def main(what: str, root: Path, state: Path) -> None:
     """Make the change, or open the chat again."""
     if what == "make":
         await make_it(root, state)
-    else:
+    elif what == "recover":
         await Reopened(root, state).recover()
+    else:
+        for file in the_change(root).parts:
+            if file.before is not None and file.after is not None:
+                BROKEN[what](Path(file.path), file.after)
+
+
+def in_place(path: Path, data: bytes) -> None:
+    """Lose the file for a moment."""
+    with open(path, "wb", buffering=0) as file:
+        file.write(data)
+
+
+def undressed(path: Path, data: bytes) -> None:
+    """Lose what the file has beside its bytes."""
+    beside = path.with_suffix(".new")
+    in_place(beside, data)
+    os.replace(beside, path)
+
+
+BROKEN = {"in place": in_place, "undressed": undressed}
 
 
 if __name__ == "__main__":

@@ -122,6 +122,18 @@ async def test_a_recovery_that_is_killed_is_ended_by_the_next(
     tell(f"recovery killed at {len(points)} calls, each fault seen to happen")
 
 
+@pytest.mark.parametrize("writer", ["in place", "undressed"])
+async def test_a_writer_that_is_no_good_is_found_out(
+    whole: tuple[Traced, Print], tmp_path: Path, writer: str
+) -> None:
+    place = Place(tmp_path)
+    assert place.run(writer, Point("write", 2)).fired
+    with pytest.raises(AssertionError):
+        _has_the_bytes_before(place)
+    with pytest.raises(AssertionError, match="writer"):
+        await _ends_well(place, whole[1], "writer")
+
+
 def _has_the_bytes_before(place: Place) -> None:
     """Whatever is not as it was is in the journal as it was."""
     kept = {record.sha256 for record in place.records() if isinstance(record, r.Content)}
