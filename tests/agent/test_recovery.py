@@ -106,6 +106,16 @@ async def test_a_change_taken_back_can_be_neither_undone_nor_redone(cut: Cut) ->
     assert cut.files() == {"a": b"0", "b": b"0"}
 
 
+async def test_an_undo_at_once_waits_for_the_recovery(cut: Cut) -> None:
+    cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"1"))
+    chat = Reopened(cut.root, cut.state)
+    chat.session.recover(chat.site)
+    said = await chat.undo()
+    chat.close()
+    assert said.startswith("Undo of turn 1:")
+    assert cut.files() == {"a": b"0", "b": b"0"}
+
+
 async def test_a_change_that_failed_is_not_looked_at_again(cut: Cut) -> None:
     cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"0"))
     journal = Journal.open(cut.state, "chat")

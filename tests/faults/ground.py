@@ -68,7 +68,7 @@ class Reopened:
         scribe = JournalScribe(self.journal)
         scribe.opened("chat", str(root), "", "")
         workspace = LocalWorkspace(str(root))
-        self._site = Site(workspace, workspace.confinement, workspace.root)
+        self.site = Site(workspace, workspace.confinement, workspace.root)
         self.session = Session(
             a_chat(),
             workspace=workspace,
@@ -85,7 +85,7 @@ class Reopened:
 
     async def recover(self) -> None:
         """End what was left half made."""
-        self.session.recover(self._site)
+        self.session.recover(self.site)
         await self._idle()
 
     async def undo(self) -> str:

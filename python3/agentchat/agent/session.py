@@ -117,6 +117,8 @@ class Session:
         self._player: Player | None = None
         self._errand: asyncio.Task[None] | None = None
         """What turns wait for: an undo, a redo, a recovery, an old chat that is being drawn."""
+        self._recovery: asyncio.Task[None] | None = None
+        """The errand behind which an undo may wait: the user did not begin it."""
         self.cut_off: tuple[CutOff, ...] = ()
         """What the process before this one left half made, until ``recover`` takes it."""
         self._touched: frozenset[str] = frozenset()
@@ -173,6 +175,7 @@ class Session:
             recovery = Recovery(self._workspace, self._screen, self._scribe, leftovers, self._note)
             work = partial(recovery.recover, cut_off, self._touched)
             self._go(self._taken_back("recovery", work))
+            self._recovery = self._errand
 
     def answer(self, prompt: str, answer: Answer) -> None:
         """Take an answer to a question; a stale one does nothing."""
@@ -221,7 +224,7 @@ class Session:
         if self._player is not None:
             text = f"Nothing to {what} while a turn runs: stop it first with :AgentStop."
             self._screen.notify("warn", text)
-        elif self._errand is not None:
+        elif self._errand is not None and self._errand is not self._recovery:
             self._screen.notify("warn", f"Nothing to {what} yet: wait until the chat is idle.")
         else:
             self._go(self._taken_back(what, work))
