@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -143,11 +144,11 @@ class _Matcher:
             problem = f"old_text matches {count} places in {self._path}"
             limit = f"over the limit of {MOST_REPLACEMENTS}"
             raise EditError(f"edits[{index}]: {problem}, {limit}.")
-        size, at, found = len(quote.old), 0, []
-        for _ in range(count):
-            at = self._text.index(quote.old, at)
-            found.append(Replacement(index, at, at + size, quote.new))
-            at += size
+        size, end, found = len(quote.old), 0, []
+        for at in _occurrences(self._text, quote.old):
+            if at >= end:
+                end = at + size
+                found.append(Replacement(index, at, end, quote.new))
         return found
 
     def _tolerant(self, index: int, quote: Quote, replace_all: bool) -> Replacement:
@@ -209,8 +210,13 @@ class _Matcher:
 
 
 def _occurrences(text: str, part: str) -> Iterator[int]:
-    """Yield where ``part`` stands, overlapping occurrences too."""
+    """Yield where ``part`` stands, overlapping occurrences too.
+
+    Not where it ends between a letter and its accent: the accent would land on the new text.
+    """
     at = text.find(part)
     while at >= 0:
-        yield at
+        after = text[at + len(part) : at + len(part) + 1]
+        if not (after and unicodedata.combining(after)):
+            yield at
         at = text.find(part, at + 1)

@@ -116,6 +116,18 @@ CASES = (
         ("café!", "x"),
         says=f"Closest match at line 1:\ncafe{ACCENT}\n",
     ),
+    refused(
+        "a word whose last letter has an accent in the file",
+        f"cafe{ACCENT} x\n",
+        ("cafe", "tea"),
+        says=f"Closest match at line 1:\ncafe{ACCENT} x\n",
+    ),
+    exactly(
+        "the word without an accent beside one with",
+        f"cafe{ACCENT} cafe\n",
+        ("cafe", "tea"),
+        gives=f"cafe{ACCENT} tea\n",
+    ),
     refused("letters of another alphabet", "сору()\n", ("copy()", "x"), says="not found"),
     refused("a character of no width", "a\u200bb\n", ("ab", "x"), says="not found"),
     refused("a backtick is no quote", "`a`\n", ("'a'", "x"), says="not found"),
