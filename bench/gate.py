@@ -14,7 +14,7 @@ from agentchat.core.approval import Grants, Policy, decide
 from agentchat.core.calls import Call
 from agentchat.core.messages import ToolCall
 from agentchat.core.rules import Rule
-from agentchat.core.shell import LONGEST
+from agentchat.core.shell.commands import LONGEST
 from agentchat.tools import bash
 from agentchat.workspace.local import LocalWorkspace
 from bench.figures import Row, spread

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from agentchat.core.calls import Call, Place
 from agentchat.core.errors import ToolError
 from agentchat.core.ports import Target, Workspace
-from agentchat.core.shell import Script
+from agentchat.core.shell.commands import Script
 from agentchat.core.tool import Touch
 from agentchat.workspace.shell import read_shell
 

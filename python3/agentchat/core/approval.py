@@ -20,7 +20,7 @@ from agentchat.core.rules import (
     refusing,
     suggestion,
 )
-from agentchat.core.shell import LONGEST
+from agentchat.core.shell.commands import LONGEST
 from agentchat.core.tool import Tool
 
 NOBODY = "Denied: nobody is here to answer. The preview stays pending."

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentchat.core.messages import ToolCall
 from agentchat.core.ports import Target, Zone
-from agentchat.core.shell import Script
+from agentchat.core.shell.commands import Script
 from agentchat.core.tool import Tool
 
 

@@ -10,9 +10,9 @@ from agentchat.core.asking import hides
 from agentchat.core.calls import Call, Place
 from agentchat.core.escapes import has_hidden
 from agentchat.core.rules import ACTIONS, UNRULED, Rule
-from agentchat.core.shell import LONGEST, Part
-from agentchat.core.shellcover import uncovered
-from agentchat.core.shellprograms import SUBCOMMANDS
+from agentchat.core.shell.commands import LONGEST, Part
+from agentchat.core.shell.cover import uncovered
+from agentchat.core.shell.programs import SUBCOMMANDS
 
 SCOPES = ("chat", "project", "user")
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from agentchat.core.calls import Call, Place
 from agentchat.core.errors import UserError
-from agentchat.core.shell import Part, scan
-from agentchat.core.shellcover import uncovered
+from agentchat.core.shell.commands import Part, scan
+from agentchat.core.shell.cover import uncovered
 
 ACTIONS = ("deny", "ask", "allow")
 KEYS = frozenset({"action", "tool", "path", "words", "server"})

@@ -8,8 +8,8 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
-from agentchat.core.shell import scan
-from agentchat.core.shellprograms import INTERPRETERS
+from agentchat.core.shell.commands import scan
+from agentchat.core.shell.programs import INTERPRETERS
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a script; a larger one is known by its times and size alone."""

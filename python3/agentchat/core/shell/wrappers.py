@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agentchat.core.shellwords import Word
+from agentchat.core.shell.words import Word
 
 
 @dataclass(frozen=True, slots=True)

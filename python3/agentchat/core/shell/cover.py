@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agentchat.core.sensitive import is_protected, is_secret
-from agentchat.core.shellordinary import without_ordinary
-from agentchat.core.shellprograms import (
+from agentchat.core.shell.ordinary import without_ordinary
+from agentchat.core.shell.programs import (
     AWKS,
     DEEP,
     GIT_COMMANDS,
@@ -32,7 +32,7 @@ from agentchat.core.shellprograms import (
     WRITES,
     Program,
 )
-from agentchat.core.shellscripts import awk_problem, sed_problem
+from agentchat.core.shell.scripts import awk_problem, sed_problem
 
 _LOOKS_LIKE = re.compile(
     r"exec|command|cmd|run|shell|script|eval|prog|out|write|save|file|dump|delete|remove|editor"

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentchat.core.shellwords import Node, Word, inner_nodes, read_word, slice_of
-from agentchat.core.shellwrappers import unwrap
+from agentchat.core.shell.words import Node, Word, inner_nodes, read_word, slice_of
+from agentchat.core.shell.wrappers import unwrap
 
 LONGEST = 10_000
 """Characters; a longer command is not taken apart."""
