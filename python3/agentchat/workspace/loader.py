@@ -10,20 +10,25 @@ import importlib
 import json
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import CodeType, ModuleType
 
-PACKAGES = ("agentchat", "agentchat.core", "agentchat.workspace")
+
+def packages(modules: Iterable[str]) -> set[str]:
+    """Return the packages that modules of these names lie in."""
+    parts = (name.split(".") for name in modules)
+    return {".".join(one[:end]) for one in parts for end in range(1, len(one))}
 
 
 class Sources(MetaPathFinder, InspectLoader):
     """Imports modules whose source is in memory."""
 
     def __init__(self, sources: dict[str, str]) -> None:
-        self._sources = {**dict.fromkeys(PACKAGES, ""), **sources}
+        self._packages = packages(sources)
+        self._sources = {**dict.fromkeys(self._packages, ""), **sources}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -31,7 +36,7 @@ class Sources(MetaPathFinder, InspectLoader):
         """Return the module, if it is one of these."""
         if fullname not in self._sources:
             return None
-        return spec_from_loader(fullname, self, is_package=fullname in PACKAGES)
+        return spec_from_loader(fullname, self, is_package=fullname in self._packages)
 
     def get_source(self, fullname: str) -> str:
         """Return the text of a module."""
@@ -43,7 +48,7 @@ class Sources(MetaPathFinder, InspectLoader):
 
     def is_package(self, fullname: str) -> bool:
         """Whether a module is a package."""
-        return fullname in PACKAGES
+        return fullname in self._packages
 
 
 def begin() -> None:
