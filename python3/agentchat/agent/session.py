@@ -11,6 +11,7 @@ from typing import Any
 
 from agentchat.agent.attaching import Attaching
 from agentchat.agent.attention import Attention
+from agentchat.agent.errands import Errands
 from agentchat.agent.giving import Giving
 from agentchat.agent.inbox import Inbox
 from agentchat.agent.judging import Judging
@@ -34,7 +35,7 @@ from agentchat.core.approval import MODES
 from agentchat.core.chat import Chat
 from agentchat.core.contexts import Captured
 from agentchat.core.effects import Answer, Effect, Question
-from agentchat.core.errors import ToolError, UserError
+from agentchat.core.errors import UserError
 from agentchat.core.mentions import read_mentions
 from agentchat.core.messages import Note, Status, ToolResult, UserText
 from agentchat.core.model import Model
@@ -115,10 +116,7 @@ class Session:
         )
         self._planning = Planning(chat, self.set_mode)
         self._player: Player | None = None
-        self._errand: asyncio.Task[None] | None = None
-        """What turns wait for: an undo, a redo, a recovery, an old chat that is being drawn."""
-        self._recovery: asyncio.Task[None] | None = None
-        """The errand behind which an undo may wait: the user did not begin it."""
+        self._errands = Errands(screen, self._spawn, self._errands_changed)
         self.cut_off: tuple[CutOff, ...] = ()
         """What the process before this one left half made, until ``recover`` takes it."""
         self._touched: frozenset[str] = frozenset()
@@ -134,7 +132,7 @@ class Session:
         lines = self.giving.mentioned(mentioned.names)
         message = UserText(mentioned.text, shown=text)
         self._inbox.put(message, lines, lambda said: self._attaching.complete(said, captured))
-        if self._player is None and self._errand is None:
+        if self._player is None and not self._errands.busy:
             self._begin_turn()
 
     def stop(self) -> None:
@@ -145,8 +143,7 @@ class Session:
         self._inbox.drop()
         if self._player is not None:
             self._player.stop()
-        if self._errand is not None:
-            self._errand.cancel()
+        self._errands.cancel()
 
     def undo(self, turn: int | None = None) -> None:
         """Take the file changes of a turn back, by default of the newest that has some."""
@@ -166,7 +163,7 @@ class Session:
 
     def replay(self) -> None:
         """Draw all that was said; what is sent meanwhile begins a turn when that is done."""
-        self._go(replay(self.chat.history, self._screen, self.chat.toolbox))
+        self._errands.run(replay(self.chat.history, self._screen, self.chat.toolbox))
 
     def recover(self, leftovers: Leftovers) -> None:
         """End what a process that was killed left half made; turns wait until that is done."""
@@ -174,8 +171,7 @@ class Session:
         if self._touched:
             recovery = Recovery(self._workspace, self._screen, self._scribe, leftovers, self._note)
             work = partial(recovery.recover, cut_off, self._touched)
-            self._go(self._taken_back("recovery", work))
-            self._recovery = self._errand
+            self._errands.run_unasked("recovery", work)
 
     def answer(self, prompt: str, answer: Answer) -> None:
         """Take an answer to a question; a stale one does nothing."""
@@ -224,37 +220,17 @@ class Session:
         if self._player is not None:
             text = f"Nothing to {what} while a turn runs: stop it first with :AgentStop."
             self._screen.notify("warn", text)
-        elif self._errand is not None and self._errand is not self._recovery:
-            self._screen.notify("warn", f"Nothing to {what} yet: wait until the chat is idle.")
         else:
-            self._go(self._taken_back(what, work))
+            self._errands.run_asked(what, work)
 
     def _note(self, text: str) -> None:
         """Tell the model at the next request."""
         self._inbox.put(Note(text))
 
-    def _go(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do the work, after the errand that runs."""
-        self._errand = self._spawn(_after(self._errand, work))
-        self._errand.add_done_callback(self._goes_on)
+    def _errands_changed(self) -> None:
+        """One begins, or the last is over: what was sent meanwhile begins a turn."""
         self.refresh()
-
-    async def _taken_back(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        try:
-            await work()
-        except (UserError, ToolError) as error:
-            self._screen.notify("warn", str(error))
-        except Exception as error:
-            log.exception("the %s failed", what)
-            self._screen.note("error", f"The {what} failed: {error!r}. See the log.")
-
-    def _goes_on(self, errand: asyncio.Task[None]) -> None:
-        """An errand is over, stopped or not: what was sent meanwhile begins a turn."""
-        if self._errand is not errand:
-            return
-        self._errand = None
-        self.refresh()
-        if self._inbox.wants_answer:
+        if not self._errands.busy and self._inbox.wants_answer:
             self._begin_turn()
 
     def _begin_turn(self) -> None:
@@ -309,7 +285,7 @@ class Session:
 
     def _status(self) -> StatusLine:
         question = self._prompts.question
-        idle = self._player is None and self._errand is None
+        idle = self._player is None and not self._errands.busy
         running = "idle" if idle else "running"
         asks = self._attention is not None and self._attention.wanted
         usage = self.chat.history.usage()
@@ -329,12 +305,3 @@ class Session:
             return self._model().name
         except UserError:
             return ""
-
-
-async def _after(errand: asyncio.Task[None] | None, work: Coroutine[Any, Any, None]) -> None:
-    try:
-        if errand is not None:
-            await asyncio.wait([errand])
-        await work
-    finally:
-        work.close()
