@@ -130,7 +130,7 @@ def test_notices_are_one_line(drawn: Drawn) -> None:
     drawn.draw(("notify", "error", "another"))
     shown = drawn.editor.wait_notice("first second")
     assert shown.startswith("agentchat: ")
-    assert len(shown) <= 100
+    assert "\n" not in shown
     drawn.editor.wait_notice("another")
     assert "x" * 300 in drawn.editor.messages()
 
