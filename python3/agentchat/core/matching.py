@@ -216,7 +216,12 @@ def _occurrences(text: str, part: str) -> Iterator[int]:
     """
     at = text.find(part)
     while at >= 0:
-        after = text[at + len(part) : at + len(part) + 1]
-        if not (after and unicodedata.combining(after)):
+        end = at + len(part)
+        if text.isascii() or not _is_one_letter(text[end - 1 : end + 1]):
             yield at
         at = text.find(part, at + 1)
+
+
+def _is_one_letter(pair: str) -> bool:
+    """Whether two characters are a letter and its accent."""
+    return len(pair) == 2 and len(unicodedata.normalize("NFC", pair)) == 1
