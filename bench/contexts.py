@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentchat.core.tool import ToolContext, no_store
+from agentchat.core.tools.tool import ToolContext, no_store
 from agentchat.workspace.local import LocalWorkspace
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 from agentchat.agent.surveying import survey
 from agentchat.core.approval import Grants, Policy, decide
-from agentchat.core.calls import Call
 from agentchat.core.messages import ToolCall
 from agentchat.core.rules import Rule
 from agentchat.core.shell.commands import LONGEST
+from agentchat.core.tools.call import Call
 from agentchat.tools import bash
 from agentchat.workspace.local import LocalWorkspace
 from bench.figures import Row, spread

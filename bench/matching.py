@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentchat.core.edit.match import Edit, EditError, apply_edits
 from agentchat.core.errors import ToolError
-from agentchat.core.matching import Edit, EditError, apply_edits
 from agentchat.tools import edit
 from bench.contexts import bare_context
 from bench.figures import Row, compare

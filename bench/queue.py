@@ -17,14 +17,12 @@ from tests.agent.scene import KeptScreen
 
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
-from agentchat.core.chat import Chat
-from agentchat.core.groups import Group
 from agentchat.core.messages import Reply, ToolCall
-from agentchat.core.model import ModelRequest, Piece
-from agentchat.core.registry import Registry
-from agentchat.core.surroundings import Surroundings
-from agentchat.core.tool import Tool, ToolContext, Touch
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.tools.model import ModelRequest, Piece
+from agentchat.core.tools.registry import Group, Registry
+from agentchat.core.tools.tool import Surroundings, Tool, ToolContext, Touch
+from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.turn.chat import Chat
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
 from agentchat.tools import read, resolve

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 
-from agentchat.core.changes import ChangeSet, FileChange, line_edits
+from agentchat.core.diff.changeset import ChangeSet, FileChange, line_edits
 from agentchat.editor.document import Document, diff_document
 from bench.editors import bench_editor
 from bench.figures import Row, compare

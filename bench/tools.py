@@ -11,13 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.core.chat import Chat
-from agentchat.core.groups import Group
 from agentchat.core.messages import History, UserText
-from agentchat.core.registry import Registry
-from agentchat.core.surroundings import Surroundings
-from agentchat.core.tool import Tool
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.tools.registry import Group, Registry
+from agentchat.core.tools.tool import Surroundings, Tool
+from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.turn.chat import Chat
 from agentchat.models.dialect import Dialect
 from agentchat.models.wire import body
 from agentchat.tools import grep, read, ripgrep

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentchat.core.errors import ToolError
-    from agentchat.core.groups import Group
+    from agentchat.core.tools.registry import Group
     from agentchat.tools.custom.context import Context, Result
     from agentchat.tools.custom.decorator import tool
 
@@ -20,7 +20,7 @@ __all__ = ["Context", "Group", "Result", "ToolError", "__version__", "tool"]
 
 _HOMES = {
     "Context": "agentchat.tools.custom.context",
-    "Group": "agentchat.core.groups",
+    "Group": "agentchat.core.tools.registry",
     "Result": "agentchat.tools.custom.context",
     "ToolError": "agentchat.core.errors",
     "tool": "agentchat.tools.custom.decorator",

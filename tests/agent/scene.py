@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.rulebook import Rulebook
-from agentchat.agent.screen import Block, StatusLine
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Decision
-from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.chat import Chat
-from agentchat.core.effects import Answer, Question, Ready
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, ToolResult
-from agentchat.core.model import ModelRequest, Piece, TextDelta
-from agentchat.core.pending import Pending
-from agentchat.core.ports import Frontend
-from agentchat.core.tool import Tool, Undo
-from agentchat.core.toolbox import Held
+from agentchat.core.tools.model import ModelRequest, Piece, TextDelta
+from agentchat.core.tools.ports import Frontend
+from agentchat.core.tools.tool import Tool, Undo
+from agentchat.core.tools.toolset import Held
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import Answer, Question, Ready
+from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.view import Block, StatusLine
 from agentchat.journal.records import Record
 from agentchat.workspace.local import LocalWorkspace
 from tests.core.world import a_chat

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from agentchat.core.contexts import Captured
 from agentchat.core.messages import Reply, UserText
+from agentchat.core.tools.mentions import Captured
 from tests.agent.scene import Scene
 
 KEY = "ghp_" + "a1B2" * 10

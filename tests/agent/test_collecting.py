@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.changes import ChangeSet
-from agentchat.core.effects import Answer
-from agentchat.core.keeping import HunkDecision, Replacement
+from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.rules import Rule
-from agentchat.core.tool import ToolContext
+from agentchat.core.tools.tool import ToolContext
+from agentchat.core.turn.effects import Answer
 from agentchat.tools.builtins import builtins
 from tests.agent.scene import Scene, Script
 from tests.core.world import RESOLVE, a_chat, a_tool

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agentchat.core.chat import Chat
-from agentchat.core.groups import Group
 from agentchat.core.messages import Reply
-from agentchat.core.registry import Registry
-from agentchat.core.surroundings import Surroundings
-from agentchat.core.tool import Tool
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.tools.registry import Group, Registry
+from agentchat.core.tools.tool import Surroundings, Tool
+from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.turn.chat import Chat
 from tests.agent.scene import Scene
 from tests.agent.test_undoing import UndoScene
 from tests.core.world import a_call, a_tool, calls

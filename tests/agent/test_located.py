@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.messages import Reply
-from agentchat.core.ports import Target
-from agentchat.core.tool import Tool
+from agentchat.core.tools.ports import Target
+from agentchat.core.tools.tool import Tool
 from agentchat.tools import edit, grep, ls, read, write
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.chat import PLANNING
-from agentchat.core.effects import Answer
 from agentchat.core.messages import Reply
-from agentchat.core.pending import NOTHING_PENDING
+from agentchat.core.turn.chat import PLANNING
+from agentchat.core.turn.effects import Answer
+from agentchat.core.turn.preview_stack import NOTHING_PENDING
 from tests.agent.scene import Scene
 from tests.core.world import a_call, a_tool
 

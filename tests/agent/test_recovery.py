@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentchat.agent.resolving import NOT_SHOWN, Order, Seen
-from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.keeping import HunkDecision, Replacement, stamp
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement, stamp
 from agentchat.core.messages import Reply
-from agentchat.core.pending import Pending
-from agentchat.core.tool import Preview, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Preview, Result, Tool, ToolContext
+from agentchat.core.turn.preview_stack import Pending
 from tests.agent.scene import Scene
 from tests.core.world import Given, a_call, a_tool, calls
 

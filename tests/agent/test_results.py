@@ -14,9 +14,9 @@ from agentchat.core.approval import Policy
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Reply, ToolResult
-from agentchat.core.ports import Diagnostic, Inquiry
 from agentchat.core.rules import parse_rules
-from agentchat.core.tool import Hooks, Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.ports import Diagnostic, Inquiry
+from agentchat.core.tools.tool import Hooks, Metadata, Result, Tool, ToolContext
 from agentchat.tools import ask, tool_search
 from tests.agent.scene import Scene
 from tests.core.world import a_call, a_tool, calls

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from agentchat.agent.runner import STAGED
-from agentchat.core.chat import REMINDER
-from agentchat.core.effects import Answer
 from agentchat.core.errors import Stale, ToolError, UserError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage
-from agentchat.core.model import CallDelta, ModelRequest, Piece, TextDelta
-from agentchat.core.pending import NOTHING_PENDING, Pending
-from agentchat.core.tool import Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
+from agentchat.core.turn.chat import REMINDER
+from agentchat.core.turn.effects import Answer
+from agentchat.core.turn.preview_stack import NOTHING_PENDING, Pending
 from tests.agent.scene import Scene
 from tests.core.world import RESOLVE, a_call, a_tool, calls
 

@@ -14,10 +14,10 @@ import pytest
 
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
-from agentchat.core.effects import Answer
 from agentchat.core.messages import Note, Reply
-from agentchat.core.model import ModelRequest
-from agentchat.core.tool import Capability, Hooks, Metadata, Result, Tool, ToolContext, Undo
+from agentchat.core.tools.model import ModelRequest
+from agentchat.core.tools.tool import Capability, Hooks, Metadata, Result, Tool, ToolContext, Undo
+from agentchat.core.turn.effects import Answer
 from agentchat.journal import records as r
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe

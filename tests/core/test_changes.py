@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentchat.core.changes import (
+from agentchat.core.diff.changeset import (
     ChangeSet,
     FileChange,
     accept,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.core.changes import ChangeSet, FileChange, accept, hunks, rebase
-from agentchat.core.composition import composed, with_renames
+from agentchat.core.diff.changeset import ChangeSet, FileChange, accept, hunks, rebase
+from agentchat.core.diff.compose import composed, with_renames
 
 TEXT = b"".join(b"line %d\n" % n for n in range(1, 41))
 EDITED = TEXT.replace(b"line 5\n", b"LINE 5\n").replace(b"line 30\n", b"LINE 30\n")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.core.contexts import Attachment, attach, wanted
 from agentchat.core.messages import Image, UserText
+from agentchat.core.tools.mentions import Attachment, attach, wanted
 
 
 @pytest.mark.parametrize(

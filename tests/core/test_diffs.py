@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentchat.core.diffs import Change, Piece, changed_words, changes, words
+from agentchat.core.diff.line_diff import Change, Piece, changed_words, changes, words
 
 LINES = 20_000
 FEW = st.lists(st.sampled_from("abcd"), max_size=16)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from agentchat.core.changes import ChangeSet, FileChange, hunks
-from agentchat.core.chat import Chat
-from agentchat.core.effects import Answer, Moved
-from agentchat.core.keeping import (
+from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks
+from agentchat.core.diff.hunk_decisions import (
     HunkDecision,
     Replacement,
     amended,
@@ -17,9 +15,11 @@ from agentchat.core.keeping import (
     why_not,
 )
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.pending import Pending
-from agentchat.core.tool import Preview, Result
-from agentchat.core.turn import turn
+from agentchat.core.tools.tool import Preview, Result
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import Answer, Moved
+from agentchat.core.turn.loop import turn
+from agentchat.core.turn.preview_stack import Pending
 from tests.core.world import World, a_call, a_chat, a_tool, calls
 
 BEFORE = b"".join(b"line %d\n" % n for n in range(1, 41))

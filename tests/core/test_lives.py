@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.effects import RunTools
 from agentchat.core.messages import Reply
-from agentchat.core.tool import Hooks, Metadata, Tool
-from agentchat.core.turn import turn
+from agentchat.core.tools.tool import Hooks, Metadata, Tool
+from agentchat.core.turn.effects import RunTools
+from agentchat.core.turn.loop import turn
 from tests.core.world import World, a_call, a_chat, a_tool, calls
 
 DONE = Reply("Done.")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentchat.core.matching import Edit, EditError, EditOutcome, apply_edits
+from agentchat.core.edit.match import Edit, EditError, EditOutcome, apply_edits
 from tests.core.edit_cases import ALL
 from tests.core.edit_cases.case import Case
 

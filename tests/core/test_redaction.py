@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agentchat.core.redaction import masked
+from agentchat.core.text import masked
 
 RUN = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7d"
 

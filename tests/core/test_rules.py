@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from agentchat.core.approval import Grants, Policy, Verdict, decide
-from agentchat.core.calls import Call, Place
 from agentchat.core.messages import ToolCall
-from agentchat.core.ports import Target
 from agentchat.core.rules import parse_rules
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Target
 from agentchat.workspace.shell import read_shell_now
 from tests.core.world import a_tool
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentchat.core.escapes import escape, has_hidden
-from agentchat.core.textfile import (
+from agentchat.core.diff.text_file import (
     LARGEST_EDIT,
     NotText,
     decode,
@@ -17,6 +16,7 @@ from agentchat.core.textfile import (
     split_lines,
     with_plain_newlines,
 )
+from agentchat.core.text import escape, has_hidden
 
 
 @settings(deadline=None)

@@ -8,16 +8,13 @@ from typing import Any
 import pytest
 
 from agentchat.core.approval import Grants, Policy
-from agentchat.core.chat import Chat
-from agentchat.core.deferred import search
 from agentchat.core.errors import UserError
-from agentchat.core.groups import Group, parse_groups
-from agentchat.core.mentions import read_mentions
-from agentchat.core.prompt import system_prompt
-from agentchat.core.registry import Registry
-from agentchat.core.surroundings import Surroundings
-from agentchat.core.tool import Metadata, Tool
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.tools.mentions import read_mentions
+from agentchat.core.tools.registry import Group, Registry, parse_groups
+from agentchat.core.tools.system_prompt import system_prompt
+from agentchat.core.tools.tool import Metadata, Surroundings, Tool
+from agentchat.core.tools.toolset import Toolbox, search
+from agentchat.core.turn.chat import Chat
 from tests.core.world import RESOLVE, a_chat, a_tool
 
 READ = a_tool("read", metadata=Metadata(aliases=("read_file",)), snippet="Read a file")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentchat.core.truncate import head_and_tail, whole_end, whole_start
+from agentchat.core.text import head_and_tail, whole_end, whole_start
 
 NOTE = re.compile(r"\n?\[\.\.\. (\d+) bytes truncated; full output: /p \.\.\.\]\n")
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from agentchat.core.approval import MODES
-from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.chat import REMINDER, Chat
-from agentchat.core.effects import Answer, AskModel, AskUser, Moved, RunTools
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
-from agentchat.core.pending import Pending
-from agentchat.core.ports import Target, Zone
 from agentchat.core.rules import Rule
-from agentchat.core.tool import Capability, Metadata, Preview
-from agentchat.core.turn import RESOLVE_FIRST, turn
+from agentchat.core.tools.ports import Target, Zone
+from agentchat.core.tools.tool import Capability, Metadata, Preview
+from agentchat.core.turn.chat import REMINDER, Chat
+from agentchat.core.turn.effects import Answer, AskModel, AskUser, Moved, RunTools
+from agentchat.core.turn.loop import RESOLVE_FIRST, turn
+from agentchat.core.turn.preview_stack import Pending
 from tests.core.world import Anything, World, a_call, a_chat, a_tool, calls
 
 READER = Metadata(read_only=True, concurrency_safe=True)

@@ -6,9 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentchat.core.calls import Call, Place
-from agentchat.core.chat import Chat
-from agentchat.core.effects import (
+from agentchat.core.errors import Cancelled
+from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.model import ModelRequest
+from agentchat.core.tools.ports import Target
+from agentchat.core.tools.registry import Group, Registry
+from agentchat.core.tools.tool import ArgumentError, Preview, Surroundings, Tool, Touch
+from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import (
     Answer,
     AskModel,
     AskUser,
@@ -28,16 +35,7 @@ from agentchat.core.effects import (
     TakeSteering,
     TearDown,
 )
-from agentchat.core.errors import Cancelled
-from agentchat.core.groups import Group
-from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
-from agentchat.core.model import ModelRequest
-from agentchat.core.pending import Pending
-from agentchat.core.ports import Target
-from agentchat.core.registry import Registry
-from agentchat.core.surroundings import Surroundings
-from agentchat.core.tool import ArgumentError, Preview, Tool, Touch
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.turn.preview_stack import Pending
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from agentchat.core.tool import Tool
+from agentchat.core.tools.tool import Tool
 from agentchat.tools.custom.building import build
 from agentchat.tools.custom.calling import Calling
 from agentchat.tools.custom.decorator import definition_of, tool

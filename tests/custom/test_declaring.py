@@ -13,9 +13,8 @@ from pydantic import Field
 
 import agentchat
 from agentchat import Context, Result, ToolError, tool
-from agentchat.core.prompt import system_prompt
-from agentchat.core.surroundings import Surroundings
-from agentchat.core.tool import ArgumentError, Metadata
+from agentchat.core.tools.system_prompt import system_prompt
+from agentchat.core.tools.tool import ArgumentError, Metadata, Surroundings
 from agentchat.tools.custom.decorator import definition_of
 from agentchat.tools.custom.errors import DefinitionError
 from agentchat.tools.custom.template import parse, parse_words

@@ -12,7 +12,7 @@ import pytest
 from agentchat import Context
 from agentchat.agent.runner import STAGED
 from agentchat.core.messages import Reply
-from agentchat.core.tool import Tool
+from agentchat.core.tools.tool import Tool
 from agentchat.tools.custom.building import build
 from agentchat.tools.custom.definition import Options
 from agentchat.tools.custom.files import Place, read_source

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.groups import parse_groups
-from agentchat.core.registry import Registry
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.tools.registry import Registry, parse_groups
+from agentchat.core.tools.toolset import Toolbox
 from agentchat.tools.builtins import BUILTINS
 from agentchat.tools.custom.files import Place, is_trusted, read_source, read_trust
 from agentchat.tools.custom.importing import Problem, import_source

@@ -19,7 +19,7 @@ import pytest
 from agentchat import Context, Result, ToolError
 from agentchat.agent.runner import STAGED
 from agentchat.core.messages import Reply, ToolResult
-from agentchat.core.tool import NO_STORE, Tool
+from agentchat.core.tools.tool import NO_STORE, Tool
 from agentchat.tools.custom.building import build
 from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.outcome import MOST_CHARACTERS

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.core.approval import MODES
-from agentchat.core.groups import BUILTIN_GROUPS
+from agentchat.core.tools.registry import BUILTIN_GROUPS
 from agentchat.tools.builtins import BUILTINS
 from tests.support.launch import CHECKOUT, environment, neovim
 

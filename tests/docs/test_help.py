@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agentchat.core import sensitive
-from agentchat.core.groups import BUILTIN_GROUPS
-from agentchat.core.tool import Tool
+from agentchat.core.tools.registry import BUILTIN_GROUPS
+from agentchat.core.tools.tool import Tool
 from agentchat.models.catalogue import PROVIDERS
 from agentchat.tools.builtins import BUILTINS
 from tests.docs import offered

@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
 from tests.conftest import StartEditor, connected

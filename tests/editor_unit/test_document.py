@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.editor.document import (
     Document,
     command_document,

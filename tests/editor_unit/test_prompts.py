@@ -8,13 +8,13 @@ from typing import Any, cast
 import pytest
 
 from agentchat.core.approval import Decision, Scope, Verdict
-from agentchat.core.calls import Call, Place
-from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.effects import Question
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import ToolCall
-from agentchat.core.pending import Pending
-from agentchat.core.ports import Loaded, Target, Zone
-from agentchat.core.tool import Preview
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Loaded, Target, Zone
+from agentchat.core.tools.tool import Preview
+from agentchat.core.turn.effects import Question
+from agentchat.core.turn.preview_stack import Pending
 from agentchat.editor.prompts import UNDRAWN, preview_table, prompt_table
 from agentchat.tools.write import TOOL as WRITE
 

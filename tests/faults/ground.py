@@ -8,8 +8,8 @@ from pathlib import Path
 from agentchat.agent.recorded import RecordedWorkspace
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
-from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.model import Model
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.tools.model import Model
 from agentchat.editor.site import Site
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe

@@ -10,11 +10,11 @@ from typing import Any
 from agentchat.agent.surveying import survey
 from agentchat.core import approval as judged
 from agentchat.core.approval import Grants, Policy, Verdict, decide
-from agentchat.core.calls import Call
-from agentchat.core.effects import Answer, Question
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
 from agentchat.core.rules import Rule
-from agentchat.core.tool import Tool
+from agentchat.core.tools.call import Call
+from agentchat.core.tools.tool import Tool
+from agentchat.core.turn.effects import Answer, Question
 from agentchat.tools import bash, delete, edit, read, write
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.effects import Answer
-from agentchat.core.ports import Zone
+from agentchat.core.tools.ports import Zone
+from agentchat.core.turn.effects import Answer
 from agentchat.workspace.paths import Paths
 from tests.core.world import a_call, calls
 from tests.gate.gate import ASK, DONE, RUN, Chat

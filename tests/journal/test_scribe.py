@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from agentchat.core.approval import Decision, Scope, Verdict
-from agentchat.core.calls import Call, Place
-from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.effects import Answer, Question, Ready
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Status, ToolCall, ToolResult
-from agentchat.core.pending import Pending
-from agentchat.core.tool import Extra, Preview, Result, Tool
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.tool import Extra, Preview, Result, Tool
+from agentchat.core.turn.effects import Answer, Question, Ready
+from agentchat.core.turn.preview_stack import Pending
 from agentchat.journal import records as r
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe

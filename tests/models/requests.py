@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.messages import History, Message, UserText
-from agentchat.core.model import ModelRequest
-from agentchat.core.tool import Capability, Tool
+from agentchat.core.tools.model import ModelRequest
+from agentchat.core.tools.tool import Capability, Tool
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.messages import UserText
-from agentchat.core.model import Notice, Piece
+from agentchat.core.tools.model import Notice, Piece
 from agentchat.models.estimate import Estimate, size_of
 from agentchat.models.keys import NoKey
 from agentchat.models.openai import OpenAIModel

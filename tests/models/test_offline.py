@@ -17,7 +17,7 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.core.model import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.models.offline import OfflineModel
 from agentchat.models.offline.planner import ABOUT, PENDING
 from tests.models.requests import tool

@@ -13,7 +13,7 @@ import pytest
 
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, UserText
-from agentchat.core.model import ModelRequest, Piece, TextDelta, Waiting
+from agentchat.core.tools.model import ModelRequest, Piece, TextDelta, Waiting
 from agentchat.models.assembly import CUT_OFF
 from agentchat.models.keys import CommandKey, FixedKey, Key, NoKey
 from agentchat.models.openai import OpenAIModel

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.messages import Reply, ToolCall
-from agentchat.core.model import CallDelta, ReasoningDelta, TextDelta
+from agentchat.core.tools.model import CallDelta, ReasoningDelta, TextDelta
 from agentchat.models.answer import A_PAGE, NOT_AN_ANSWER, NOTHING, Answer
 from agentchat.models.assembly import CUT_OFF, FILTERED, Assembly
 from agentchat.models.keys import FixedKey

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.ports import Workspace
-from agentchat.core.tool import Preview, Result, Tool, ToolContext
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import Preview, Result, Tool, ToolContext
 from agentchat.workspace.local import LocalWorkspace
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.changes import ChangeSet, accept
+from agentchat.core.diff.changeset import ChangeSet, accept
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.tool import Preview, Result, Staged
+from agentchat.core.tools.tool import Preview, Result, Staged
 from agentchat.tools import ast_edit
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench

@@ -8,10 +8,9 @@ import sys
 
 import pytest
 
-from agentchat.core.prompt import system_prompt
-from agentchat.core.registry import Registry
-from agentchat.core.surroundings import Surroundings
-from agentchat.core.tool import ArgumentError, Tool
+from agentchat.core.tools.registry import Registry
+from agentchat.core.tools.system_prompt import system_prompt
+from agentchat.core.tools.tool import ArgumentError, Surroundings, Tool
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.builtins import BUILTINS
 

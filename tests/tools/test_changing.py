@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.changes import ChangeSet
+from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.tool import ArgumentError, Tool
+from agentchat.core.tools.tool import ArgumentError, Tool
 from agentchat.tools import delete, edit, write
 from tests.tools.conftest import Bench
 

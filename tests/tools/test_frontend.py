@@ -10,8 +10,8 @@ import pytest
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
-from agentchat.core.ports import Diagnostic, Inquiry
-from agentchat.core.tool import ArgumentError, Result, Tool
+from agentchat.core.tools.ports import Diagnostic, Inquiry
+from agentchat.core.tools.tool import ArgumentError, Result, Tool
 from agentchat.tools import ask, diagnostics
 from tests.tools.conftest import Bench
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Command, Finished
-from agentchat.core.tool import Tool
+from agentchat.core.tools.ports import Command, Finished
+from agentchat.core.tools.tool import Tool
 from agentchat.tools import find, globs, grep, ls
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench

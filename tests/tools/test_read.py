@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tool import ArgumentError
+from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.read import TOOL
 from tests.tools.conftest import Bench
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tool import Tool
+from agentchat.core.tools.tool import Tool
 from agentchat.tools import delete, edit, grep, read, write
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace

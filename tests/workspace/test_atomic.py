@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.workspace.atomic import AtomicWriter
 from agentchat.workspace.disk import Disk

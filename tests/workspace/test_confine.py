@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Command
+from agentchat.core.tools.ports import Command
 from agentchat.workspace.confine import CONFINED, IMPOSSIBLE, WAYS, Confinement, Way
 from agentchat.workspace.local import LocalWorkspace
 

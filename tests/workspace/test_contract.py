@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.ports import Command, Entry, Finished, Workspace, Zone
+from agentchat.core.tools.ports import Command, Entry, Finished, Workspace, Zone
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.memory import MemoryWorkspace

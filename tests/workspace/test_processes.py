@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Command
+from agentchat.core.tools.ports import Command
 from agentchat.workspace import processes
 from agentchat.workspace.capture import Capture
 
@@ -148,7 +148,7 @@ async def test_many_programs_run_at_the_same_time(tmp_path: Path) -> None:
 
 HOST = """
 import asyncio, sys
-from agentchat.core.ports import Command
+from agentchat.core.tools.ports import Command
 from agentchat.workspace import processes
 command = Command(("/bin/sh", "-c", "sleep 60 & echo $! $$; sleep 60"), "/")
 asyncio.run(processes.run(command, lambda data: print(data.decode(), end="", flush=True)))

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable, UserError
-from agentchat.core.ports import Command
+from agentchat.core.tools.ports import Command
 from agentchat.workspace.destination import Destination, read_destination
 from agentchat.workspace.frames import HEADER, lengths, pack, unpack
 from agentchat.workspace.ssh import SshWorkspace
@@ -130,7 +130,7 @@ async def test_closing_leaves_nothing_running(remote: SshWorkspace, sshd: Sshd) 
 async def test_what_runs_there_dies_with_a_host_that_is_killed(sshd: Sshd, tmp_path: Path) -> None:
     script = (
         "import asyncio, sys\n"
-        "from agentchat.core.ports import Command\n"
+        "from agentchat.core.tools.ports import Command\n"
         "from agentchat.workspace.destination import read_destination\n"
         "from agentchat.workspace.ssh import SshWorkspace\n"
         "from agentchat.workspace.sshclient import Client\n"

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Mapping
 
 from agentchat.agent.storage import Storage
-from agentchat.core.contexts import Attachment, Captured, Wanted, attach, wanted
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import UserText
-from agentchat.core.ports import Command, Frontend, Workspace
-from agentchat.core.redaction import masked
-from agentchat.core.tool import Result, ToolContext, no_store
+from agentchat.core.text import masked
+from agentchat.core.tools.mentions import Attachment, Captured, Wanted, attach, wanted
+from agentchat.core.tools.ports import Command, Frontend, Workspace
+from agentchat.core.tools.tool import Result, ToolContext, no_store
 from agentchat.tools import diagnostics, read
 
 log = logging.getLogger(__name__)

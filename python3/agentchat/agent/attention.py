@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agentchat.core.ports import Diagnostic, Frontend, Inquiry
+from agentchat.core.tools.ports import Diagnostic, Frontend, Inquiry
 
 
 class Attention:

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from agentchat.agent.screen import Screen
 from agentchat.core.errors import ToolError, UserError
+from agentchat.core.turn.view import Screen
 
 log = logging.getLogger(__name__)
 

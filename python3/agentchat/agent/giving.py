@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentchat.agent.screen import Screen
 from agentchat.agent.scribe import Scribe
-from agentchat.core.toolbox import Held, Toolbox
+from agentchat.core.tools.toolset import Held, Toolbox
+from agentchat.core.turn.view import Screen
 from agentchat.journal.records import Tools
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agentchat.agent.screen import Screen
 from agentchat.core.messages import Message, Note, UserText
+from agentchat.core.turn.view import Screen
 
 Completion = Callable[[UserText], Awaitable[tuple[UserText, Sequence[str]]]]
 """Adds what a message mentions, and lines about it; runs when a request is about to carry it."""

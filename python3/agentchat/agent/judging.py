@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from agentchat.agent.prompts import Prompts
 from agentchat.agent.rulebook import Reading, Rulebook
-from agentchat.agent.screen import Screen
 from agentchat.core.approval import Decision, Verdict, decide
-from agentchat.core.chat import Chat
-from agentchat.core.effects import Answer, Question
-from agentchat.core.resolution import judge_resolution
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import Answer, Question
+from agentchat.core.turn.resolve import judge_resolution
+from agentchat.core.turn.view import Screen
 
 log = logging.getLogger(__name__)
 

@@ -10,20 +10,20 @@ from agentchat.agent.inbox import Inbox
 from agentchat.agent.judging import Judging
 from agentchat.agent.phrasing import Phrasing
 from agentchat.agent.runner import Runner, parsed
-from agentchat.agent.screen import Block, Screen
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.staging import Staging
 from agentchat.agent.surveying import survey
 from agentchat.agent.telling import Teller
-from agentchat.core import effects
-from agentchat.core.calls import Call, Place
-from agentchat.core.effects import Answer, Moved, Ready
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, Status, ToolResult
-from agentchat.core.model import Model
-from agentchat.core.pending import Pending, resolution_line
-from agentchat.core.ports import Workspace
-from agentchat.core.tool import ArgumentError, Preview
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.model import Model
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import ArgumentError, Preview
+from agentchat.core.turn import effects
+from agentchat.core.turn.effects import Answer, Moved, Ready
+from agentchat.core.turn.preview_stack import Pending, resolution_line
+from agentchat.core.turn.view import Block, Screen
 
 
 class Performer:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from agentchat.core.messages import ToolResult
-from agentchat.core.tool import Tool
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.toolset import Toolbox
 
 log = logging.getLogger(__name__)
 

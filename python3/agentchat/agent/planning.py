@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentchat.core.chat import Chat
-from agentchat.core.pending import Pending
-from agentchat.core.tool import Extra, Result
+from agentchat.core.tools.tool import Extra, Result
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.preview_stack import Pending
 
 PLAN = "plan"
 REFINE = "Still in plan mode: refine the plan and submit it again with resolve."

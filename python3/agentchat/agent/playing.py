@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agentchat.core.effects import Effect, Phrase, Plan, Say, TearDown
 from agentchat.core.errors import Cancelled
-from agentchat.core.turn import Ending
+from agentchat.core.turn.effects import Effect, Phrase, Plan, Say, TearDown
+from agentchat.core.turn.loop import Ending
 
 Perform = Callable[[Effect], Awaitable[Any]]
 

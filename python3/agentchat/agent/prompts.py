@@ -6,10 +6,10 @@ import asyncio
 import uuid
 from collections.abc import Callable
 
-from agentchat.agent.screen import Screen
 from agentchat.core.approval import Verdict
-from agentchat.core.effects import Answer, Question
-from agentchat.core.pending import Pending
+from agentchat.core.turn.effects import Answer, Question
+from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.view import Screen
 
 
 class Prompts:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agentchat.agent.scribe import Scribe
-from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.ports import Applied, Target, Workspace
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.tools.ports import Applied, Target, Workspace
 
 
 class RecordedWorkspace:

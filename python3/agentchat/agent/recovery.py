@@ -15,11 +15,11 @@ from typing import Protocol
 
 from agentchat.agent.recorded import RecordedWorkspace
 from agentchat.agent.rollback import one_line, read
-from agentchat.agent.screen import Screen
 from agentchat.agent.scribe import Scribe
-from agentchat.core.changes import ChangeSet, FileChange, digest
+from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Workspace
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.turn.view import Screen
 from agentchat.journal.past import CutOff, Step
 from agentchat.journal.undo import contents
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from agentchat.agent.screen import Block, Screen
 from agentchat.agent.telling import call_look, last_look
 from agentchat.core.messages import History, Message, Reply, ToolResult, UserText
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.turn.view import Block, Screen
 
 AT_ONCE = 20
 """Messages in one batch: the editor draws it in a few milliseconds."""

@@ -7,13 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentchat.agent.prompts import Prompts
-from agentchat.agent.screen import Screen
 from agentchat.agent.staging import Staging
-from agentchat.core.changes import ChangeSet
-from agentchat.core.effects import Answer, Moved
-from agentchat.core.keeping import HunkDecision, Replacement, amended, stamp, taken, why_not
-from agentchat.core.pending import NO_REASON, Pending, PendingStore, resolution_line
-from agentchat.core.textfile import has_surrogates, why_not_text
+from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.diff.hunk_decisions import (
+    HunkDecision,
+    Replacement,
+    amended,
+    stamp,
+    taken,
+    why_not,
+)
+from agentchat.core.diff.text_file import has_surrogates, why_not_text
+from agentchat.core.turn.effects import Answer, Moved
+from agentchat.core.turn.preview_stack import NO_REASON, Pending, PendingStore, resolution_line
+from agentchat.core.turn.view import Screen
 
 NOTHING = "Nothing to resolve: no preview is pending in this chat."
 ANEW = "{} changed: the preview is shown anew, look again."

@@ -12,14 +12,14 @@ from agentchat.agent.recorded import RecordedWorkspace
 from agentchat.agent.runner import Runner, parsed
 from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import Decision, Verdict
-from agentchat.core.calls import Call, Place
-from agentchat.core.changes import ChangeSet, FileChange, digest
-from agentchat.core.effects import Ready
+from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.escapes import escape
 from agentchat.core.messages import Status, ToolCall, ToolResult
-from agentchat.core.ports import Applied, Target, Workspace
-from agentchat.core.tool import ArgumentError, Hooks, Tool, Undo
+from agentchat.core.text import escape
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Applied, Target, Workspace
+from agentchat.core.tools.tool import ArgumentError, Hooks, Tool, Undo
+from agentchat.core.turn.effects import Ready
 from agentchat.journal.past import Past, Ran
 from agentchat.journal.undo import FileWork, Way, Work, contents, later_turn, way_back
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agentchat.core.changes import FileChange
+from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale, ToolError, UserError
 from agentchat.core.rulefile import EMPTY, Broken, decoded, line_of, read_rules, with_rule
 from agentchat.core.rules import Rule

@@ -13,15 +13,15 @@ from agentchat.agent.judging import Judging
 from agentchat.agent.rulebook import Rulebook
 from agentchat.agent.supposing import suppose
 from agentchat.agent.surveying import survey
-from agentchat.core.calls import Call, Place
-from agentchat.core.chat import Chat
-from agentchat.core.effects import Question
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.ports import Workspace
 from agentchat.core.proposing import SCOPES, next_action, offers_rule, proposals
 from agentchat.core.rulefile import read_rule
 from agentchat.core.rules import Rule, matches
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import Question
 from agentchat.journal.calls import PastCall
 
 MOST_CALLS = 200

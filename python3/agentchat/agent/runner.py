@@ -11,18 +11,18 @@ from dataclasses import replace
 from typing import Any, cast
 
 from agentchat.agent.recorded import RecordedWorkspace
-from agentchat.agent.screen import Block, Screen
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.staging import Staging
 from agentchat.agent.storage import Storage
-from agentchat.core.calls import Call, Place
-from agentchat.core.effects import Moved, Ready
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolResult
-from agentchat.core.ports import Frontend, Target, Workspace
-from agentchat.core.redaction import masked
-from agentchat.core.tool import Preview, Result, Staged, Step, Tool, ToolContext, no_store
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.text import masked
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Frontend, Target, Workspace
+from agentchat.core.tools.tool import Preview, Result, Staged, Step, Tool, ToolContext, no_store
+from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.turn.effects import Moved, Ready
+from agentchat.core.turn.view import Block, Screen
 
 log = logging.getLogger(__name__)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from agentchat.core.approval import Decision
-from agentchat.core.changes import ChangeSet, FileChange
-from agentchat.core.effects import Answer, Question, Ready
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Message, ToolResult
-from agentchat.core.pending import Pending
-from agentchat.core.tool import Undo
-from agentchat.core.toolbox import Held
+from agentchat.core.tools.tool import Undo
+from agentchat.core.tools.toolset import Held
+from agentchat.core.turn.effects import Answer, Question, Ready
+from agentchat.core.turn.preview_stack import Pending
 from agentchat.journal.records import Record
 
 

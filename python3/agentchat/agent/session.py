@@ -25,22 +25,21 @@ from agentchat.agent.replaying import replay
 from agentchat.agent.resolving import Order, Resolving
 from agentchat.agent.rulebook import Rulebook
 from agentchat.agent.runner import Runner
-from agentchat.agent.screen import Screen, StatusLine
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.staging import Staging
 from agentchat.agent.storage import Storage
 from agentchat.agent.surroundings import look_around
 from agentchat.agent.undoing import Undoing
 from agentchat.core.approval import MODES
-from agentchat.core.chat import Chat
-from agentchat.core.contexts import Captured
-from agentchat.core.effects import Answer, Effect, Question
 from agentchat.core.errors import UserError
-from agentchat.core.mentions import read_mentions
 from agentchat.core.messages import Note, Status, ToolResult, UserText
-from agentchat.core.model import Model
-from agentchat.core.ports import Frontend, Workspace
-from agentchat.core.turn import Ending, turn
+from agentchat.core.tools.mentions import Captured, read_mentions
+from agentchat.core.tools.model import Model
+from agentchat.core.tools.ports import Frontend, Workspace
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import Answer, Effect, Question
+from agentchat.core.turn.loop import Ending, turn
+from agentchat.core.turn.view import Screen, StatusLine
 from agentchat.journal.past import CutOff
 
 log = logging.getLogger(__name__)

@@ -8,23 +8,23 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from agentchat.agent.screen import Screen
 from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import Scope, path_scope, tool_scope
-from agentchat.core.calls import Call
-from agentchat.core.changes import ChangeSet
-from agentchat.core.effects import Moved
+from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.diff.hunk_decisions import rebased
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.keeping import rebased
-from agentchat.core.pending import (
+from agentchat.core.tools.call import Call
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import Extra, Result, Staged
+from agentchat.core.turn.effects import Moved
+from agentchat.core.turn.preview_stack import (
     Pending,
     PendingStore,
     discarded,
     pended,
     resolution_details,
 )
-from agentchat.core.ports import Workspace
-from agentchat.core.tool import Extra, Result, Staged
+from agentchat.core.turn.view import Screen
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 from agentchat.core.limits import RESULT_BYTES
-from agentchat.core.truncate import head_and_tail
+from agentchat.core.text import head_and_tail
 
 OWN_LIMIT = frozenset({"read", "bash"})
 """Tools that keep to limits of their own."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from agentchat.agent.surveying import survey
-from agentchat.core.calls import Call, Place
-from agentchat.core.chat import Chat
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.ports import Workspace
-from agentchat.core.tool import Tool, Touch
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import Tool, Touch
+from agentchat.core.turn.chat import Chat
 
 USAGE = "Name a tool and what it would get, like: bash git status, or edit src/a.py."
 

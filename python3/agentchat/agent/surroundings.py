@@ -6,8 +6,8 @@ import datetime
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import KIB
-from agentchat.core.ports import Workspace
-from agentchat.core.surroundings import Surroundings
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import Surroundings
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md")
 RULE_BYTES = 32 * KIB

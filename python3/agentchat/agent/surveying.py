@@ -6,11 +6,11 @@ import inspect
 import logging
 from collections.abc import Iterable
 
-from agentchat.core.calls import Call, Place
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Target, Workspace
 from agentchat.core.shell.commands import Script
-from agentchat.core.tool import Touch
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Target, Workspace
+from agentchat.core.tools.tool import Touch
 from agentchat.workspace.shell import read_shell
 
 log = logging.getLogger(__name__)

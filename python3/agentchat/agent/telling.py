@@ -9,11 +9,10 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from agentchat.agent.screen import Block, Screen
 from agentchat.agent.scribe import Scribe
-from agentchat.core.excerpt import excerpt
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.model import (
+from agentchat.core.text import excerpt
+from agentchat.core.tools.model import (
     CallDelta,
     Model,
     ModelRequest,
@@ -23,7 +22,8 @@ from agentchat.core.model import (
     TextDelta,
     Waiting,
 )
-from agentchat.core.tool import Tool
+from agentchat.core.tools.tool import Tool
+from agentchat.core.turn.view import Block, Screen
 
 KEEP_SECONDS = 0.5
 

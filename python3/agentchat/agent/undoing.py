@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 from agentchat.agent.rollback import Outcome, Rollback, read
 from agentchat.agent.runner import Runner
-from agentchat.agent.screen import Screen
 from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import PLANNING
-from agentchat.core.changes import digest
-from agentchat.core.ports import Workspace
-from agentchat.core.tool import Tool
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.diff.changeset import digest
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.turn.view import Screen
 from agentchat.journal.past import Past, Ran, past
 from agentchat.journal.undo import Work, gone, redoing, undoing, untold
 

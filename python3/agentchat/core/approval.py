@@ -10,8 +10,6 @@ import hashlib
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from agentchat.core.calls import Call, Place
-from agentchat.core.ports import Target
 from agentchat.core.rules import (
     PartVerdict,
     Rule,
@@ -21,7 +19,9 @@ from agentchat.core.rules import (
     suggestion,
 )
 from agentchat.core.shell.commands import LONGEST
-from agentchat.core.tool import Tool
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Target
+from agentchat.core.tools.tool import Tool
 
 NOBODY = "Denied: nobody is here to answer. The preview stays pending."
 

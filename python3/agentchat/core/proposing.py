@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agentchat.core.approval import USUAL, Decision, Policy, Verdict, decide
-from agentchat.core.asking import hides
-from agentchat.core.calls import Call, Place
-from agentchat.core.escapes import has_hidden
 from agentchat.core.rules import ACTIONS, UNRULED, Rule
 from agentchat.core.shell.commands import LONGEST, Part
 from agentchat.core.shell.cover import uncovered
 from agentchat.core.shell.programs import SUBCOMMANDS
+from agentchat.core.text import has_hidden
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.turn.approval_request import hides
 
 SCOPES = ("chat", "project", "user")
 

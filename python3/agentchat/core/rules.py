@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
-from agentchat.core.calls import Call, Place
 from agentchat.core.errors import UserError
 from agentchat.core.shell.commands import Part, scan
 from agentchat.core.shell.cover import uncovered
+from agentchat.core.tools.call import Call, Place
 
 ACTIONS = ("deny", "ask", "allow")
 KEYS = frozenset({"action", "tool", "path", "words", "server"})

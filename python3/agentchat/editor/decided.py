@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentchat.agent.resolving import Order, Seen
-from agentchat.core.effects import Answer
-from agentchat.core.keeping import HunkDecision, Replacement
+from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
+from agentchat.core.turn.effects import Answer
 
 Payload = Mapping[str, Any]
 

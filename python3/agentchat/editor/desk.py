@@ -15,8 +15,8 @@ from typing import Any
 import pynvim
 
 import agentchat
+from agentchat.core.diff.hunk_decisions import Replacement
 from agentchat.core.errors import UserError
-from agentchat.core.keeping import Replacement
 from agentchat.editor import decided, pages, streams
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.custom_tools import CustomTools

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from agentchat.core.changes import ChangeSet, FileChange, Hunk, HunkLine, counts, hunks
-from agentchat.core.diffs import Piece, changed_words
-from agentchat.core.escapes import escape
-from agentchat.core.keeping import keys, span
-from agentchat.core.textfile import split_lines
+from agentchat.core.diff.changeset import ChangeSet, FileChange, Hunk, HunkLine, counts, hunks
+from agentchat.core.diff.hunk_decisions import keys, span
+from agentchat.core.diff.line_diff import Piece, changed_words
+from agentchat.core.diff.text_file import split_lines
+from agentchat.core.text import escape
 from agentchat.editor.highlight import LONGEST_TEXT, Token, coloured, language_of
 from agentchat.editor.page import Document, Page
 

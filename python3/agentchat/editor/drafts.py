@@ -8,10 +8,10 @@ from typing import Any
 
 from agentchat.agent.ruling import Draft, Matched
 from agentchat.core.approval import Policy
-from agentchat.core.escapes import escape
 from agentchat.core.proposing import consequence
 from agentchat.core.rulefile import written
 from agentchat.core.rules import Rule
+from agentchat.core.text import escape
 
 MOST_SHOWN = 8
 """Calls of the past that are listed; the others are counted."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from agentchat.agent.supposing import suppose
 from agentchat.core.approval import Decision, Policy, decide
-from agentchat.core.calls import Call, Place
-from agentchat.core.chat import Chat
-from agentchat.core.escapes import escape
-from agentchat.core.ports import Workspace
 from agentchat.core.rules import ACTIONS, UNRULED, PartVerdict, matching
+from agentchat.core.text import escape
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.turn.chat import Chat
 
 
 async def explain(chat: Chat, workspace: Workspace, text: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import SEVERITIES, Diagnostic, Inquiry
+from agentchat.core.tools.ports import SEVERITIES, Diagnostic, Inquiry
 from agentchat.editor.bridge import Bridge, settle
 
 QUESTIONS, DIAGNOSTICS = "agentchat.questions", "agentchat.diagnostics"

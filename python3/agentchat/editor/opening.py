@@ -17,13 +17,13 @@ from agentchat.agent.ruling import MOST_CALLS, Ruling
 from agentchat.agent.session import Session
 from agentchat.agent.storage import Storage
 from agentchat.core.approval import Grants, Policy
-from agentchat.core.chat import Chat
-from agentchat.core.contexts import Captured
 from agentchat.core.errors import UserError
-from agentchat.core.model import Model
-from agentchat.core.registry import Registry
-from agentchat.core.surroundings import Surroundings
-from agentchat.core.toolbox import Toolbox
+from agentchat.core.tools.mentions import Captured
+from agentchat.core.tools.model import Model
+from agentchat.core.tools.registry import Registry
+from agentchat.core.tools.tool import Surroundings
+from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.turn.chat import Chat
 from agentchat.editor import pages
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.frontend import NvimFrontend

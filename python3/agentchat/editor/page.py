@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from agentchat.core.escapes import hidden_at, shown
+from agentchat.core.text import hidden_at, shown
 from agentchat.editor.highlight import Token
 
 Document = dict[str, Any]

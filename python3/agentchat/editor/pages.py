@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentchat.core.approval import Scope, forbidden
-from agentchat.core.chat import Chat
-from agentchat.core.escapes import escape
-from agentchat.core.tool import Tool
+from agentchat.core.text import escape
+from agentchat.core.tools.tool import Tool
+from agentchat.core.turn.chat import Chat
 
 
 def approvals(chat: Chat) -> list[dict[str, Any]]:

@@ -7,15 +7,15 @@ import logging
 from typing import Any
 
 from agentchat.core.approval import USUAL, Scope
-from agentchat.core.asking import offers_always
-from agentchat.core.changes import FileChange
-from agentchat.core.effects import Question
-from agentchat.core.escapes import escape
-from agentchat.core.keeping import stamp
-from agentchat.core.pending import Pending
-from agentchat.core.ports import Loaded
+from agentchat.core.diff.changeset import FileChange
+from agentchat.core.diff.hunk_decisions import stamp
 from agentchat.core.proposing import offers_rule
-from agentchat.core.tool import Preview
+from agentchat.core.text import escape
+from agentchat.core.tools.ports import Loaded
+from agentchat.core.tools.tool import Preview
+from agentchat.core.turn.approval_request import offers_always
+from agentchat.core.turn.effects import Question
+from agentchat.core.turn.preview_stack import Pending
 from agentchat.editor.document import (
     Document,
     command_document,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentchat.core.groups import Group, parse_groups
 from agentchat.core.limits import DEFERRED_THRESHOLD, PARALLEL_TOOLS
 from agentchat.core.rules import Rule, parse_rules
+from agentchat.core.tools.registry import Group, parse_groups
 
 
 @dataclass(frozen=True, slots=True)

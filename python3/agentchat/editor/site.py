@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agentchat.core.errors import Unreachable
-from agentchat.core.ports import Workspace
+from agentchat.core.tools.ports import Workspace
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.buffers import NvimBuffers
 from agentchat.editor.settings import Settings

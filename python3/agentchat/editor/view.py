@@ -9,11 +9,11 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from agentchat.agent.screen import Block, StatusLine
-from agentchat.core.changes import FileChange
-from agentchat.core.effects import Question
-from agentchat.core.escapes import escape
-from agentchat.core.pending import Pending
+from agentchat.core.diff.changeset import FileChange
+from agentchat.core.text import escape
+from agentchat.core.turn.effects import Question
+from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.view import Block, StatusLine
 from agentchat.editor.bridge import Bridge
 from agentchat.editor.liveoutput import LiveOutput
 from agentchat.editor.outbox import Outbox

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentchat.core.messages import Note
-from agentchat.core.tool import Undo
+from agentchat.core.tools.tool import Undo
 from agentchat.journal import records as r
 
 

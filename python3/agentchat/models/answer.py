@@ -6,7 +6,7 @@ import json
 
 from agentchat.core.errors import ModelError
 from agentchat.core.messages import Reply
-from agentchat.core.model import Piece
+from agentchat.core.tools.model import Piece
 from agentchat.models.assembly import Assembly
 from agentchat.models.sse import BOM, EVENT_BYTES, Decoder, Event
 

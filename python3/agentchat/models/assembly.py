@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from agentchat.core.messages import Reply, Usage
-from agentchat.core.model import Piece, ReasoningDelta, TextDelta
+from agentchat.core.tools.model import Piece, ReasoningDelta, TextDelta
 from agentchat.models.drafts import Drafts
 from agentchat.models.text import Text
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from agentchat.core.messages import ToolCall
-from agentchat.core.model import CallDelta, Piece
+from agentchat.core.tools.model import CallDelta, Piece
 from agentchat.models.text import Text
 
 REPORT_SHARE = 16

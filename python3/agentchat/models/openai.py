@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply
-from agentchat.core.model import ModelRequest, Notice, Piece, Waiting
+from agentchat.core.tools.model import ModelRequest, Notice, Piece, Waiting
 from agentchat.models import failures, wire
 from agentchat.models.answer import Answer
 from agentchat.models.assembly import Assembly

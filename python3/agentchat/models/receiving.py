@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from agentchat.core.model import Piece
+from agentchat.core.tools.model import Piece
 from agentchat.models.answer import Answer
 from agentchat.models.assembly import CUT_OFF
 

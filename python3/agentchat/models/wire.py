@@ -17,9 +17,9 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.core.model import ModelRequest
-from agentchat.core.reserved import offered_description, offered_schema
-from agentchat.core.tool import Tool
+from agentchat.core.tools.model import ModelRequest
+from agentchat.core.tools.tool import Tool
+from agentchat.core.turn.validate import offered_description, offered_schema
 from agentchat.models.dialect import Dialect
 
 NO_RESULT = "There is no result: the call was not answered."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agentchat.core.changes import ChangeSet
-from agentchat.core.ports import Applied
-from agentchat.core.tool import ToolContext
+from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.tools.ports import Applied
+from agentchat.core.tools.tool import ToolContext
 
 
 async def apply(change: ChangeSet, context: ToolContext) -> list[str]:

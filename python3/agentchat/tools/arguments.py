@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from agentchat.core.tool import ArgumentError
+from agentchat.core.tools.tool import ArgumentError
 
 
 def _integral(value: Any) -> Any:

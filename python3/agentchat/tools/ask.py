@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Inquiry
-from agentchat.core.ports import Option as Choice
-from agentchat.core.tool import Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.ports import Inquiry
+from agentchat.core.tools.ports import Option as Choice
+from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text
 

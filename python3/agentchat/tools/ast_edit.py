@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import Field
 
-from agentchat.core.changes import ChangeSet
+from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.diff.text_file import LARGEST_EDIT, why_not_text
 from agentchat.core.errors import ToolError
-from agentchat.core.textfile import LARGEST_EDIT, why_not_text
-from agentchat.core.tool import (
+from agentchat.core.tools.tool import (
     Capability,
     Extra,
     Metadata,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Command, Finished, Workspace
+from agentchat.core.tools.ports import Command, Finished, Workspace
 
 SECONDS = 60
 """A search that takes longer is given up."""

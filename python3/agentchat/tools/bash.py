@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, KIB, RESULT_BYTES
-from agentchat.core.ports import Command, Finished
-from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.core.truncate import joined, whole_end, whole_start
+from agentchat.core.text import joined, whole_end, whole_start
+from agentchat.core.tools.ports import Command, Finished
+from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text
 from agentchat.tools.plain import Plain, plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentchat.core.tool import Tool
+from agentchat.core.tools.tool import Tool
 from agentchat.tools import (
     ask,
     ast_edit,

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from agentchat.core.changes import ChangeSet, FileChange, counts
-from agentchat.core.composition import composed
+from agentchat.core.diff.changeset import ChangeSet, FileChange, counts
+from agentchat.core.diff.compose import composed
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.ports import Workspace
-from agentchat.core.tool import Extra, Preview, Result, Staged, Tool, ToolContext, Touch
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import Extra, Preview, Result, Staged, Tool, ToolContext, Touch
 from agentchat.tools.applying import apply as apply_change
 from agentchat.tools.structural import counted
 

@@ -8,10 +8,18 @@ from typing import Any
 
 from pydantic import Field
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Loaded, Target
-from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
+from agentchat.core.tools.ports import Loaded, Target
+from agentchat.core.tools.tool import (
+    Capability,
+    Metadata,
+    Preview,
+    Result,
+    Tool,
+    ToolContext,
+    Touch,
+)
 from agentchat.tools.applying import apply
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text

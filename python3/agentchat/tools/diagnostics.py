@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
-from agentchat.core.ports import Diagnostic
-from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.core.tools.ports import Diagnostic
+from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text, one_line, with_notices
 from agentchat.tools.targets import existing

@@ -9,12 +9,20 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.text_file import decode, encode
+from agentchat.core.edit.match import Edit, EditError, EditOutcome, apply_edits
 from agentchat.core.errors import ToolError
-from agentchat.core.matching import Edit, EditError, EditOutcome, apply_edits
-from agentchat.core.ports import Target, Zone
-from agentchat.core.textfile import decode, encode
-from agentchat.core.tool import Capability, Metadata, Preview, Result, Tool, ToolContext, Touch
+from agentchat.core.tools.ports import Target, Zone
+from agentchat.core.tools.tool import (
+    Capability,
+    Metadata,
+    Preview,
+    Result,
+    Tool,
+    ToolContext,
+    Touch,
+)
 from agentchat.tools.applying import apply
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
-from agentchat.core.ports import Target, Workspace
 from agentchat.core.sensitive import is_secret
-from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.core.tools.ports import Target, Workspace
+from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools import scanning, searching
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.globs import matcher

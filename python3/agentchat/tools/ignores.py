@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentchat.core.ports import Workspace
+from agentchat.core.tools.ports import Workspace
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.limits import LS_ENTRIES
-from agentchat.core.ports import Entry
-from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.core.tools.ports import Entry
+from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.ignores import Ignores, ignores_of
 from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices

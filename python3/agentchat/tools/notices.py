@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentchat.core.escapes import escape
+from agentchat.core.text import escape
 
 
 def with_notices(text: str, notices: Sequence[str]) -> str:

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import KIB, READ_BYTES, READ_LINES
-from agentchat.core.ports import Target, Workspace
-from agentchat.core.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.core.tools.ports import Target, Workspace
+from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools import images
 from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.notices import given_text, with_notices

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from agentchat.core.tool import Metadata, Tool
+from agentchat.core.tools.tool import Metadata, Tool
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text
 

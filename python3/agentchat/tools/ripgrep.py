@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Command, Finished, Workspace
+from agentchat.core.tools.ports import Command, Finished, Workspace
 
 SECONDS = 60
 """A search that takes longer is given up."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Finished, Workspace
 from agentchat.core.sensitive import SECRET_FILES, SECRET_FOLDERS, SECRET_PATHS
+from agentchat.core.tools.ports import Finished, Workspace
 from agentchat.tools import ripgrep
 from agentchat.tools.matches import Found, Line
 

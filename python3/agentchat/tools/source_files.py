@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Target, Workspace
 from agentchat.core.sensitive import is_secret
-from agentchat.core.tool import ToolContext
+from agentchat.core.tools.ports import Target, Workspace
+from agentchat.core.tools.tool import ToolContext
 from agentchat.tools.ast_grep import Sources
 from agentchat.tools.globs import matcher
 from agentchat.tools.languages import DATA, language, language_of

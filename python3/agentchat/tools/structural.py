@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from agentchat.core.changes import FileChange, line_edits
+from agentchat.core.diff.changeset import FileChange, line_edits
+from agentchat.core.diff.text_file import BOM, split_lines
 from agentchat.core.errors import ToolError
-from agentchat.core.textfile import BOM, split_lines
 from agentchat.tools.ast_grep import Match, Op
 from agentchat.tools.notices import one_line
 

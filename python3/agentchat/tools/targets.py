@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from agentchat.core.diff.text_file import LARGEST_EDIT
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Loaded, Target
-from agentchat.core.textfile import LARGEST_EDIT
-from agentchat.core.tool import ToolContext
+from agentchat.core.tools.ports import Loaded, Target
+from agentchat.core.tools.tool import ToolContext
 
 
 async def existing(path: str, context: ToolContext) -> tuple[Target, str]:

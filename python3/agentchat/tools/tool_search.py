@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tool import Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
 from agentchat.tools.arguments import PydanticArguments, ToolArguments
 from agentchat.tools.notices import given_text
 

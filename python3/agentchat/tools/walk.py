@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from agentchat.core.ports import Entry, Workspace
+from agentchat.core.tools.ports import Entry, Workspace
 from agentchat.tools import ripgrep
 from agentchat.tools.ignores import Ignores, ignores_of
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
-from agentchat.core.changes import FileChange
+from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.workspace.create import Create
 from agentchat.workspace.disk import Disk

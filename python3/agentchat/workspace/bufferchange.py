@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agentchat.core.changes import FileChange, line_edits
-from agentchat.core.diffs import changes
+from agentchat.core.diff.changeset import FileChange, line_edits
+from agentchat.core.diff.line_diff import changes
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.ports import Applied
+from agentchat.core.tools.ports import Applied
 from agentchat.workspace.editor import Editor, LineEdits, Made, Moved
 from agentchat.workspace.snapshot import Snapshot, decoded
 

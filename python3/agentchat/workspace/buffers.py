@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.ports import Applied, Command, Entry, Finished, Loaded, Target, Workspace
+from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Loaded, Target, Workspace
 from agentchat.workspace.bufferchange import UNCHANGED, BufferChange
 from agentchat.workspace.editor import Editor
 from agentchat.workspace.snapshot import Snapshot

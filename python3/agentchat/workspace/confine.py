@@ -18,7 +18,7 @@ from importlib.abc import InspectLoader
 from typing import cast
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Command
+from agentchat.core.tools.ports import Command
 from agentchat.workspace import landlock
 
 OFF, AUTO, REQUIRED = "off", "auto", "required"

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 
-from agentchat.core.changes import FileChange
+from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale
 from agentchat.workspace.disk import Disk, directory, open_directory
 from agentchat.workspace.job import READ, Job, write_whole

@@ -19,9 +19,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
-from agentchat.core.changes import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.ports import Command
+from agentchat.core.tools.ports import Command
 from agentchat.workspace.frames import HEADER, Message, lengths, pack, unpack
 from agentchat.workspace.local import LocalWorkspace
 

@@ -11,7 +11,7 @@ import secrets
 import stat
 from dataclasses import dataclass
 
-from agentchat.core.changes import FileChange
+from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.workspace.disk import Disk, open_directory, read_all
 

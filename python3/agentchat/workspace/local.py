@@ -8,8 +8,8 @@ import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from agentchat.core.changes import ChangeSet
-from agentchat.core.ports import Applied, Command, Entry, Finished, Target
+from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target
 from agentchat.workspace import processes
 from agentchat.workspace.atomic import AtomicWriter
 from agentchat.workspace.confine import Confinement

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from agentchat.core.changes import ChangeSet
+from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Zone
 from agentchat.core.sensitive import is_protected, is_secret
+from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target, Zone
 from agentchat.workspace.paths import inside, refuse_special
 
 

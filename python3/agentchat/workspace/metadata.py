@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Sequence
 
-from agentchat.core.changes import FileChange
+from agentchat.core.diff.changeset import FileChange
 from agentchat.workspace.disk import Disk
 
 

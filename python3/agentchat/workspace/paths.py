@@ -9,8 +9,8 @@ import stat
 from collections.abc import Sequence
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Target, Zone
 from agentchat.core.sensitive import fold_name, is_protected, is_secret
+from agentchat.core.tools.ports import Target, Zone
 from agentchat.workspace.metadata import attributes
 
 _SPECIAL = re.compile(

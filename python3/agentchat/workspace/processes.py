@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import IO, Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.ports import Command, Finished
+from agentchat.core.tools.ports import Command, Finished
 from agentchat.workspace import strays
 from agentchat.workspace.capture import Capture
 from agentchat.workspace.keeper import Keeper

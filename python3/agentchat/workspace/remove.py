@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from agentchat.core.changes import FileChange
+from agentchat.core.diff.changeset import FileChange
 from agentchat.workspace.disk import Disk, directory
 from agentchat.workspace.job import Job
 

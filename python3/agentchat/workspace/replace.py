@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from agentchat.core.changes import FileChange
+from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale
 from agentchat.workspace.disk import Disk
 from agentchat.workspace.job import READ, Job, write_whole

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.core.ports import Applied, Command, Entry, Finished, Target, Zone
+from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target, Zone
 from agentchat.workspace import processes
 from agentchat.workspace.capture import Capture
 from agentchat.workspace.confine import OFF
@@ -21,7 +21,7 @@ from agentchat.workspace.destination import Destination
 from agentchat.workspace.sshclient import Client
 
 if TYPE_CHECKING:
-    from agentchat.core.changes import ChangeSet
+    from agentchat.core.diff.changeset import ChangeSet
 
 
 class SshWorkspace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentchat.core.matching import Edit
+from agentchat.core.edit.match import Edit
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentchat.core.matching import Edit
+from agentchat.core.edit.match import Edit
 from tests.core.edit_cases.case import Case, refused
 
 CODE = "def f():\n    return 1\n\n\ndef g():\n    return 2\n"

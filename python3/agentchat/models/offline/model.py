@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from agentchat.core.messages import Reply
-from agentchat.core.model import CallDelta, ModelRequest, Piece, TextDelta
+from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.models.offline.planner import next_reply
 
 PACE_SECONDS = 0.005

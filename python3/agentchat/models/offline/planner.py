@@ -13,7 +13,7 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.core.model import ModelRequest
+from agentchat.core.tools.model import ModelRequest
 from agentchat.models.offline import wishes as w
 from agentchat.models.offline.chains import Running
 from agentchat.models.offline.results import is_staged

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
-from agentchat.core.tool import (
+from agentchat.core.tools.tool import (
     Capability,
     Hooks,
     Metadata,

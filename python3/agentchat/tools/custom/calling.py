@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tool import ArgumentError, ToolContext
+from agentchat.core.tools.tool import ArgumentError, ToolContext
 from agentchat.tools.custom.description import Described
 from agentchat.tools.custom.link import CallLink
 from agentchat.tools.custom.workshop import Functions

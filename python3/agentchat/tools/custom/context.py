@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tool import NO_STORE
+from agentchat.core.tools.tool import NO_STORE
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agentchat.core.groups import Group
-from agentchat.core.tool import Tool
+from agentchat.core.tools.registry import Group
+from agentchat.core.tools.tool import Tool
 from agentchat.tools.custom.decorator import definition_of
 from agentchat.tools.custom.definition import Definition
 from agentchat.tools.custom.errors import DefinitionError

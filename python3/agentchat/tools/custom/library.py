@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentchat.core.groups import Group
-from agentchat.core.tool import Tool
+from agentchat.core.tools.registry import Group
+from agentchat.core.tools.tool import Tool
 from agentchat.tools.custom.calling import Calling
 from agentchat.tools.custom.description import heard
 from agentchat.tools.custom.files import Source

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-from agentchat.core import tool as core
 from agentchat.core.errors import ToolError
+from agentchat.core.tools import tool as core
 from agentchat.tools.custom.context import Result
 
 MOST_CHARACTERS = 16 * 1024 * 1024

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import NotRequired, TypedDict
 
-from agentchat.core.tool import ArgumentError
+from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.arguments import WholeNumber, plain, problems
 from agentchat.tools.custom.context import Context
 from agentchat.tools.custom.errors import DefinitionError

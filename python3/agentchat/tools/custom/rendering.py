@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agentchat.core.tool import Result, one_line
+from agentchat.core.tools.tool import Result, one_line
 from agentchat.tools.custom.calling import Calling
 from agentchat.tools.custom.wire import result_told
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tool import Result
+from agentchat.core.tools.tool import Result
 from agentchat.tools.custom.asking import HostLink
 from agentchat.tools.custom.binding import Bound
 from agentchat.tools.custom.context import Context

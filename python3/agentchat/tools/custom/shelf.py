@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agentchat.core.errors import UserError
-from agentchat.core.groups import BUILTIN_GROUPS, Group
-from agentchat.core.registry import Registry
-from agentchat.core.tool import Tool
-from agentchat.core.toolbox import TOOL_SEARCH, Toolbox
+from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
+from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.toolset import TOOL_SEARCH, Toolbox
 from agentchat.tools.custom.building import build, with_source
 from agentchat.tools.custom.importing import Problem
 from agentchat.tools.custom.library import Loaded

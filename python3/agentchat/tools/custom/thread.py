@@ -16,7 +16,7 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tool import ArgumentError
+from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.custom.directory import inside
 from agentchat.tools.custom.printing import Sink, diverted
 from agentchat.tools.custom.wire import Failed

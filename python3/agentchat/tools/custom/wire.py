@@ -19,7 +19,7 @@ import msgpack
 
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Image
-from agentchat.core.tool import ArgumentError, Result
+from agentchat.core.tools.tool import ArgumentError, Result
 
 MOST_BYTES = 256 * 1024 * 1024
 """Of what waits to be read; who sends more sends nonsense."""

@@ -1,0 +1,1 @@
+"""Changes of files as values: computed, shown, decided hunk by hunk."""

@@ -1,0 +1,322 @@
+"""A change of files as a value: computed, shown, decided hunk by hunk, applied and undone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+from agentchat.core.diff.line_diff import Change, changes
+from agentchat.core.diff.text_file import split_lines, why_not_text
+
+CONTEXT = 3
+"""Unchanged lines shown around a hunk; hunks closer than twice that are one."""
+
+LineEdit = tuple[int, int, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file of a change.
+
+    ``path`` is absolute, ``shown`` what the reader is told (the path, if empty). ``before`` is
+    ``None`` for a file that is created, ``after`` for one that is deleted. ``mode`` is the
+    permission bits that a created file gets, if not the usual ones, ``owner`` its user and group,
+    ``attributes`` its extended ones. ``old_path`` is where a renamed file lies before.
+    ``folders`` is how many folders above a created file are made with it, or go with a deleted
+    one if they are empty then.
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    shown: str = ""
+    mode: int | None = None
+    old_path: str = ""
+    owner: tuple[int, int] | None = None
+    attributes: tuple[tuple[str, bytes], ...] = ()
+    folders: int = 0
+    anchor: tuple[str, int, int] | None = None
+    """The folder that a created file was previewed in: path, device, inode."""
+
+    @property
+    def origin(self) -> str:
+        """Where the bytes before lie."""
+        return self.old_path or self.path
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that the change touches."""
+        return (self.old_path, self.path) if self.old_path else (self.path,)
+
+    @property
+    def parts(self) -> tuple[FileChange, ...]:
+        """The change path by path: a renamed file is one that is created and one deleted."""
+        if not self.old_path:
+            return (self,)
+        made = replace(self, before=None, shown="", old_path="")
+        gone = replace(self, path=self.old_path, after=None, shown="", old_path="", folders=0)
+        return (made, gone)
+
+    @property
+    def name(self) -> str:
+        """What the reader is told the file is called."""
+        return self.shown or self.path
+
+    @property
+    def letter(self) -> str:
+        """``A`` for created, ``D`` for deleted, ``R`` for renamed, ``M`` for modified."""
+        if self.old_path:
+            return "R"
+        if self.before is None:
+            return "A"
+        return "D" if self.after is None else "M"
+
+    @property
+    def before_hash(self) -> str | None:
+        """SHA-256 of the bytes before, in hex; ``None`` if there was no file."""
+        return digest(self.before)
+
+    @property
+    def after_hash(self) -> str | None:
+        """SHA-256 of the bytes after, in hex; ``None`` if there will be no file."""
+        return digest(self.after)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether one side is no text, so that there are no lines to compare."""
+        return any(why_not_text(side) for side in (self.before, self.after) if side)
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether both sides are the same."""
+        return self.before == self.after and not self.old_path
+
+    def reversed(self) -> FileChange:
+        """Return the change that takes this one back."""
+        back = replace(self, before=self.after, after=self.before)
+        return replace(back, path=self.old_path, old_path=self.path) if self.old_path else back
+
+
+@dataclass(frozen=True, slots=True)
+class HunkLine:
+    """One line of a hunk: ``kind`` is a space, ``-`` or ``+``.
+
+    ``text`` is without line end, ``end`` is the line end (empty at the end of a file without a
+    final newline). ``old`` and ``new`` are 1-based line numbers, ``None`` on the side that does
+    not have the line. Bytes that are no UTF-8 are lone surrogates.
+    """
+
+    kind: str
+    text: str
+    end: str
+    old: int | None
+    new: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """One place of a file's change, with its context; numbers as in a unified diff."""
+
+    index: int
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    lines: tuple[HunkLine, ...]
+
+    @property
+    def header(self) -> str:
+        """The hunk's ``@@`` line."""
+        old, new = f"{self.old_start},{self.old_count}", f"{self.new_start},{self.new_count}"
+        return f"@@ -{old} +{new} @@"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """A change of several files, applied all or none; each path stands there once."""
+
+    files: tuple[FileChange, ...]
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether applying would leave every file as it is."""
+        return all(file.changes_nothing for file in self.files)
+
+    @property
+    def parts(self) -> tuple[FileChange, ...]:
+        """The files path by path, see there."""
+        return tuple(part for file in self.files for part in file.parts)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that the change touches."""
+        return tuple(path for file in self.files for path in file.paths)
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many lines are added and removed in all."""
+        each = [counts(file) for file in self.files]
+        return sum(added for added, _ in each), sum(removed for _, removed in each)
+
+    def summary(self) -> str:
+        """Return one line like ``2 files, +3 -1``."""
+        added, removed = self.counts()
+        number = len(self.files)
+        return f"{number} {'file' if number == 1 else 'files'}, +{added} -{removed}"
+
+    def reversed(self) -> ChangeSet:
+        """Return the change that takes this one back."""
+        return ChangeSet(tuple(file.reversed() for file in reversed(self.files)))
+
+
+def digest(data: bytes | None) -> str | None:
+    """Return the SHA-256 of bytes in hex; ``None`` for no file."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def counts(file: FileChange) -> tuple[int, int]:
+    """Return how many lines are added and removed; a binary file counts none."""
+    found = _changes(file)
+    return sum(c.b_end - c.b_start for c in found), sum(c.a_end - c.a_start for c in found)
+
+
+@lru_cache(maxsize=32)
+def hunks(file: FileChange) -> tuple[Hunk, ...]:
+    """Return the places where the file changes, numbered from 0.
+
+    A change without lines (a binary file, an empty one made or deleted, a new name for the same
+    text) is one hunk without lines.
+    """
+    groups = _groups(_changes(file))
+    if not groups and not file.changes_nothing:
+        return (Hunk(0, 0, 0, 0, 0, ()),)
+    old, new = _lines(file.before), _lines(file.after)
+    return tuple(_hunk(index, group, old, new) for index, group in enumerate(groups))
+
+
+def accept(file: FileChange, kept: Collection[int]) -> FileChange:
+    """Return the change with only the hunks whose indexes are kept, byte for byte.
+
+    A renamed file of which nothing is kept stays where it is.
+    """
+    groups = _groups(_changes(file))
+    if set(range(max(len(groups), 1))) <= set(kept):
+        return file
+    if not any(0 <= index < len(groups) for index in kept):
+        return replace(file, path=file.origin, after=file.before, old_path="")
+    wanted = [change for index in sorted(kept) for change in groups[index : index + 1]]
+    parts = [change for group in wanted for change in group]
+    return replace(file, after=_applied(_lines(file.before), _lines(file.after), parts))
+
+
+def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
+    """Return the same change on top of what the file is now.
+
+    ``None`` if the place itself was changed meanwhile, or a line next to it: then the two cannot
+    be told apart. A change that the file already has comes back as one that changes nothing.
+    """
+    if current == file.before:
+        return file
+    if current == file.after:
+        return replace(file, before=current)
+    if current is None or file.before is None or file.after is None or file.is_binary:
+        return None
+    if why_not_text(current):
+        return None
+    merged = _merged(_lines(file.before), _lines(file.after), _lines(current))
+    return None if merged is None else replace(file, before=current, after=merged)
+
+
+def then(first: FileChange, second: FileChange) -> FileChange:
+    """Return both changes of one file as one; the second begins where the first ends."""
+    if first.path != second.path or first.after != second.before:
+        raise ValueError(f"the changes of {first.path} do not follow each other")
+    return replace(second, before=first.before, mode=second.mode or first.mode)
+
+
+def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:
+    """Return what turns one list of lines into the other: ``(first, last, new lines)``.
+
+    0-based, ``last`` excluded, the last place of the file first, so that each can be made
+    without moving the next.
+    """
+    found = reversed(changes(before, after))
+    return [(c.a_start, c.a_end, list(after[c.b_start : c.b_end])) for c in found]
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return split_lines((data or b"").decode("utf-8", "surrogateescape"))
+
+
+@lru_cache(maxsize=32)
+def _changes(file: FileChange) -> tuple[Change, ...]:
+    if file.is_binary:
+        return ()
+    return tuple(changes(_lines(file.before), _lines(file.after)))
+
+
+def _groups(found: Sequence[Change]) -> list[list[Change]]:
+    """Return the changes that are shown together because they lie close."""
+    groups: list[list[Change]] = []
+    for change in found:
+        if groups and change.a_start - groups[-1][-1].a_end <= 2 * CONTEXT:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return groups
+
+
+def _hunk(index: int, group: list[Change], old: list[str], new: list[str]) -> Hunk:
+    before = min(CONTEXT, group[0].a_start)
+    behind = min(CONTEXT, len(old) - group[-1].a_end)
+    i, j = group[0].a_start - before, group[0].b_start - before
+    i_end, j_end = group[-1].a_end + behind, group[-1].b_end + behind
+    lines: list[HunkLine] = []
+    at, shift = i, j - i
+    for change in [*group, Change(i_end, i_end, j_end, j_end)]:
+        lines += (_line(" ", old[n], n, n + shift) for n in range(at, change.a_start))
+        lines += (_line("-", old[n], n, None) for n in range(change.a_start, change.a_end))
+        lines += (_line("+", new[n], None, n) for n in range(change.b_start, change.b_end))
+        at, shift = change.a_end, change.b_end - change.a_end
+    old_start = i + 1 if i_end > i else i
+    new_start = j + 1 if j_end > j else j
+    return Hunk(index, old_start, i_end - i, new_start, j_end - j, tuple(lines))
+
+
+def _line(kind: str, line: str, old: int | None, new: int | None) -> HunkLine:
+    text = line.removesuffix("\n")
+    end = line[len(text) :]
+    if end and text.endswith("\r"):
+        text, end = text[:-1], "\r\n"
+    number = (None if old is None else old + 1, None if new is None else new + 1)
+    return HunkLine(kind, text, end, *number)
+
+
+def _applied(old: list[str], new: list[str], parts: Sequence[Change]) -> bytes:
+    """Return the old text with some of the changes made."""
+    out: list[str] = []
+    at = 0
+    for part in parts:
+        out += old[at : part.a_start]
+        out += new[part.b_start : part.b_end]
+        at = part.a_end
+    return "".join(out + old[at:]).encode("utf-8", "surrogateescape")
+
+
+def _merged(base: list[str], mine: list[str], current: list[str]) -> bytes | None:
+    """Return ``current`` with my changes to ``base`` made, if no two changes touch."""
+    own = [(change, mine) for change in changes(base, mine)]
+    others = [(change, current) for change in changes(base, current)]
+    both = sorted(own + others, key=lambda pair: (pair[0].a_start, pair[0].a_end))
+    for (one, side), (other, other_side) in pairwise(both):
+        if side is not other_side and other.a_start <= one.a_end:
+            return None
+    out: list[str] = []
+    at = 0
+    for change, side in both:
+        out += base[at : change.a_start]
+        out += side[change.b_start : change.b_end]
+        at = change.a_end
+    return "".join(out + base[at:]).encode("utf-8", "surrogateescape")

@@ -1,0 +1,206 @@
+"""What the user keeps of a change, hunk by hunk, and what the model is told of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agentchat.core.diff.changeset import ChangeSet, FileChange, Hunk, accept, hunks, rebase
+from agentchat.core.diff.text_file import encode
+from agentchat.core.tools.tool import Preview
+
+_EDITED_LINES = 60
+"""Lines of the user's own changes that the model is told; the rest it can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HunkDecision:
+    """What the user says of one hunk of the file ``path``; ``index`` counts from 0."""
+
+    path: str
+    index: int
+    keep: bool = False
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The text that the user would have a file get instead of the proposed one."""
+
+    path: str
+    text: str
+
+
+def stamp(change: ChangeSet) -> str:
+    """Return a hash of exactly this change, for telling whether it is still the one shown."""
+    said = "\0".join(f"{f.origin}\0{f.path}\0{f.before_hash}\0{f.after_hash}" for f in change.files)
+    return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def span(hunk: Hunk) -> tuple[int, int]:
+    """Return the first and last line that a hunk changes, 1-based, in the text before.
+
+    Of a hunk that only adds: the lines around the new ones, or in a new file the new ones.
+    """
+    removed = [line.old for line in hunk.lines if line.kind == "-" and line.old is not None]
+    if removed:
+        return removed[0], removed[-1]
+    changed = [at for at, line in enumerate(hunk.lines) if line.kind == "+"]
+    if not changed:
+        return 1, 1
+    around = hunk.lines[max(changed[0] - 1, 0)], hunk.lines[min(changed[-1] + 1, _last(hunk))]
+    old = [line.old for line in around if line.old is not None]
+    new = [line.new for line in hunk.lines if line.new is not None]
+    numbers = old or new
+    return numbers[0], numbers[-1]
+
+
+def _last(hunk: Hunk) -> int:
+    return len(hunk.lines) - 1
+
+
+def keys(file: FileChange) -> list[str]:
+    """Return a name for each hunk that it has in every diff of the file, wherever it moves."""
+    seen: dict[str, int] = {}
+    names = []
+    for hunk in hunks(file):
+        said = "".join(f"{line.kind}{line.text}{line.end}" for line in hunk.lines)
+        said = said or f"{file.before_hash} {file.after_hash}"
+        name = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        seen[name] = seen.get(name, 0) + 1
+        names.append(f"{name}.{seen[name]}")
+    return names
+
+
+def amended(change: ChangeSet, replaced: Iterable[Replacement]) -> ChangeSet:
+    """Return the change with the user's text in place of the proposed one."""
+    texts = {one.path: encode(one.text) for one in replaced}
+    return ChangeSet(
+        tuple(replace(file, after=texts.get(file.path, file.after)) for file in change.files)
+    )
+
+
+def rebased(change: ChangeSet, now: Mapping[str, bytes | None]) -> ChangeSet | str:
+    """Return the change on top of what its files are now, or the name of one where it cannot be.
+
+    ``now`` holds the bytes of every file of the change by its origin, ``None`` for no file.
+    """
+    files = []
+    for file in change.files:
+        moved = rebase(file, now[file.origin])
+        if moved is None:
+            return file.name
+        files.append(moved)
+    return change if tuple(files) == change.files else ChangeSet(tuple(files))
+
+
+def taken(
+    preview: Preview, decisions: Sequence[HunkDecision], proposed: ChangeSet | None = None
+) -> Preview | None:
+    """Return the preview with only what the user keeps; ``None`` if they keep nothing.
+
+    ``proposed`` is the change before the user edited its text, if they did. The headline says
+    what is not as it was proposed.
+    """
+    change = preview.change
+    if change is None or not (decisions or proposed):
+        return preview
+    left = [_left(file, decisions) for file in change.files]
+    if all(file.changes_nothing for file in left):
+        return None
+    made = ChangeSet(tuple(file for file in left if not file.changes_nothing))
+    edited = _edited(proposed, change)
+    said = [*_counted(change, decisions, {one.path for one in edited}), *_told(edited)]
+    return replace(preview, change=made, headline="\n".join(said))
+
+
+def why_not(reason: str, preview: Preview | None, decisions: Sequence[HunkDecision]) -> str:
+    """Return the reason of a *no* together with what the user said of single hunks."""
+    said = [reason] if reason else []
+    for file in preview.change.files if preview is not None and preview.change else ():
+        commented = [(h, one) for h, one in _decided(file, decisions) if one.comment]
+        said += [f"{file.name} {_named(hunk, one)}" for hunk, one in commented]
+    return "; ".join(said)
+
+
+def noted(preview: Preview | None, decisions: Sequence[HunkDecision]) -> str:
+    """Return what the user kept and said, for the journal."""
+    files = preview.change.files if preview is not None and preview.change else ()
+    decided = [(file, list(_decided(file, decisions))) for file in files]
+    return " ".join(_line(file, some, "Kept") for file, some in decided if some)
+
+
+def _left(file: FileChange, decisions: Sequence[HunkDecision]) -> FileChange:
+    rejected = {hunk.index for hunk, one in _decided(file, decisions) if not one.keep}
+    if not rejected:
+        return file
+    return accept(file, {hunk.index for hunk in hunks(file)} - rejected)
+
+
+def _decided(
+    file: FileChange, decisions: Sequence[HunkDecision]
+) -> Iterator[tuple[Hunk, HunkDecision]]:
+    """Yield the hunks of a file that the user said something of, in order."""
+    mine = {one.index: one for one in decisions if one.path == file.path}
+    return ((hunk, mine[hunk.index]) for hunk in hunks(file) if hunk.index in mine)
+
+
+def _counted(
+    change: ChangeSet, decisions: Sequence[HunkDecision], edited: Collection[str]
+) -> Iterator[str]:
+    """Yield a line for each file the user said something of, and one for the others."""
+    others = 0
+    for file in change.files:
+        decided = list(_decided(file, decisions))
+        if decided or file.path in edited:
+            yield _line(file, decided)
+        else:
+            others += 1
+    if others and others < len(change.files):
+        yield f"Applied all hunks in {others} other {'file' if others == 1 else 'files'}."
+
+
+def _line(
+    file: FileChange, decided: Sequence[tuple[Hunk, HunkDecision]], verb: str = "Applied"
+) -> str:
+    total = len(hunks(file))
+    rejected = [_named(hunk, one) for hunk, one in decided if not one.keep]
+    remarks = [_named(hunk, one) for hunk, one in decided if one.keep and one.comment]
+    line = f"{verb} {total - len(rejected)} of {total} hunks in {file.name}."
+    if rejected:
+        line += f" Rejected: {'; '.join(rejected)}"
+    if remarks:
+        line += f"{'.' if rejected else ''} Comment on {'; '.join(remarks)}"
+    return line
+
+
+def _named(hunk: Hunk, decision: HunkDecision) -> str:
+    first, last = span(hunk)
+    comment = " ".join(decision.comment.split())
+    return f"hunk {hunk.index + 1} (lines {first}-{last}){': ' if comment else ''}{comment}"
+
+
+def _edited(proposed: ChangeSet | None, change: ChangeSet) -> list[FileChange]:
+    """Return what the user made of the proposed text, file by file."""
+    before = {file.path: file.after for file in (proposed.files if proposed is not None else ())}
+    return [
+        replace(file, before=before[file.path])
+        for file in change.files
+        if file.path in before and before[file.path] != file.after
+    ]
+
+
+def _told(edited: Iterable[FileChange]) -> Iterator[str]:
+    for file in edited:
+        yield f"The user edited the proposed text of {file.name}:"
+        yield from _diff(file)
+
+
+def _diff(file: FileChange) -> list[str]:
+    lines = []
+    for hunk in hunks(file):
+        lines += [hunk.header, *(line.kind + line.text for line in hunk.lines)]
+    if len(lines) > _EDITED_LINES:
+        lines[_EDITED_LINES:] = [f"[{len(lines) - _EDITED_LINES} more lines; read the file]"]
+    return lines

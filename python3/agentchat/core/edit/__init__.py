@@ -1,0 +1,1 @@
+"""Finds the place that an edit's old text means, and puts the new text there."""

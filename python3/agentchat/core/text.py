@@ -1,0 +1,148 @@
+"""Keys and tokens in what a tool returns: masked, visibly, before a model reads them.
+
+Only what carries its own mark is known: prefixes that services give their tokens, and blocks of
+private keys.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agentchat.core.limits import RESULT_BYTES
+
+# Every control character but newline and tab; what Unicode calls default-ignorable (zero-width,
+# bidirectional, fillers, variation selectors, tags); separators that look like nothing; the
+# lone surrogates that stand for bytes which are no UTF-8.
+_HIDDEN = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "]"
+)
+
+
+def has_hidden(text: str) -> bool:
+    """Whether the text holds anything that :func:`escape` would show."""
+    return _HIDDEN.search(text) is not None
+
+
+def escape(text: str) -> str:
+    """Return the text with every hidden character shown like ``<U+202E>``.
+
+    A byte that is no UTF-8 (decoded with ``surrogateescape``) is shown like ``<0xFF>``.
+    """
+    return _HIDDEN.sub(lambda found: shown(found.group()), text)
+
+
+def hidden_at(text: str) -> list[int]:
+    """Return the offsets of all hidden characters."""
+    return [found.start() for found in _HIDDEN.finditer(text)]
+
+
+def shown(char: str) -> str:
+    """Return how one hidden character is shown."""
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"<0x{code - 0xDC00:02X}>"
+    return f"<U+{code:04X}>"
+
+
+HEAD, TAIL = 4, 3
+"""Lines: with the two between and below them no more than a block shows unfolded."""
+
+WIDEST = 200
+"""Characters of a line."""
+
+
+def excerpt(text: str, path: str) -> list[str]:
+    """Return the first and last lines of a text, and where all of it is.
+
+    Args:
+        text: what the model reads, cut already.
+        path: the file with all of it; the last line ends in it, so that an editor can open it.
+    """
+    lines = text.rstrip("\n").split("\n")
+    if len(lines) > HEAD + TAIL + 1:
+        lines = [*lines[:HEAD], "[...]", *lines[-TAIL:]]
+    return [*map(_clipped, lines), f"full output: {path}"]
+
+
+def _clipped(line: str) -> str:
+    return line if len(line) <= WIDEST else f"{line[: WIDEST - 4]} ..."
+
+
+def head_and_tail(text: str, path: str, limit: int = RESULT_BYTES) -> str:
+    """Return a text as it is, or as its first and last ``limit // 2`` bytes of UTF-8.
+
+    Args:
+        path: where all of the text is kept.
+        limit: bytes.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= limit:
+        return text
+    half = limit // 2
+    head, tail = whole_end(data[:half]), whole_start(data[-half:])
+    dropped = len(data) - len(head) - len(tail)
+    decoded = [part.decode("utf-8", "surrogatepass") for part in (head, tail)]
+    return joined(decoded[0], decoded[1], dropped, path)
+
+
+def joined(head: str, tail: str, dropped: int, path: str) -> str:
+    """Return head and tail with the line between them that tells what is missing."""
+    before = "" if head.endswith("\n") or not head else "\n"
+    return f"{head}{before}[... {dropped} bytes truncated; full output: {path} ...]\n{tail}"
+
+
+def whole_end(data: bytes) -> bytes:
+    """Return UTF-8 without the beginning of a character at its end."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return data if back >= needed else data[:-back]
+        if byte < 0x80:
+            break
+    return data
+
+
+def whole_start(data: bytes) -> bytes:
+    """Return UTF-8 without the end of a character at its start."""
+    start = 0
+    while start < min(3, len(data)) and 0x80 <= data[start] < 0xC0:
+        start += 1
+    return data[start:]
+
+
+_TOKENS = {
+    "GitHub token": r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}",
+    "GitLab token": r"glpat-[A-Za-z0-9_-]{20,}",
+    "AWS key": r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Z])",
+    "Slack token": r"xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}",
+    "Google key": r"AIza[0-9A-Za-z_-]{35}",
+    "Stripe key": r"[sr]k_live_[A-Za-z0-9]{20,}",
+    "npm token": r"npm_[A-Za-z0-9]{36}",
+    "PyPI token": r"pypi-[A-Za-z0-9_-]{50,}",
+    "Hugging Face token": r"hf_[A-Za-z0-9]{30,}",
+    "SendGrid key": r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+    # Words joined by hyphens look alike: a key has a long run of letters and digits.
+    "API key": r"sk-(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z0-9]{16})[A-Za-z0-9_-]{20,}",
+    "JSON web token": r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+}
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+    r"[\s\S]*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\Z)"
+)
+_NAMES = list(_TOKENS)
+_TOKEN = re.compile("(?<![A-Za-z0-9])(?:" + "|".join(f"({p})" for p in _TOKENS.values()) + ")")
+
+
+def masked(text: str) -> str:
+    """Return a text in which every key that is known by its mark reads ``[masked: KIND]``."""
+    if "PRIVATE KEY" in text:
+        text = _PRIVATE_KEY.sub("[masked: private key]", text)
+    return _TOKEN.sub(lambda found: f"[masked: {_NAMES[(found.lastindex or 1) - 1]}]", text)

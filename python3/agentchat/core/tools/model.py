@@ -1,0 +1,78 @@
+"""What the plan needs of a model; ``models/`` implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentchat.core.messages import History, Reply
+from agentchat.core.tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request: ``forced`` names the tool the model must call now, if any."""
+
+    system: str
+    history: History
+    tools: tuple[Tool, ...] = ()
+    forced: str | None = None
+    reminder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of the model's reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A call as far as it has arrived: ``arguments`` is all of its JSON text so far."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The request waits before it is sent again: ``seconds``, and why, for the user to read."""
+
+    seconds: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something about this request that the user should know, in one line."""
+
+    text: str
+
+
+Piece = TextDelta | ReasoningDelta | CallDelta | Waiting | Notice
+
+
+class Model(Protocol):
+    """A model server, or something that answers like one."""
+
+    @property
+    def name(self) -> str:
+        """What the user reads as the model's name."""
+
+    async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        """Send one request, report pieces as they arrive, return the whole reply.
+
+        Failures come back as ``Reply.error`` with the text so far, ending in what to do;
+        calls have ids that are unique in ``request.history``. Cancelling the task closes
+        the connection.
+        """

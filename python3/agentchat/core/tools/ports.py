@@ -1,0 +1,257 @@
+"""What the plan and the tools need of the world; ``workspace/`` and ``editor/`` implement it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+from agentchat.core.diff.changeset import ChangeSet
+
+
+class Zone(str, Enum):
+    """Where a path lies, as the gate sees it."""
+
+    ORDINARY = "ordinary"
+    PROTECTED = "protected"
+    SECRET = "secret"
+    OUTSIDE = "outside"
+
+
+class Loaded(str, Enum):
+    """Whether the user's editor has a file open, and what a change of it would mean."""
+
+    NO = "no"
+    SAVED = "saved"
+    """It is changed there and saved as the user would save it, autocommands and all."""
+    PLAIN = "plain"
+    """It is changed there and saved without autocommands."""
+    UNSAVED = "unsaved"
+    """It has the user's unsaved changes: it is changed there and left unsaved."""
+    LOCKED = "locked"
+    """Its buffer cannot be changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One identity of a file: ``path`` absolute with every symlink resolved.
+
+    ``shown`` is relative to the workspace root inside it, absolute outside. ``read_only`` means
+    the file exists and its mode forbids writing; ``hard_linked`` that it has another name;
+    ``loaded`` is about its buffer.
+    ``mode`` is its permission bits, ``owner`` its user and group, ``attributes`` its extended
+    ones: nothing where there is no file or nobody can tell.
+    """
+
+    path: str
+    shown: str
+    zone: Zone = Zone.ORDINARY
+    exists: bool = True
+    read_only: bool = False
+    hard_linked: bool = False
+    loaded: Loaded = Loaded.NO
+    mode: int | None = None
+    owner: tuple[int, int] | None = None
+    attributes: tuple[tuple[str, bytes], ...] = ()
+    anchor: tuple[str, int, int] | None = None
+    """The nearest folder above a file that is not there: path, device, inode."""
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether a remembered grant for a tool covers this path."""
+        return self.zone is Zone.ORDINARY and not self.hard_linked
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a directory; ``kind`` is ``file``, ``directory`` or ``other``."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program to run: ``argv`` without a shell, ``timeout`` in seconds (``None``: no limit).
+
+    ``capture`` is the most bytes of output kept in memory, half of it the head and half the
+    tail; what is beyond goes to ``overflow`` (a file path), if given, else is dropped.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    stdin: bytes | None = None
+    timeout: float | None = None
+    capture: int = 64 * 1024 * 1024
+    merge_stderr: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    overflow: str | None = None
+    confine: bool = False
+    """Whether it belongs into a sandbox, where the user wants one."""
+    own: bool = False
+    """Whether the program is the plugin's own, installed on the user's machine: where the
+    workspace is on another one, it runs all the same, but sees nothing but its input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended. ``code`` is ``None`` if it timed out; ``-N`` if signal N killed it.
+
+    ``head`` and ``tail`` are the kept bytes (all of it in ``head`` if nothing was dropped),
+    ``dropped`` the number of bytes between them.
+    """
+
+    code: int | None
+    head: bytes
+    tail: bytes = b""
+    dropped: int = 0
+    stderr: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of one file of a change set.
+
+    ``saved`` is false where the text went into a buffer that has the user's unsaved changes;
+    ``reformatted`` lists 1-based line ranges that saving (a formatter) changed afterwards.
+    """
+
+    path: str
+    saved: bool = True
+    reformatted: tuple[tuple[int, int], ...] = ()
+
+
+class Workspace(Protocol):
+    """Text and processes of the place a chat works in. Paths are absolute and resolved."""
+
+    @property
+    def root(self) -> str:
+        """The directory the user opened: absolute, resolved."""
+
+    @property
+    def host(self) -> str:
+        """The machine it is on, as the user calls it; empty for the user's own."""
+
+    async def locate(self, path: str) -> Target:
+        """Return the identity of a path as the model wrote it, relative to the root.
+
+        Never expands ``~``, ``$`` or globs. Raises ToolError for names that editors open
+        specially (``scp://…``, ``term://…``) and for NUL.
+        """
+
+    async def kind(self, path: str) -> str | None:
+        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+
+    async def size(self, path: str) -> int:
+        """Return the size of a file in bytes, as the user sees it."""
+
+    async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
+        """Return the bytes of a file as the user sees it: the text of an unsaved buffer first.
+
+        At most ``limit`` bytes from the offset ``start``. Raises FileNotFoundError,
+        IsADirectoryError, PermissionError or another OSError.
+        """
+
+    async def list(self, path: str) -> Sequence[Entry]:
+        """Return the entries of a directory, unsorted, dot files included."""
+
+    async def unsaved(self) -> Mapping[str, bytes]:
+        """Return the text of every file whose buffer differs from the disk, by path."""
+
+    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+        """Make the change, all files or none.
+
+        Raises Stale if a file no longer has the change's ``before`` bytes, ToolError if it
+        cannot be written; in both cases nothing was changed.
+        """
+
+    async def run(
+        self, command: Command, on_output: Callable[[bytes], None] | None = None
+    ) -> Finished:
+        """Run a program in its own process group, stdin closed unless given.
+
+        The whole group is dead when this returns, times out, or is cancelled. Raises
+        ToolError naming the directory or the program if it cannot start.
+        """
+
+    async def environment(self) -> Mapping[str, str]:
+        """Return the variables that programs there have by default."""
+
+    async def evidence(
+        self, commands: Sequence[Sequence[str]], command: str, cwd: str
+    ) -> tuple[str, ...]:
+        """Return a line for each file that decides what a shell command does in ``cwd``.
+
+        ``commands`` are the words of each command it consists of. A file that changes changes
+        its line.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer that is offered."""
+
+    label: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """One question of the model to the user; without options the user writes the answer."""
+
+    question: str
+    header: str = ""
+    options: tuple[Option, ...] = ()
+    multi_select: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """What a language server or linter says of a place in a file.
+
+    ``path`` is absolute, ``line`` and ``column`` (in bytes) count from 1; ``severity`` is one of
+    ``SEVERITIES``.
+    """
+
+    path: str
+    line: int
+    column: int
+    severity: str
+    message: str
+    source: str = ""
+    code: str = ""
+
+
+SEVERITIES = ("error", "warning", "info", "hint")
+"""The worst first."""
+
+
+class Frontend(Protocol):
+    """What a tool may ask of the user's editor."""
+
+    async def ask(self, questions: Sequence[Inquiry]) -> Sequence[tuple[str, ...]]:
+        """Put questions one after the other and return what was chosen or written for each.
+
+        Fewer answers than questions: the user closed the next one. Cancelling closes it, too.
+        Raises ToolError if nobody is there to be asked.
+        """
+
+    async def diagnostics(
+        self, path: str | None = None, severity: str | None = None
+    ) -> Sequence[Diagnostic]:
+        """Return the diagnostics of files in the workspace, sorted by path and place.
+
+        Only those of ``path`` (absolute; a file or a directory), and only those at least as bad
+        as ``severity``, where these are given.
+        """
+
+
+class Clock(Protocol):
+    """Seconds since some fixed moment; tests bring their own."""
+
+    def __call__(self) -> float:
+        """Return the time now."""
+
+
+Details = Mapping[str, Any]

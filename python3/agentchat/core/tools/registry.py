@@ -1,0 +1,104 @@
+"""All tools there are, by name and alias."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentchat.core.errors import UserError
+from agentchat.core.tools.tool import Metadata, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tools by name; ``prompt`` stands for the group's mention, ``system_prompt`` joins in.
+
+    ``replace_system_prompt`` puts the group's own system prompt in place of the default one;
+    ``ignore_tool_prompts`` leaves out what its tools would add to it; ``collapse`` shows the
+    group as one context line instead of one per tool.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    prompt: str = ""
+    system_prompt: str = ""
+    replace_system_prompt: bool = False
+    collapse: bool = True
+    ignore_tool_prompts: bool = False
+
+
+FILES = ("read", "grep", "find", "ls", "edit", "write", "delete")
+READONLY = ("read", "grep", "find", "ls", "diagnostics")
+AGENT = (*READONLY, "edit", "write", "delete", "bash", "ast_edit", "ask")
+
+BUILTIN_GROUPS = (Group("agent", AGENT), Group("files", FILES), Group("readonly", READONLY))
+
+
+def parse_groups(given: Mapping[str, Mapping[str, Any]]) -> tuple[Group, ...]:
+    """Return the built-in groups and the user's, whose same names replace the built-in ones."""
+    groups = {group.name: group for group in BUILTIN_GROUPS}
+    for name, spec in given.items():
+        groups[name] = Group(
+            name=name,
+            tools=tuple(spec.get("tools") or ()),
+            prompt=spec.get("prompt") or "",
+            system_prompt=spec.get("system_prompt") or "",
+            replace_system_prompt=bool(spec.get("replace_system_prompt", False)),
+            collapse=bool(spec.get("collapse", True)),
+            ignore_tool_prompts=bool(spec.get("ignore_tool_prompts", False)),
+        )
+    return tuple(groups.values())
+
+
+class Registry:
+    """Tools by name and alias; each name is taken once."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._names: dict[str, str] = {}
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool; raises UserError if its name or an alias is taken."""
+        wanted = (tool.name, *tool.metadata.aliases)
+        for name in wanted:
+            if name in self._names:
+                owner = self._names[name]
+                raise UserError(f'The tool name "{name}" of {tool.name} is taken by {owner}.')
+        self._tools[tool.name] = tool
+        self._names.update(dict.fromkeys(wanted, tool.name))
+
+    def unregister(self, name: str) -> bool:
+        """Remove a tool with its aliases; return whether it was there."""
+        tool = self._tools.pop(name, None)
+        if tool is not None:
+            self._names = {n: owner for n, owner in self._names.items() if owner != name}
+        return tool is not None
+
+    def get(self, name: str) -> Tool | None:
+        """Return the tool with this name or alias."""
+        return self._tools.get(self._names.get(name, ""))
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names, in the order of registration."""
+        return tuple(self._tools)
+
+    def all(self) -> tuple[Tool, ...]:
+        """Return the tools, in the order of registration."""
+        return tuple(self._tools.values())
+
+    def count(self) -> int:
+        """Return how many tools there are."""
+        return len(self._tools)
+
+    def filter(self, names: Iterable[str]) -> tuple[Tool, ...]:
+        """Return the tools with these names or aliases, unknown ones left out, each once."""
+        found = {tool.name: tool for name in names if (tool := self.get(name)) is not None}
+        return tuple(found.values())
+
+    def metadata_for(self, name: str) -> Metadata | None:
+        """Return the metadata of the tool with this name or alias."""
+        tool = self.get(name)
+        return tool.metadata if tool is not None else None

@@ -1,0 +1,222 @@
+"""The tools one chat was given: what it may call, and what the model is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agentchat.core.limits import DEFERRED_THRESHOLD
+from agentchat.core.tools.registry import Group, Registry
+from agentchat.core.tools.tool import Tool
+
+NAME, HINT, DESCRIPTION = 10, 5, 2
+"""How much a word counts that is found in the name, the search hint, the description."""
+
+
+def threshold(wanted: int) -> int:
+    """Return how many tools a chat may have before some are deferred; 0 means the usual."""
+    return wanted if wanted > 0 else DEFERRED_THRESHOLD
+
+
+def deferred(
+    given: Iterable[Tool], activated: Iterable[str], always: Iterable[str], limit: int
+) -> tuple[Tool, ...]:
+    """Return the tools that are not sent: none as long as there are at most ``limit``."""
+    tools = tuple(given)
+    if len(tools) <= limit:
+        return ()
+    kept = {*activated, *always}
+    return tuple(
+        tool for tool in tools
+        if not tool.always_load and kept.isdisjoint({tool.name, *tool.metadata.aliases})
+    )  # fmt: skip
+
+
+def search(tools: Iterable[Tool], query: str) -> tuple[Tool, ...]:
+    """Return the tools that a query's words are about, best first."""
+    words = re.findall(r"\w+", query.lower())
+    scored = [(_score(tool, words), tool) for tool in tools]
+    found = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
+    return tuple(tool for _, tool in found)
+
+
+def _score(tool: Tool, words: list[str]) -> int:
+    weights = (
+        (tool.name.lower(), NAME),
+        (tool.metadata.search_hint.lower(), HINT),
+        (tool.description.lower(), DESCRIPTION),
+    )
+    found = sum(weight for word in words for text, weight in weights if word in text)
+    exact = len(words) > 0 and tool.name.lower() == "_".join(words)
+    return found + 100 * exact
+
+
+TOOL_SEARCH = "tool_search"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a chat was given, by name: what of it was ``taken`` back, what was asked for by name."""
+
+    given: tuple[str, ...]
+    taken: tuple[str, ...] = ()
+    activated: tuple[str, ...] = ()
+
+
+class Toolbox:
+    """A view of the registry through the names this chat was given.
+
+    Names are looked up at each use, so a tool that is registered later works at once.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        groups: Iterable[Group],
+        given: Iterable[str],
+        *,
+        always_load: Iterable[str] = (),
+        deferred_threshold: int = 0,
+    ) -> None:
+        self._registry = registry
+        self._own_groups = {group.name: group for group in groups}
+        self._groups = dict(self._own_groups)
+        # A name may be known later only: files with tools are read after the chat is opened.
+        self._given = list(dict.fromkeys(given))
+        self._always_load = frozenset(always_load)
+        self._threshold = threshold(deferred_threshold)
+        self._activated: set[str] = set()
+        self._taken: set[str] = set()
+
+    def held(self) -> Held:
+        """Return what the chat has now."""
+        return Held(tuple(self._given), tuple(sorted(self._taken)), tuple(sorted(self._activated)))
+
+    def restore(self, held: Held) -> None:
+        """Give the chat what it had before; names may be known later only."""
+        self._given = list(held.given)
+        self._taken, self._activated = set(held.taken), set(held.activated)
+
+    def add(self, name: str) -> bool:
+        """Give the chat a tool or group by name; return whether it is known.
+
+        A tool that is named is wanted now: it is sent even while others are deferred.
+        """
+        known = self.mentionable(name)
+        if known and name not in self._given:
+            self._given.append(name)
+        tool = self._registry.get(name)
+        if known and tool is not None:
+            self._activated.add(tool.name)
+            self._taken.discard(tool.name)
+        elif known:
+            self._taken.difference_update(member.name for member in self._members(name))
+        return known
+
+    def add_groups(self, groups: Iterable[Group]) -> None:
+        """Take groups in place of those added before; the chat's first ones win over them."""
+        added = {group.name: group for group in groups}
+        self._groups = {**added, **self._own_groups}
+
+    def remove(self, name: str) -> bool:
+        """Take a tool or group back, a tool also out of its groups; return whether it was there."""
+        had = self.has(name)
+        tool = self._registry.get(name)
+        alike = {name} if tool is None else {name, tool.name, *tool.metadata.aliases}
+        self._given = [other for other in self._given if other not in alike]
+        if had and tool is not None:
+            self._taken.add(tool.name)
+            self._activated.discard(tool.name)
+        return had
+
+    def has(self, name: str) -> bool:
+        """Whether the chat has a tool, or was given a group."""
+        if self._registry.get(name) is None:
+            return name in self._given and bool(self._members(name))
+        return any(tool is self._registry.get(name) for tool in self.tools())
+
+    def context(self, name: str) -> tuple[str, ...]:
+        """Return the names of the lines that show a tool or group in the chat's context."""
+        tool, group = self._registry.get(name), self.group(name)
+        if group is None or group.collapse:
+            return (tool.name if tool is not None else name,)
+        return tuple(member.name for member in self._members(name) if not member.hidden)
+
+    def named(self, name: str) -> bool:
+        """Whether the chat was given this very tool or group, not only a group with it."""
+        return name in self._given
+
+    def mentionable(self, name: str) -> bool:
+        """Whether a mention of this name means something; hidden tools are never mentioned."""
+        tool = self._registry.get(name)
+        return (tool is not None and not tool.hidden) or bool(self._members(name))
+
+    def group(self, name: str) -> Group | None:
+        """Return a group by name; a tool of the same name comes first."""
+        return None if self._registry.get(name) else self._groups.get(name)
+
+    def groups(self) -> tuple[Group, ...]:
+        """Return the groups that have at least one known tool."""
+        return tuple(group for group in self._groups.values() if self._members(group.name))
+
+    def given_groups(self) -> tuple[Group, ...]:
+        """Return the groups this chat was given, in order."""
+        return tuple(group for name in self._given if (group := self.group(name)))
+
+    def everything(self) -> tuple[Tool, ...]:
+        """Return every tool there is that can be mentioned, given or not."""
+        return tuple(tool for tool in self._registry.all() if not tool.hidden)
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Return the tools this chat was given, in order, each once."""
+        names: list[str] = []
+        for name in self._given:
+            group = self.group(name)
+            names.extend(group.tools if group else (name,))
+        found = self._registry.filter(names)
+        return tuple(t for t in found if not t.hidden and t.name not in self._taken)
+
+    def silent(self) -> frozenset[str]:
+        """Return the tools whose own prompt is left out: all their groups here say so."""
+        quiet: set[str] = set()
+        heard: set[str] = set()
+        for name in self._given:
+            group = self.group(name)
+            members = self._members(name) if group else self._registry.filter([name])
+            kind = quiet if group is not None and group.ignore_tool_prompts else heard
+            kind.update(tool.name for tool in members)
+        return frozenset(quiet - heard)
+
+    def deferred(self) -> tuple[Tool, ...]:
+        """Return the given tools that are not sent until they are activated."""
+        return deferred(self.tools(), self._activated, self._always_load, self._threshold)
+
+    def offered(self) -> tuple[Tool, ...]:
+        """Return the tools that are sent, with ``tool_search`` while some are deferred."""
+        held_back = {tool.name for tool in self.deferred()}
+        tools = tuple(tool for tool in self.tools() if tool.name not in held_back)
+        finder = self._registry.get(TOOL_SEARCH)
+        return (*tools, finder) if held_back and finder is not None else tools
+
+    def search(self, query: str) -> tuple[Tool, ...]:
+        """Find deferred tools, best first, and activate them for this chat."""
+        found = search(self.deferred(), query)
+        self._activated.update(tool.name for tool in found)
+        return found
+
+    def find(self, name: str) -> Tool | None:
+        """Return the tool a call by this name would run; ``None`` if the chat may not call it."""
+        tool = self._registry.get(name)
+        if tool is None or tool.hidden:
+            return tool
+        return tool if any(tool is own for own in self.tools()) else None
+
+    def unknown(self, name: str) -> str:
+        """Return the answer to a call of a tool that this chat does not have."""
+        names = ", ".join(tool.name for tool in self.tools())
+        return f'Tool "{name}" not found. Available tools: {names}.'
+
+    def _members(self, name: str) -> tuple[Tool, ...]:
+        group = self._groups.get(name)
+        return self._registry.filter(group.tools) if group else ()

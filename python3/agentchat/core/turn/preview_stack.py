@@ -1,0 +1,112 @@
+"""Previews waiting to be applied or discarded: newest first, and a mode's standing handler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from agentchat.core.approval import Scope
+from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.tools.ports import Target
+from agentchat.core.tools.tool import Extra, Result, Staged
+
+NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
+NO_REASON = "No reason provided"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending(Staged):
+    """A staged preview that waits to be resolved.
+
+    ``targets`` is what applying would write, ``scope`` what an *always* for it would cover.
+    ``proposed`` is the change before the user edited its text, if they did.
+    """
+
+    id: str = ""
+    targets: tuple[Target, ...] = ()
+    scope: Scope | None = None
+    proposed: ChangeSet | None = None
+    standing: bool = False
+    """Whether it is a mode's own, resolved again and again, and no preview of a change."""
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether it writes known files only, all ordinary ones of the workspace."""
+        return bool(self.targets) and all(target.ordinary for target in self.targets)
+
+    @property
+    def destructive(self) -> bool:
+        """Whether applying it deletes a file."""
+        files = self.preview.change.files if self.preview.change is not None else ()
+        return any(file.letter == "D" for file in files)
+
+
+def pended(staged: Staged, id: str, targets: tuple[Target, ...], scope: Scope | None) -> Pending:
+    """Return what a tool staged with what the runtime found out about it."""
+    given = {one.name: getattr(staged, one.name) for one in fields(Staged)}
+    return Pending(**given, id=id, targets=targets, scope=scope)
+
+
+class PendingStore:
+    """The previews of one chat, last in first out."""
+
+    def __init__(self) -> None:
+        self._stack: list[Pending] = []
+        self.standing: Pending | None = None
+
+    def __len__(self) -> int:
+        return len(self._stack)
+
+    def __iter__(self) -> Iterator[Pending]:
+        return reversed(self._stack)
+
+    def push(self, pending: Pending) -> None:
+        """Put a preview on top; refuses an id that is there already."""
+        if any(pending.id == other.id for other in self._stack):
+            raise ValueError(f"a preview with the id {pending.id} is pending already")
+        self._stack.append(pending)
+
+    def newest(self) -> Pending | None:
+        """Return what ``resolve`` would act on: the newest preview, else the standing handler."""
+        return self._stack[-1] if self._stack else self.standing
+
+    def replace(self, pending: Pending) -> None:
+        """Put a preview in the place of the one with its id; one that is gone stays gone."""
+        self._stack = [pending if pending.id == other.id else other for other in self._stack]
+
+    def remove(self, pending: Pending) -> None:
+        """Take a resolved preview out; the standing handler stays set."""
+        self._stack = [other for other in self._stack if other.id != pending.id]
+
+
+def resolution_details(
+    pending: Pending, action: str, reason: str, extra: Extra, result: Result | None
+) -> dict[str, Any]:
+    """Return the details of a ``resolve`` result."""
+    details: dict[str, Any] = {
+        "action": action,
+        "reason": reason,
+        "sourceToolName": pending.source,
+        "label": pending.label,
+    }
+    if extra is not None:
+        details["extra"] = dict(extra)
+    if result is not None and result.details is not None:
+        details["sourceResultDetails"] = result.details
+    return details
+
+
+def resolution_line(label: str, action: str, failed: bool) -> str:
+    """Return how a resolution is shown: ``Accept: 2 replacements in 1 file [AST Edit]``.
+
+    What stands before the label's first ``": "`` is its badge; a label without one has none.
+    """
+    verb = "Failed" if failed else {"apply": "Accept", "discard": "Discard"}[action]
+    badge, separator, summary = label.partition(": ")
+    return f"{verb}: {summary} [{badge}]" if separator else f"{verb}: {label}"
+
+
+def discarded(pending: Pending, reason: str) -> str:
+    """Return what is said of a discard whose producer says nothing."""
+    return f"Discarded: {pending.label}. Reason: {reason}"
