@@ -15,7 +15,7 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.rules import Rule
 from agentchat.core.shell.commands import LONGEST
 from agentchat.core.tools.call import Call
-from agentchat.tools import bash
+from agentchat.tools.builtin import bash
 from agentchat.workspace.local import LocalWorkspace
 from bench.figures import Row, spread
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from agentchat.core.edit.match import Edit, EditError, apply_edits
 from agentchat.core.errors import ToolError
-from agentchat.tools import edit
+from agentchat.tools.builtin import edit
 from bench.contexts import bare_context
 from bench.figures import Row, compare
 

@@ -25,7 +25,7 @@ from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
-from agentchat.tools import read, resolve
+from agentchat.tools.builtin import read, resolve
 from agentchat.workspace.local import LocalWorkspace
 from bench.contexts import bare_context
 from bench.figures import Row, compare

@@ -18,8 +18,9 @@ from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
 from agentchat.models.dialect import Dialect
 from agentchat.models.wire import body
-from agentchat.tools import grep, read, ripgrep
-from agentchat.tools.builtins import BUILTINS
+from agentchat.tools.builtin import grep, read
+from agentchat.tools.builtin.catalogue import BUILTINS
+from agentchat.tools.search import ripgrep
 from bench.contexts import bare_context
 from bench.figures import Row, compare
 

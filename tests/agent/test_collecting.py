@@ -15,7 +15,7 @@ from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.rules import Rule
 from agentchat.core.tools.tool import ToolContext
 from agentchat.core.turn.effects import Answer
-from agentchat.tools.builtins import builtins
+from agentchat.tools.builtin.catalogue import builtins
 from tests.agent.scene import Scene, Script
 from tests.core.world import RESOLVE, a_chat, a_tool
 

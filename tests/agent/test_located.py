@@ -11,7 +11,7 @@ import pytest
 from agentchat.core.messages import Reply
 from agentchat.core.tools.ports import Target
 from agentchat.core.tools.tool import Tool
-from agentchat.tools import edit, grep, ls, read, write
+from agentchat.tools.builtin import edit, grep, ls, read, write
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.messages import Reply
-from agentchat.tools import edit
+from agentchat.tools.builtin import edit
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
 

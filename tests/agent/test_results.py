@@ -17,7 +17,7 @@ from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.rules import parse_rules
 from agentchat.core.tools.ports import Diagnostic, Inquiry
 from agentchat.core.tools.tool import Hooks, Metadata, Result, Tool, ToolContext
-from agentchat.tools import ask, tool_search
+from agentchat.tools.builtin import ask, tool_search
 from tests.agent.scene import Scene
 from tests.core.world import a_call, a_tool, calls
 

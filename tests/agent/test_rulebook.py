@@ -14,7 +14,7 @@ from agentchat.agent.rulebook import PROJECT_FILE, Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.rules import Rule
-from agentchat.tools import bash, write
+from agentchat.tools.builtin import bash, write
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
 

@@ -17,7 +17,7 @@ from agentchat.core.proposing import consequence
 from agentchat.core.rules import Rule
 from agentchat.editor.drafts import meaning, past_lines
 from agentchat.journal.calls import PastCall
-from agentchat.tools import bash, read, write
+from agentchat.tools.builtin import bash, read, write
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
 

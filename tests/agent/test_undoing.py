@@ -22,11 +22,11 @@ from agentchat.journal import records as r
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import transcript
-from agentchat.tools.bash import TOOL as BASH
-from agentchat.tools.delete import TOOL as DELETE
-from agentchat.tools.edit import TOOL as EDIT
-from agentchat.tools.read import TOOL as READ
-from agentchat.tools.write import TOOL as WRITE
+from agentchat.tools.builtin.bash import TOOL as BASH
+from agentchat.tools.builtin.delete import TOOL as DELETE
+from agentchat.tools.builtin.edit import TOOL as EDIT
+from agentchat.tools.builtin.read import TOOL as READ
+from agentchat.tools.builtin.write import TOOL as WRITE
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel

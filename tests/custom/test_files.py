@@ -9,7 +9,7 @@ import pytest
 
 from agentchat.core.tools.registry import Registry, parse_groups
 from agentchat.core.tools.toolset import Toolbox
-from agentchat.tools.builtins import BUILTINS
+from agentchat.tools.builtin.catalogue import BUILTINS
 from agentchat.tools.custom.files import Place, is_trusted, read_source, read_trust
 from agentchat.tools.custom.importing import Problem, import_source
 from agentchat.tools.custom.library import Library, Loaded
@@ -233,7 +233,7 @@ async def test_a_group_of_a_file_takes_no_name_of_the_plugins(tmp_path: Path) ->
 async def test_a_tool_value_of_a_file_is_a_tool_bound_to_that_file(tmp_path: Path) -> None:
     text = GOOD.format(name="base") + (
         "from dataclasses import replace\n"
-        "from agentchat.tools.ls import TOOL as LS\n"
+        "from agentchat.tools.builtin.ls import TOOL as LS\n"
         "MINE = replace(LS, name='mine', metadata=replace(LS.metadata, aliases=()))\n"
         "del LS\n"
     )

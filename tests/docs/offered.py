@@ -11,7 +11,7 @@ from typing import Any
 
 from agentchat.core.approval import MODES
 from agentchat.core.tools.registry import BUILTIN_GROUPS
-from agentchat.tools.builtins import BUILTINS
+from agentchat.tools.builtin.catalogue import BUILTINS
 from tests.support.launch import CHECKOUT, environment, neovim
 
 PROBE = Path(__file__).with_name("probe.lua")

@@ -13,7 +13,7 @@ from agentchat.core import sensitive
 from agentchat.core.tools.registry import BUILTIN_GROUPS
 from agentchat.core.tools.tool import Tool
 from agentchat.models.catalogue import PROVIDERS
-from agentchat.tools.builtins import BUILTINS
+from agentchat.tools.builtin.catalogue import BUILTINS
 from tests.docs import offered
 from tests.docs.page import HELP, index
 from tests.support.launch import CHECKOUT, neovim

@@ -16,7 +16,7 @@ from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.effects import Question
 from agentchat.core.turn.preview_stack import Pending
 from agentchat.editor.prompts import UNDRAWN, preview_table, prompt_table
-from agentchat.tools.write import TOOL as WRITE
+from agentchat.tools.builtin.write import TOOL as WRITE
 
 GIVEN = {"path": "a.txt", "content": "hello"}
 BROKEN = Preview(text=cast("str", 5))

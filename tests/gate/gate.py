@@ -15,7 +15,7 @@ from agentchat.core.rules import Rule
 from agentchat.core.tools.call import Call
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.effects import Answer, Question
-from agentchat.tools import bash, delete, edit, read, write
+from agentchat.tools.builtin import bash, delete, edit, read, write
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pexpect
 
-from agentchat.tools.bash import environment
+from agentchat.tools.builtin.bash import environment
 
 SETUP = """
 git init -q -b main

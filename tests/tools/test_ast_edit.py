@@ -11,7 +11,7 @@ import pytest
 from agentchat.core.diff.changeset import ChangeSet, accept
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.tools.tool import Preview, Result, Staged
-from agentchat.tools import ast_edit
+from agentchat.tools.builtin import ast_edit
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench
 

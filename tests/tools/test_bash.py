@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.tools.bash import TOOL, environment
+from agentchat.tools.builtin.bash import TOOL, environment
 from tests.tools.conftest import Bench
 
 

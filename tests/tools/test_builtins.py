@@ -11,8 +11,8 @@ import pytest
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import ArgumentError, Surroundings, Tool
-from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.builtins import BUILTINS
+from agentchat.tools.builtin.catalogue import BUILTINS
+from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 
 def test_the_names_and_aliases_are_the_contracts() -> None:
@@ -115,7 +115,7 @@ def test_nothing_else_is_converted(given: dict[str, object], problem: tuple[str,
 
 def test_importing_the_tools_brings_in_no_library_that_is_used_late() -> None:
     names = "[m for m in ('PIL', 'pathspec') if m in sys.modules]"
-    code = f"import agentchat.tools.builtins, sys; print({names})"
+    code = f"import agentchat.tools.builtin.catalogue, sys; print({names})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           env={"PYTHONPATH": "python3"})  # fmt: skip
     assert done.stdout.strip() == "[]"

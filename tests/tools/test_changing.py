@@ -11,7 +11,7 @@ import pytest
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.tools.tool import ArgumentError, Tool
-from agentchat.tools import delete, edit, write
+from agentchat.tools.builtin import delete, edit, write
 from tests.tools.conftest import Bench
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.errors import ToolError
-from agentchat.tools import ast_edit, bash, delete, edit, find, grep, ls, read, write
+from agentchat.tools.builtin import ast_edit, bash, delete, edit, find, grep, ls, read, write
 from tests.support.sshd import Sshd
 from tests.tools.conftest import Bench
 from tests.workspace.far import far

@@ -12,7 +12,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.tools.ports import Diagnostic, Inquiry
 from agentchat.core.tools.tool import ArgumentError, Result, Tool
-from agentchat.tools import ask, diagnostics
+from agentchat.tools.builtin import ask, diagnostics
 from tests.tools.conftest import Bench
 
 

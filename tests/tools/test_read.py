@@ -12,7 +12,7 @@ from PIL import Image
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ArgumentError
-from agentchat.tools.read import TOOL
+from agentchat.tools.builtin.read import TOOL
 from tests.tools.conftest import Bench
 
 

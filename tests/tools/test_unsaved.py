@@ -6,7 +6,7 @@ import pytest
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import Tool
-from agentchat.tools import delete, edit, grep, read, write
+from agentchat.tools.builtin import delete, edit, grep, read, write
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench

@@ -12,7 +12,7 @@ from agentchat.core.text import masked
 from agentchat.core.tools.mentions import Attachment, Captured, Wanted, attach, wanted
 from agentchat.core.tools.ports import Command, Frontend, Workspace
 from agentchat.core.tools.tool import Result, ToolContext, no_store
-from agentchat.tools import diagnostics, read
+from agentchat.tools.builtin import diagnostics, read
 
 log = logging.getLogger(__name__)
 

@@ -37,7 +37,7 @@ from agentchat.journal.reading import history
 from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import decisions, transcript
 from agentchat.models.choice import choose, secrets
-from agentchat.tools.builtins import builtins
+from agentchat.tools.builtin.catalogue import builtins
 from agentchat.tools.custom.shelf import Shelf
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from typing import Any
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, RESULT_BYTES
 from agentchat.core.tools.ports import Command
 from agentchat.core.tools.tool import Result, ToolContext
-from agentchat.tools.bash import Live, environment, how_it_ended, output, shell
+from agentchat.tools.builtin.bash import Live, environment, how_it_ended, output, shell
 from agentchat.tools.custom.outcome import text_of
 
 

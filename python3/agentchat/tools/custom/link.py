@@ -10,7 +10,7 @@ from typing import Any
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
 from agentchat.core.tools.tool import Extra, Preview, Resolver, Result, Staged, ToolContext
-from agentchat.tools.bash import how_it_ended
+from agentchat.tools.builtin.bash import how_it_ended
 from agentchat.tools.custom.command import run_program
 from agentchat.tools.custom.wire import Failed, error_told, result_heard
 from agentchat.tools.custom.worker import Ended, Worker

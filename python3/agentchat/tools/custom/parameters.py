@@ -19,9 +19,9 @@ from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import NotRequired, TypedDict
 
 from agentchat.core.tools.tool import ArgumentError
-from agentchat.tools.arguments import WholeNumber, plain, problems
 from agentchat.tools.custom.context import Context
 from agentchat.tools.custom.errors import DefinitionError
+from agentchat.tools.schema import WholeNumber, plain, problems
 
 UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
-from agentchat.tools.bash import environment
+from agentchat.tools.builtin.bash import environment
 from agentchat.tools.custom.worker import Worker
 
 PACKAGES = str(Path(__file__).resolve().parents[3])

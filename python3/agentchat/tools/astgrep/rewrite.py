@@ -10,8 +10,8 @@ from itertools import pairwise
 from agentchat.core.diff.changeset import FileChange, line_edits
 from agentchat.core.diff.text_file import BOM, split_lines
 from agentchat.core.errors import ToolError
-from agentchat.tools.ast_grep import Match, Op
-from agentchat.tools.notices import one_line
+from agentchat.tools.astgrep.program import Match, Op
+from agentchat.tools.format import one_line
 
 _VARIABLE = re.compile(r"(\$\$\$|\$)([A-Z_][A-Z0-9_]*)")
 

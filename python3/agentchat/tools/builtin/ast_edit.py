@@ -23,13 +23,13 @@ from agentchat.core.tools.tool import (
     ToolContext,
     Touch,
 )
-from agentchat.tools.applying import apply as apply_change
-from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.ast_grep import AstGrep, Found, Match, Op, Sources
-from agentchat.tools.languages import language
-from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
-from agentchat.tools.source_files import Where, fixed_part, sources
-from agentchat.tools.structural import Rewrite, check_ops, counted, effective, fits
+from agentchat.tools.astgrep.languages import language
+from agentchat.tools.astgrep.program import AstGrep, Found, Match, Op, Sources
+from agentchat.tools.astgrep.rewrite import Rewrite, check_ops, counted, effective, fits
+from agentchat.tools.astgrep.source_files import Where, fixed_part, sources
+from agentchat.tools.files import apply as apply_change
+from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
+from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 REPLACEMENTS = 1_000
 """The most replacements of a call that sets no limit."""

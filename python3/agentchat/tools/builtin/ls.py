@@ -11,10 +11,10 @@ from pydantic import Field
 from agentchat.core.limits import LS_ENTRIES
 from agentchat.core.tools.ports import Entry
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.ignores import Ignores, ignores_of
-from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
-from agentchat.tools.targets import cannot_read, directory_at
+from agentchat.tools.files import cannot_read, directory_at
+from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
+from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.search.walk import Ignores, ignores_of
 
 
 class LsArguments(ToolArguments):

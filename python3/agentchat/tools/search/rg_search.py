@@ -13,8 +13,8 @@ from typing import Any
 from agentchat.core.errors import ToolError
 from agentchat.core.sensitive import SECRET_FILES, SECRET_FOLDERS, SECRET_PATHS
 from agentchat.core.tools.ports import Finished, Workspace
-from agentchat.tools import ripgrep
-from agentchat.tools.matches import Found, Line
+from agentchat.tools.search import ripgrep
+from agentchat.tools.search.matches import Found, Line
 
 SECRETS = (*SECRET_FILES, *SECRET_FOLDERS, *("**/" + "/".join(path) for path in SECRET_PATHS))
 

@@ -11,9 +11,9 @@ from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.tools.ports import Diagnostic
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools.arguments import PydanticArguments, ToolArguments
-from agentchat.tools.notices import given_text, one_line, with_notices
-from agentchat.tools.targets import existing
+from agentchat.tools.files import existing
+from agentchat.tools.format import given_text, one_line, with_notices
+from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 ELSEWHERE = "There are no diagnostics: the files are on {host}. Run a linter there with bash."
 NO_EDITOR = "There are no diagnostics: this chat runs without an editor. Run a linter with bash."

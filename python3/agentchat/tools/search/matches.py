@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentchat.core.limits import GREP_LINE_CHARACTERS
-from agentchat.tools.notices import one_line
-from agentchat.tools.walk import in_order
+from agentchat.tools.format import one_line
+from agentchat.tools.search.walk import in_order
 
 CUT = "…"
 

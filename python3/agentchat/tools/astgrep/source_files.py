@@ -11,11 +11,11 @@ from agentchat.core.errors import ToolError
 from agentchat.core.sensitive import is_secret
 from agentchat.core.tools.ports import Target, Workspace
 from agentchat.core.tools.tool import ToolContext
-from agentchat.tools.ast_grep import Sources
-from agentchat.tools.globs import matcher
-from agentchat.tools.languages import DATA, language, language_of
-from agentchat.tools.targets import existing
-from agentchat.tools.walk import files, in_order
+from agentchat.tools.astgrep.languages import DATA, language, language_of
+from agentchat.tools.astgrep.program import Sources
+from agentchat.tools.files import existing
+from agentchat.tools.search.globs import matcher
+from agentchat.tools.search.walk import files, in_order
 
 _WILD = re.compile(r"[*?\[{]")
 

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
-from agentchat.tools.arguments import PydanticArguments, ToolArguments
-from agentchat.tools.notices import given_text
+from agentchat.tools.format import given_text
+from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
 class ToolSearchArguments(ToolArguments):

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from agentchat.core.tools.tool import Metadata, Tool
-from agentchat.tools.arguments import PydanticArguments, ToolArguments
-from agentchat.tools.notices import given_text
+from agentchat.tools.format import given_text
+from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
 class ResolveArguments(ToolArguments):

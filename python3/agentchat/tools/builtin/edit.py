@@ -23,10 +23,9 @@ from agentchat.core.tools.tool import (
     ToolContext,
     Touch,
 )
-from agentchat.tools.applying import apply
-from agentchat.tools.arguments import PydanticArguments, ToolArguments
-from agentchat.tools.notices import given_text
-from agentchat.tools.targets import content, file_at, refuse_locked
+from agentchat.tools.files import apply, content, file_at, refuse_locked
+from agentchat.tools.format import given_text
+from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 _SPELLINGS = {
     "oldText": "old_text",

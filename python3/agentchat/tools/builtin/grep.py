@@ -14,14 +14,14 @@ from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.sensitive import is_secret
 from agentchat.core.tools.ports import Target, Workspace
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools import scanning, searching
-from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.globs import matcher
-from agentchat.tools.matches import Found, shown
-from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
-from agentchat.tools.searching import Query
-from agentchat.tools.targets import existing
-from agentchat.tools.walk import AT_ONCE, files
+from agentchat.tools.files import existing
+from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
+from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.search import rg_search, scan
+from agentchat.tools.search.globs import matcher
+from agentchat.tools.search.matches import Found, shown
+from agentchat.tools.search.rg_search import Query
+from agentchat.tools.search.walk import AT_ONCE, files
 
 NAMED = 5
 """Secrets files that the notice names."""
@@ -80,13 +80,13 @@ class Search:
         for name, text in sorted(unsaved.items()):
             await self._search_text(name, text)
         self._unsaved = unsaved
-        searched = await searching.search(
+        searched = await rg_search.search(
             self._query, self._folder, self._name, self._found, self._workspace
         )
         if not searched:
             await self._scan()
         elif not self._name:
-            listed = await searching.secrets(self._folder, self._workspace)
+            listed = await rg_search.secrets(self._folder, self._workspace)
             self._secrets = [name for name in listed if self._fits(name) and self._secret(name)]
 
     async def _unsaved_below(self) -> dict[str, bytes]:
@@ -99,14 +99,14 @@ class Search:
         return {name: text for name, text in below.items() if self._wanted(name)}
 
     async def _search_text(self, name: str, text: bytes) -> None:
-        searched = await searching.search_text(
+        searched = await rg_search.search_text(
             self._query, self._folder, name, text, self._found, self._workspace
         )
         if not searched:
-            await scanning.scan_text(self._query, name, text, self._found)
+            await scan.scan_text(self._query, name, text, self._found)
 
     async def _scan(self) -> None:
-        scanning.compiled(self._query)
+        scan.compiled(self._query)
         names = [self._name] if self._name else await files(self._folder, self._workspace)
         if not self._name:
             self._secrets = [name for name in names if self._secret(name) and self._fits(name)]
@@ -117,7 +117,7 @@ class Search:
             texts = await asyncio.gather(*[self._text(name) for name in lot])
             for name, text in zip(lot, texts, strict=True):
                 if not self._found.full:
-                    await scanning.scan_text(self._query, name, text, self._found)
+                    await scan.scan_text(self._query, name, text, self._found)
             if self._found.full:
                 return
 
@@ -127,7 +127,7 @@ class Search:
         try:
             if (await self._workspace.locate(path)).path != path:
                 return b""
-            return await self._workspace.read(path, scanning.LARGEST + 1)
+            return await self._workspace.read(path, scan.LARGEST + 1)
         except Unreachable:
             raise
         except (OSError, ToolError):

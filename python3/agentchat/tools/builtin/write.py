@@ -18,10 +18,9 @@ from agentchat.core.tools.tool import (
     ToolContext,
     Touch,
 )
-from agentchat.tools.applying import apply
-from agentchat.tools.arguments import PydanticArguments, ToolArguments
-from agentchat.tools.notices import given_text
-from agentchat.tools.targets import cannot_read, content, refuse_locked
+from agentchat.tools.files import apply, cannot_read, content, refuse_locked
+from agentchat.tools.format import given_text
+from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
 class WriteArguments(ToolArguments):

@@ -20,10 +20,9 @@ from agentchat.core.tools.tool import (
     ToolContext,
     Touch,
 )
-from agentchat.tools.applying import apply
-from agentchat.tools.arguments import PydanticArguments, ToolArguments
-from agentchat.tools.notices import given_text
-from agentchat.tools.targets import content, file_at
+from agentchat.tools.files import apply, content, file_at
+from agentchat.tools.format import given_text
+from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
 class DeleteArguments(ToolArguments):

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from agentchat.core.errors import ToolError
-from agentchat.tools.matches import Found, Line
-from agentchat.tools.searching import Query
+from agentchat.tools.search.matches import Found, Line
+from agentchat.tools.search.rg_search import Query
 
 LARGEST = 16 * 1024 * 1024
 """Bytes of a file that is still searched."""

@@ -1,4 +1,4 @@
-"""Tools that change files, made to stage: their calls of one reply become one preview."""
+"""The tools that the plugin brings, together."""
 
 from __future__ import annotations
 
@@ -11,8 +11,23 @@ from agentchat.core.diff.compose import composed
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Extra, Preview, Result, Staged, Tool, ToolContext, Touch
-from agentchat.tools.applying import apply as apply_change
-from agentchat.tools.structural import counted
+from agentchat.tools.astgrep.rewrite import counted
+from agentchat.tools.builtin import (
+    ask,
+    ast_edit,
+    bash,
+    delete,
+    diagnostics,
+    edit,
+    find,
+    grep,
+    ls,
+    read,
+    resolve,
+    tool_search,
+    write,
+)
+from agentchat.tools.files import apply as apply_change
 
 STAGES = (
     "Only stages a preview, one for all such calls of a reply; resolve applies or discards it. A "
@@ -152,3 +167,30 @@ def extent(files: Iterable[FileChange], replaced: Mapping[str, int]) -> str:
         some = [f for f in all_files if f.letter == letter and f.path not in edited]
         said += [f"{counted(len(some), 'file')} {done}"] if some else []
     return ", ".join(said) or "no changes"
+
+
+BUILTINS: tuple[Tool, ...] = (
+    read.TOOL,
+    grep.TOOL,
+    find.TOOL,
+    ls.TOOL,
+    diagnostics.TOOL,
+    edit.TOOL,
+    write.TOOL,
+    delete.TOOL,
+    bash.TOOL,
+    ast_edit.TOOL,
+    ask.TOOL,
+    resolve.TOOL,
+    tool_search.TOOL,
+)
+"""In the order in which they are listed."""
+
+CHANGING = frozenset({edit.TOOL.name, write.TOOL.name, delete.TOOL.name})
+
+
+def builtins(edits: str = "ask") -> tuple[Tool, ...]:
+    """Return the tools; those that change files ``ask`` before each call, or ``stage`` it."""
+    if edits != "stage":
+        return BUILTINS
+    return tuple(collecting(tool) if tool.name in CHANGING else tool for tool in BUILTINS)

@@ -11,8 +11,8 @@ from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Inquiry
 from agentchat.core.tools.ports import Option as Choice
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
-from agentchat.tools.arguments import PydanticArguments, ToolArguments
-from agentchat.tools.notices import given_text
+from agentchat.tools.format import given_text
+from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 NO_EDITOR = (
     "Nobody can be asked: this chat runs without an editor. Decide yourself and say what you "

@@ -11,11 +11,11 @@ from pydantic import Field
 from agentchat.core.limits import FIND_RESULTS
 from agentchat.core.tools.ports import Target
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools.arguments import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.globs import matcher
-from agentchat.tools.notices import given_text, limit_reached, one_line, with_notices
-from agentchat.tools.targets import directory_at
-from agentchat.tools.walk import files
+from agentchat.tools.files import directory_at
+from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
+from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
+from agentchat.tools.search.globs import matcher
+from agentchat.tools.search.walk import files
 
 
 class FindArguments(ToolArguments):

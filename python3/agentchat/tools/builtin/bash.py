@@ -13,9 +13,8 @@ from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, KIB, RESULT_BYTES
 from agentchat.core.text import joined, whole_end, whole_start
 from agentchat.core.tools.ports import Command, Finished
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools.arguments import PydanticArguments, ToolArguments
-from agentchat.tools.notices import given_text
-from agentchat.tools.plain import Plain, plain
+from agentchat.tools.format import Plain, given_text, plain
+from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 KEPT = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
 """Variables of the machine that a command sees; others may hold secrets or run code."""

@@ -1,0 +1,1 @@
+"""Structural search and rewriting through ast-grep."""

@@ -1,0 +1,1 @@
+"""Finding files and text in them."""
