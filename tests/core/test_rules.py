@@ -11,7 +11,7 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.rules import parse_rules
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Target
-from agentchat.workspace.shell import read_shell_now
+from agentchat.workspace.shfmt import read_shell_now
 from tests.core.world import a_tool
 
 

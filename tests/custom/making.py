@@ -24,7 +24,7 @@ from agentchat.tools.custom.process import spawn
 from agentchat.tools.custom.serving import Server
 from agentchat.tools.custom.worker import Worker
 from agentchat.tools.custom.workshop import Workshop
-from agentchat.workspace.processes import KEEPER
+from agentchat.workspace.process.run import KEEPER
 
 NUMBERS = itertools.count()
 OPEN: list[Library] = []

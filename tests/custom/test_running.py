@@ -23,7 +23,7 @@ from agentchat.core.tools.tool import NO_STORE, Tool
 from agentchat.tools.custom.building import build
 from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.outcome import MOST_CHARACTERS
-from agentchat.workspace.confine import IMPOSSIBLE
+from agentchat.workspace.process.sandbox import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
 from tests.agent.test_undoing import UndoScene
 from tests.core.world import a_call, a_tool, calls

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentchat.editor.checkup import main, model_lines
-from agentchat.workspace.confine import SETTINGS
+from agentchat.workspace.process.sandbox import SETTINGS
 
 
 def checked(

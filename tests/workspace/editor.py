@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agentchat.workspace.editor import LineEdits, Made, Moved, SaveOutcome
-from agentchat.workspace.snapshot import Form, Snapshot, decoded
+from agentchat.workspace.buffer_text import Form, Snapshot, decoded
+from agentchat.workspace.editor_port import LineEdits, Made, Moved, SaveOutcome
 
 
 @dataclass

@@ -17,8 +17,8 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.workspace.atomic import AtomicWriter
-from agentchat.workspace.disk import Disk
+from agentchat.workspace.files.disk import Disk
+from agentchat.workspace.files.transaction import AtomicWriter
 
 Print = dict[str, tuple[object, ...]]
 

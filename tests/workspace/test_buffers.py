@@ -10,9 +10,9 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
+from agentchat.workspace.buffer_text import Form, Snapshot, decoded, encoded
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.snapshot import Form, Snapshot, decoded, encoded
 from tests.workspace.editor import Buffers
 
 

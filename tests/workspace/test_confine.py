@@ -11,8 +11,8 @@ import pytest
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command
-from agentchat.workspace.confine import CONFINED, IMPOSSIBLE, WAYS, Confinement, Way
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.process.sandbox import CONFINED, IMPOSSIBLE, WAYS, Confinement, Way
 
 BROKEN = Way("broken", lambda root, temp, cwd: ("/nonexistent", "--"))
 TRY = """

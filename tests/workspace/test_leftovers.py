@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.workspace.disk import Disk
-from agentchat.workspace.job import Job
-from agentchat.workspace.leftovers import put_back, sweep
+from agentchat.workspace.files.cleanup import put_back, sweep
+from agentchat.workspace.files.disk import Disk
+from agentchat.workspace.files.operation import Job
 from tests.workspace.test_atomic import change
 
 NOBODY = 999_999_999

@@ -13,8 +13,8 @@ import pytest
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command
-from agentchat.workspace import processes
-from agentchat.workspace.capture import Capture
+from agentchat.workspace.process import run
+from agentchat.workspace.process.capture import Capture
 
 
 def shell(script: str, folder: Path | str, **given: object) -> Command:
@@ -50,22 +50,22 @@ async def soon_gone(pid: int) -> bool:
 async def test_code_and_output_are_told(
     tmp_path: Path, script: str, code: int, out: bytes, err: bytes
 ) -> None:
-    finished = await processes.run(shell(script, tmp_path))
+    finished = await run.run(shell(script, tmp_path))
     assert (finished.code, finished.head, finished.stderr) == (code, out, err)
 
 
 async def test_input_is_given_whole_and_otherwise_closed(tmp_path: Path) -> None:
     data = b"x" * 3_000_000
-    finished = await processes.run(shell("cat", tmp_path, stdin=data))
+    finished = await run.run(shell("cat", tmp_path, stdin=data))
     assert finished.head == data
-    finished = await processes.run(shell("ls -l /proc/self/fd/0", tmp_path))
+    finished = await run.run(shell("ls -l /proc/self/fd/0", tmp_path))
     assert finished.head.endswith(b"/dev/null\n")
 
 
 async def test_output_arrives_while_the_program_runs(tmp_path: Path) -> None:
     pieces: asyncio.Queue[bytes] = asyncio.Queue()
     running = asyncio.ensure_future(
-        processes.run(shell("echo a; read x < pipe; echo b", tmp_path), pieces.put_nowait)
+        run.run(shell("echo a; read x < pipe; echo b", tmp_path), pieces.put_nowait)
     )
     os.mkfifo(tmp_path / "pipe")
     assert await asyncio.wait_for(pieces.get(), 5) == b"a\n"
@@ -88,7 +88,7 @@ async def test_the_whole_group_ends(tmp_path: Path, script: str, how: str) -> No
     said: asyncio.Queue[bytes] = asyncio.Queue()
     limit = 0.3 if how == "timeout" else None
     running = asyncio.ensure_future(
-        processes.run(shell(script, tmp_path, timeout=limit), said.put_nowait)
+        run.run(shell(script, tmp_path, timeout=limit), said.put_nowait)
     )
     child = int(await asyncio.wait_for(said.get(), 5))
     began = time.monotonic()
@@ -104,14 +104,14 @@ async def test_the_whole_group_ends(tmp_path: Path, script: str, how: str) -> No
 
 async def test_a_program_that_ends_is_not_waited_for_by_its_children(tmp_path: Path) -> None:
     began = time.monotonic()
-    finished = await processes.run(shell("sleep 60 & echo $!", tmp_path))
+    finished = await run.run(shell("sleep 60 & echo $!", tmp_path))
     assert time.monotonic() - began < 2
     assert finished.code == 0
     assert await soon_gone(int(finished.head))
 
 
 async def test_a_flood_leaves_the_loop_free(tmp_path: Path) -> None:
-    running = asyncio.ensure_future(processes.run(shell("yes", tmp_path, timeout=1, capture=1024)))
+    running = asyncio.ensure_future(run.run(shell("yes", tmp_path, timeout=1, capture=1024)))
     longest, last = 0.0, time.monotonic()
     while not running.done():
         await asyncio.sleep(0.001)
@@ -135,13 +135,13 @@ async def test_what_cannot_start_is_named(
     tmp_path: Path, argv: tuple[str, ...], folder: str, message: str
 ) -> None:
     with pytest.raises(ToolError, match=message):
-        await processes.run(Command(argv, os.path.join(tmp_path, folder)))
+        await run.run(Command(argv, os.path.join(tmp_path, folder)))
 
 
 async def test_many_programs_run_at_the_same_time(tmp_path: Path) -> None:
     began = time.monotonic()
     commands = [shell(f"sleep 0.3; echo {number}", tmp_path) for number in range(20)]
-    finished = await asyncio.gather(*map(processes.run, commands))
+    finished = await asyncio.gather(*map(run.run, commands))
     assert [int(one.head) for one in finished] == list(range(20))
     assert time.monotonic() - began < 4
 

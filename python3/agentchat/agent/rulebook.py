@@ -12,8 +12,8 @@ from agentchat.core.errors import Stale, ToolError, UserError
 from agentchat.core.rulefile import EMPTY, Broken, decoded, line_of, read_rules, with_rule
 from agentchat.core.rules import Rule
 from agentchat.tools.custom.files import DENIED, Source, is_trusted, read_source, read_trust
-from agentchat.workspace.atomic import AtomicWriter
-from agentchat.workspace.disk import Disk
+from agentchat.workspace.files.disk import Disk
+from agentchat.workspace.files.transaction import AtomicWriter
 
 FILE = Path("agentchat", "rules.json")
 PROJECT_FILE = Path(".agentchat", "rules.json")

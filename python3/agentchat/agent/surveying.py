@@ -11,7 +11,7 @@ from agentchat.core.shell.commands import Script
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Target, Workspace
 from agentchat.core.tools.tool import Touch
-from agentchat.workspace.shell import read_shell
+from agentchat.workspace.shfmt import read_shell
 
 log = logging.getLogger(__name__)
 

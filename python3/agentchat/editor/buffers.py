@@ -7,8 +7,8 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.editor.bridge import Bridge
-from agentchat.workspace.editor import LineEdits, Made, Moved, SaveOutcome
-from agentchat.workspace.snapshot import Form, Snapshot
+from agentchat.workspace.buffer_text import Form, Snapshot
+from agentchat.workspace.editor_port import LineEdits, Made, Moved, SaveOutcome
 
 BUFFERS = "agentchat.buffers"
 

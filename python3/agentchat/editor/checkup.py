@@ -14,7 +14,7 @@ from agentchat.core.errors import UserError
 from agentchat.editor.settings import Settings, read_settings
 from agentchat.models.choice import choose
 from agentchat.models.offline import OfflineModel
-from agentchat.workspace.confine import AUTO, IMPOSSIBLE, OFF, Confinement
+from agentchat.workspace.process.sandbox import AUTO, IMPOSSIBLE, OFF, Confinement
 
 Line = tuple[str, str]
 """How bad it is (``ok``, ``info``, ``warn`` or ``error``), and what the user reads."""

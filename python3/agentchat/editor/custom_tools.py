@@ -26,7 +26,7 @@ from agentchat.tools.custom.process import spawn
 from agentchat.tools.custom.shelf import Shelf
 from agentchat.tools.custom.thread import run
 from agentchat.tools.custom.workshop import Workshop
-from agentchat.workspace.processes import KEEPER
+from agentchat.workspace.process.run import KEEPER
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from agentchat.editor.bridge import Bridge
 from agentchat.editor.buffers import NvimBuffers
 from agentchat.editor.settings import Settings
 from agentchat.models.choice import secrets
-from agentchat.workspace import leftovers
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.destination import read_destination
+from agentchat.workspace.files import cleanup
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.ssh import SshWorkspace
 from agentchat.workspace.sshclient import Client
@@ -55,11 +55,11 @@ class Site:
 
     def put_back(self, paths: Iterable[str]) -> None:
         """Give files that a process set aside before it was killed their names back."""
-        leftovers.put_back(paths)
+        cleanup.put_back(paths)
 
     def sweep(self, made: Mapping[str, int]) -> None:
         """Remove what a process that was killed while it wrote these files left beside them."""
-        leftovers.sweep(made)
+        cleanup.sweep(made)
 
     def stop_waiting(self) -> bool:
         """Forget the work that waits; return whether there was any."""

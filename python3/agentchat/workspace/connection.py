@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import Stale, ToolError, Unreachable
-from agentchat.workspace import processes
 from agentchat.workspace.destination import Destination
 from agentchat.workspace.farend import GREETING
 from agentchat.workspace.frames import HEADER, BadFrame, Message, lengths, pack, unpack
 from agentchat.workspace.parcel import parcel
+from agentchat.workspace.process import run
 from agentchat.workspace.sshclient import CONNECT_SECONDS, Client, explained
 
 PING_SECONDS = 5.0
@@ -73,7 +73,7 @@ class Connection:
             )
         except OSError as error:
             raise Unreachable(client.missing(error)) from error
-        processes.KEEPER.add(process.pid)
+        run.KEEPER.add(process.pid)
         connection = cls(where, process)
         try:
             await asyncio.wait_for(connection._greeted(), START_SECONDS)
@@ -130,12 +130,12 @@ class Connection:
         try:
             await asyncio.wait_for(self._process.wait(), 1.0)
         except asyncio.TimeoutError:
-            processes.kill_group(self._process.pid)
+            run.kill_group(self._process.pid)
             await self._process.wait()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        processes.KEEPER.remove(self._process.pid)
+        run.KEEPER.remove(self._process.pid)
 
     def _send(self, message: Message) -> None:
         if self._lost is not None:
@@ -171,7 +171,7 @@ class Connection:
         except (BadFrame, KeyError, TypeError) as error:
             reason = f"it sent nonsense: {error}"
         self._lose(reason or "it ended")
-        processes.kill_group(self._process.pid)
+        run.kill_group(self._process.pid)
 
     def _deliver(self, message: Message) -> None:
         question = self._open.get(message["id"])
@@ -194,7 +194,7 @@ class Connection:
             await asyncio.sleep(PING_SECONDS)
             if loop.time() - self._heard > SILENCE:
                 self._lose(f"nothing came for {SILENCE:g} s")
-                processes.kill_group(self._process.pid)
+                run.kill_group(self._process.pid)
 
     async def _overhear(self) -> None:
         """Keep the last of what ssh and the far end complain about."""

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target
-from agentchat.workspace import processes
-from agentchat.workspace.atomic import AtomicWriter
-from agentchat.workspace.confine import Confinement
-from agentchat.workspace.disk import Disk, read_file
+from agentchat.workspace.files.disk import Disk, read_file
+from agentchat.workspace.files.transaction import AtomicWriter
+from agentchat.workspace.fingerprint import evidence
 from agentchat.workspace.paths import Paths
-from agentchat.workspace.shellevidence import evidence
+from agentchat.workspace.process import run
+from agentchat.workspace.process.sandbox import Confinement
 
 
 class LocalWorkspace:
@@ -89,7 +89,7 @@ class LocalWorkspace:
         """Run a program in its own process group; the group is dead when this returns."""
         if command.confine:
             command = await self.confinement.confined(command)
-        return await processes.run(command, on_output)
+        return await run.run(command, on_output)
 
     async def environment(self) -> Mapping[str, str]:
         """Return the variables of this process."""

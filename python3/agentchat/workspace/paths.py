@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from agentchat.core.errors import ToolError
 from agentchat.core.sensitive import fold_name, is_protected, is_secret
 from agentchat.core.tools.ports import Target, Zone
-from agentchat.workspace.metadata import attributes
+from agentchat.workspace.files.operation import attributes
 
 _SPECIAL = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:zip|zipfile|tar|tarfile|jar|fugitive|term|man|file|data|oil):",

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target, Zone
-from agentchat.workspace import processes
-from agentchat.workspace.capture import Capture
-from agentchat.workspace.confine import OFF
 from agentchat.workspace.connection import Connection, OnOutput
 from agentchat.workspace.destination import Destination
+from agentchat.workspace.process import run
+from agentchat.workspace.process.capture import Capture
+from agentchat.workspace.process.sandbox import OFF
 from agentchat.workspace.sshclient import Client
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class SshWorkspace:
         if command.own and command.stdin is None:
             raise ToolError(f"{command.argv[0]} is not on {self.host}.")
         if command.own:
-            return await processes.run(command, on_output)
+            return await run.run(command, on_output)
         capture = Capture(command.capture, command.overflow)
         try:
             ended = await self._run(command, _both(capture.add, on_output))

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from agentchat.workspace.atomic import ONE_AT_A_TIME
-from agentchat.workspace.disk import Disk, directory
-from agentchat.workspace.job import Leftover, leftover
+from agentchat.workspace.files.disk import Disk, directory
+from agentchat.workspace.files.operation import Leftover, leftover
+from agentchat.workspace.files.transaction import ONE_AT_A_TIME
 
 SLACK_SECONDS = 2.0
 """How exactly it is known when a process began."""

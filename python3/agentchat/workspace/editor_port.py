@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agentchat.workspace.snapshot import Form, Snapshot
+from agentchat.workspace.buffer_text import Form, Snapshot
 
 LineEdits = Sequence[tuple[int, int, Sequence[str]]]
 """``(first, last, new lines)``: 0-based, ``last`` excluded, the last place first."""

@@ -19,7 +19,7 @@ from typing import cast
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command
-from agentchat.workspace import landlock
+from agentchat.workspace.process import landlock
 
 OFF, AUTO, REQUIRED = "off", "auto", "required"
 SETTINGS = (OFF, AUTO, REQUIRED)

@@ -15,9 +15,9 @@ from typing import IO, Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command, Finished
-from agentchat.workspace import strays
-from agentchat.workspace.capture import Capture
-from agentchat.workspace.keeper import Keeper
+from agentchat.workspace.process import orphans
+from agentchat.workspace.process.capture import Capture
+from agentchat.workspace.process.watchdog import Keeper
 
 CHUNK = 64 * 1024
 LEFT_IN_PIPE = 1024 * 1024
@@ -41,7 +41,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
     loop = asyncio.get_running_loop()
     mark = b""
     if command.env:
-        environment, mark = strays.marked(command.env)
+        environment, mark = orphans.marked(command.env)
         command = replace(command, env=environment)
     process = start(command)
     KEEPER.add(process.pid)
@@ -143,7 +143,7 @@ async def _cleared(
     await asyncio.wait({gone}, timeout=1.0)
     process.poll()
     if mark:
-        await asyncio.to_thread(strays.kill, mark)
+        await asyncio.to_thread(orphans.kill, mark)
 
 
 async def _finished(work: Coroutine[Any, Any, None]) -> None:

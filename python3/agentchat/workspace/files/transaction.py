@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.workspace.create import Create
-from agentchat.workspace.disk import Disk
-from agentchat.workspace.job import Job, Unchanged
-from agentchat.workspace.remove import Remove
-from agentchat.workspace.replace import Replace
+from agentchat.workspace.files.disk import Disk
+from agentchat.workspace.files.operation import Job, Unchanged
+from agentchat.workspace.files.operations import Create, Remove, Replace
 
 ONE_AT_A_TIME = threading.Lock()
 """Held while this process changes files, and while it looks for what was left of changes."""

@@ -1,0 +1,1 @@
+"""Changes of files on disk: all of them or none."""

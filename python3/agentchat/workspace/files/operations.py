@@ -1,0 +1,306 @@
+"""A file that goes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+
+from agentchat.core.diff.changeset import FileChange
+from agentchat.core.errors import Stale
+from agentchat.workspace.files.disk import Disk, directory, open_directory
+from agentchat.workspace.files.operation import READ, Job, copy_metadata, dress, write_whole
+
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
+"""What file systems without hard links say."""
+
+
+class Create(Job):
+    """A file that does not exist yet, with the folders it needs.
+
+    ``like`` is the file that it takes the place of, whose owner, mode and attributes it gets.
+    """
+
+    def __init__(self, disk: Disk, file: FileChange, like: FileChange | None = None) -> None:
+        super().__init__(disk, file)
+        self._like = like
+        self.temp: str | None = None
+        self._made: list[tuple[int, str]] = []
+
+    def prepare(self) -> None:
+        """Make the folders and write the bytes beside the name."""
+        self._check_anchor()
+        self._at = self._make_folders()
+        if self.look() is not None:
+            raise Stale(self.path)
+        self.temp = self.temp_name()
+        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.at)
+        try:
+            write_whole(self.disk, fd, self.after or b"")
+            self._dress(fd)
+            self.disk.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _dress(self, fd: int) -> None:
+        if self._like is None:
+            dress(self.disk, fd, self.file)
+            return
+        with directory(os.path.dirname(self._like.path)) as at:
+            source = self.disk.open(os.path.basename(self._like.path), READ, at=at)
+        try:
+            copy_metadata(self.disk, source, fd)
+        finally:
+            os.close(source)
+
+    def _check_anchor(self) -> None:
+        """Raise Stale if the folder is another one than was previewed."""
+        if self.file.anchor is None:
+            return
+        path, *identity = self.file.anchor
+        with directory(path) as at:
+            found = os.fstat(at)
+        if [found.st_dev, found.st_ino] != identity:
+            raise Stale(self.path)
+
+    def _make_folders(self) -> int:
+        """Return a handle on the folder; what had to be made is kept for the way back."""
+        folder, missing = os.path.dirname(self.path), []
+        while not os.path.lexists(folder):
+            folder, name = os.path.split(folder)
+            missing.append(name)
+        at = open_directory(folder)
+        for name in reversed(missing):
+            self._made.append((at, name))
+            try:
+                self.disk.mkdir(name, at)
+            except FileExistsError:  # someone else's, and not ours to remove
+                self._made[-1] = (at, "")
+                raise
+            at = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+        return at
+
+    def commit(self) -> None:
+        """Give the file its name, unless something took it meanwhile."""
+        assert self.temp is not None
+        self.done = True
+        try:
+            self._name(self.temp)
+        except FileExistsError as error:
+            self.done = False
+            raise Stale(self.path) from error
+        self.drop(self.temp)
+        self.sync_folder()
+        for at, _ in self._made:
+            with contextlib.suppress(OSError):
+                self.disk.fsync(at)
+
+    def _name(self, temp: str) -> None:
+        try:
+            self.disk.link(temp, self.name, self.at)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if self.look() is not None:
+                raise FileExistsError(errno.EEXIST, "File exists", self.path) from error
+            self.disk.rename(temp, self.name, self.at)
+
+    def roll_back(self) -> None:
+        """Remove the file and the folders made for it, if they are still as made."""
+        if self._at is not None and self.temp is not None:
+            self.drop(self.temp)
+            if self.done and self.look() is not None:
+                self.check(self.after or b"")
+                self.drop(self.name)
+        for at, name in reversed(self._made):
+            with contextlib.suppress(OSError):
+                self.disk.rmdir(name, at)
+
+    def close(self) -> None:
+        """Let go of the handles."""
+        super().close()
+        for at, _ in self._made:
+            os.close(at)
+        self._made = []
+
+
+_NO_TEMP = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_RENAME = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM)
+
+
+class Replace(Job):
+    """New bytes for a file that exists."""
+
+    def __init__(self, disk: Disk, file: FileChange) -> None:
+        super().__init__(disk, file)
+        self.old = file.before or b""
+        self.new = file.after or b""
+        self.seen: os.stat_result | None = None
+        self.temp: str | None = None
+
+    def prepare(self) -> None:
+        """Write the new bytes beside the target, unless it must be written in place."""
+        self.seen = self.check(self.old)
+        if self.seen.st_nlink > 1 or self.seen.st_dev != os.fstat(self.at).st_dev:
+            self._prepare_in_place()
+            return
+        try:
+            self._write_beside()
+        except OSError as error:
+            self._drop_temp()
+            if error.errno not in _NO_TEMP:
+                raise
+            self._prepare_in_place()
+
+    def _write_beside(self) -> None:
+        self.temp = self.temp_name()
+        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.at)
+        try:
+            write_whole(self.disk, fd, self.new)
+            self._copy_metadata(fd)
+            self.disk.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def _copy_metadata(self, fd: int) -> None:
+        source = self.disk.open(self.name, READ, at=self.at)
+        try:
+            copy_metadata(self.disk, source, fd)
+        finally:
+            os.close(source)
+
+    def _prepare_in_place(self) -> None:
+        """Find out now whether the target can be opened for writing."""
+        os.close(self._open_for_writing())
+
+    def _open_for_writing(self) -> int:
+        try:
+            return self.disk.open(self.name, os.O_RDWR, at=self.at)
+        except PermissionError:
+            return self._open_read_only()
+
+    def _open_read_only(self) -> int:
+        """Open our own file whose mode forbids writing; the mode is as before afterwards."""
+        reading = self.disk.open(self.name, READ, at=self.at)
+        try:
+            mode = stat.S_IMODE(os.fstat(reading).st_mode)
+            self.disk.chmod(reading, mode | stat.S_IWUSR)
+            try:
+                return self.disk.open(self.name, os.O_RDWR, at=self.at)
+            finally:
+                self.disk.chmod(reading, mode)
+        finally:
+            os.close(reading)
+
+    def commit(self) -> None:
+        """Put the new bytes in place."""
+        found = self.check(self.old)
+        if self.seen is None or not os.path.samestat(found, self.seen):
+            raise Stale(self.path)
+        if self.temp is None:
+            self._write_in_place()
+            return
+        self.done = True
+        try:
+            self.disk.rename(self.temp, self.name, self.at)
+        except OSError as error:
+            if error.errno not in _NO_RENAME:
+                raise
+            self._drop_temp()
+            self._write_in_place()
+            return
+        self.temp = None
+        self.sync_folder()
+
+    def _write_in_place(self) -> None:
+        fd = self._open_for_writing()
+        try:
+            mode = stat.S_IMODE(os.fstat(fd).st_mode)
+            self.done = True
+            try:
+                self._overwrite(fd, self.new, mode)
+            except BaseException:
+                self._overwrite(fd, self.old, mode)
+                self.done = False
+                raise
+        finally:
+            os.close(fd)
+
+    def _overwrite(self, fd: int, data: bytes, mode: int) -> None:
+        write_whole(self.disk, fd, data)
+        self.disk.truncate(fd, len(data))
+        if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
+            self.disk.chmod(fd, mode)
+        self.disk.fsync(fd)
+
+    def roll_back(self) -> None:
+        """Write the old bytes back the same way."""
+        self._drop_temp()
+        if self.done and not self._is_old():
+            back = Replace(self.disk, self.file.reversed())
+            try:
+                back.prepare()
+                back.commit()
+            finally:
+                back._drop_temp()
+                back.close()
+
+    def _is_old(self) -> bool:
+        try:
+            self.check(self.old)
+        except Stale:
+            return False
+        return True
+
+    def _drop_temp(self) -> None:
+        if self.temp is not None:
+            self.drop(self.temp)
+            self.temp = None
+
+
+class Remove(Job):
+    """A file that goes; set aside first, so that it can come back as it was."""
+
+    def __init__(self, disk: Disk, file: FileChange) -> None:
+        super().__init__(disk, file)
+        self.aside: str | None = None
+
+    def prepare(self) -> None:
+        """Check the bytes."""
+        self.check(self.before or b"")
+
+    def commit(self) -> None:
+        """Set the file aside, and make sure it was the one meant."""
+        self.check(self.before or b"")
+        self.aside = self.temp_name("old")
+        self.disk.rename(self.name, self.aside, self.at)
+        self.check(self.before or b"", self.aside)
+        self.sync_folder()
+
+    def roll_back(self) -> None:
+        """Give the file its name back; if something took it, the bytes stay where they are."""
+        aside, self.aside = self.aside, None
+        if aside is None:
+            return
+        with contextlib.suppress(FileNotFoundError):  # it was never set aside
+            self.disk.link(aside, self.name, self.at)
+            self.drop(aside)
+
+    def close(self) -> None:
+        """Remove what was set aside: the change holds."""
+        if self.aside is not None:
+            with contextlib.suppress(OSError):
+                self.drop(self.aside)
+                self.sync_folder()
+            self._remove_folders()
+        super().close()
+
+    def _remove_folders(self) -> None:
+        """Remove the folders that were made for the file, as far as nothing else is in them."""
+        folder = os.path.dirname(self.path)
+        with contextlib.suppress(OSError):
+            for _ in range(self.file.folders):
+                folder, name = os.path.split(folder)
+                with directory(folder) as at:
+                    self.disk.rmdir(name, at)

@@ -1,0 +1,1 @@
+"""Programs in process groups of their own, confined on request."""
