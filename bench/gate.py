@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from agentchat.agent.surveying import survey
+from agentchat.agent.execution.locate import survey
 from agentchat.core.approval import Grants, Policy, decide
 from agentchat.core.messages import ToolCall
 from agentchat.core.rules import Rule

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tests.agent.scene import KeptScreen
 
+from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.session import Session
-from agentchat.agent.storage import Storage
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.registry import Group, Registry

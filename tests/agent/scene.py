@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.rulebook import Rulebook
+from agentchat.agent.execution.result_store import Storage
+from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.agent.session import Session
-from agentchat.agent.storage import Storage
 from agentchat.core.approval import Decision
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import UserError

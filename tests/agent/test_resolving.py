@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.agent.resolving import NOT_SHOWN, Order, Seen
+from agentchat.agent.preview_actions import NOT_SHOWN, Order, Seen
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement, stamp
 from agentchat.core.messages import Reply

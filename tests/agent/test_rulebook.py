@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.agent.rulebook import PROJECT_FILE, Rulebook
+from agentchat.agent.permissions.rule_store import PROJECT_FILE, Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.rules import Rule

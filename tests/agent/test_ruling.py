@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.agent.rulebook import PROJECT_FILE, Rulebook
-from agentchat.agent.ruling import Draft, Ruling
+from agentchat.agent.permissions.rule_drafts import Draft, Ruling
+from agentchat.agent.permissions.rule_store import PROJECT_FILE, Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.proposing import consequence

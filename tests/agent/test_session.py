@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.agent.runner import STAGED
+from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.errors import Stale, ToolError, UserError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.session import Session
-from agentchat.agent.storage import Storage
 from agentchat.core.messages import Note, Reply
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import Capability, Hooks, Metadata, Result, Tool, ToolContext, Undo

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentchat import Context
-from agentchat.agent.runner import STAGED
+from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.messages import Reply
 from agentchat.core.tools.tool import Tool
 from agentchat.tools.custom.building import build

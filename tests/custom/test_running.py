@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from agentchat import Context, Result, ToolError
-from agentchat.agent.runner import STAGED
+from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.tool import NO_STORE, Tool
 from agentchat.tools.custom.building import build

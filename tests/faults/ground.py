@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agentchat.agent.recorded import RecordedWorkspace
+from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
+from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.session import Session
-from agentchat.agent.storage import Storage
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.model import Model
 from agentchat.editor.site import Site

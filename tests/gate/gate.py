@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.surveying import survey
+from agentchat.agent.execution.locate import survey
 from agentchat.core import approval as judged
 from agentchat.core.approval import Grants, Policy, Verdict, decide
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult

@@ -9,27 +9,23 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from agentchat.agent.attaching import Attaching
+from agentchat.agent.attachments import Attaching, look_around
 from agentchat.agent.attention import Attention
-from agentchat.agent.errands import Errands
-from agentchat.agent.giving import Giving
-from agentchat.agent.inbox import Inbox
-from agentchat.agent.judging import Judging
-from agentchat.agent.performer import Performer
-from agentchat.agent.phrasing import Phrasing
-from agentchat.agent.planning import Planning
-from agentchat.agent.playing import Player
-from agentchat.agent.prompts import Prompts
-from agentchat.agent.recovery import Leftovers, Recovery
-from agentchat.agent.replaying import replay
-from agentchat.agent.resolving import Order, Resolving
-from agentchat.agent.rulebook import Rulebook
-from agentchat.agent.runner import Runner
+from agentchat.agent.chat_tools import Giving
+from agentchat.agent.execution.previews import Staging
+from agentchat.agent.execution.result_store import Storage
+from agentchat.agent.execution.tool_runner import Phrasing, Runner
+from agentchat.agent.interpreter import Performer, Player
+from agentchat.agent.jobs import Errands
+from agentchat.agent.message_queue import Inbox
+from agentchat.agent.permissions.approvals import Judging, Prompts
+from agentchat.agent.permissions.rule_store import Rulebook
+from agentchat.agent.plan_mode import Planning
+from agentchat.agent.preview_actions import Order, Resolving
 from agentchat.agent.scribe import Scribe
-from agentchat.agent.staging import Staging
-from agentchat.agent.storage import Storage
-from agentchat.agent.surroundings import look_around
-from agentchat.agent.undoing import Undoing
+from agentchat.agent.stream import replay
+from agentchat.agent.undo.commands import Undoing
+from agentchat.agent.undo.recovery import Leftovers, Recovery
 from agentchat.core.approval import MODES
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Note, Status, ToolResult, UserText

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.rulebook import Reading, Rulebook
+from agentchat.agent.permissions.rule_store import Reading, Rulebook
 from agentchat.core.errors import UserError
 from agentchat.editor.settings import Settings, read_settings
 from agentchat.models.choice import choose

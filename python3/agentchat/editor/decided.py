@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentchat.agent.resolving import Order, Seen
+from agentchat.agent.preview_actions import Order, Seen
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
 from agentchat.core.turn.effects import Answer
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from agentchat.agent.ruling import Draft, Matched
+from agentchat.agent.permissions.rule_drafts import Draft, Matched
 from agentchat.core.approval import Policy
 from agentchat.core.proposing import consequence
 from agentchat.core.rulefile import written

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentchat.agent.supposing import suppose
+from agentchat.agent.execution.locate import suppose
 from agentchat.core.approval import Decision, Policy, decide
 from agentchat.core.rules import ACTIONS, UNRULED, PartVerdict, matching
 from agentchat.core.text import escape

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import agentchat
-from agentchat.agent.rulebook import Reading, Rulebook
-from agentchat.agent.ruling import MOST_CALLS, Ruling
+from agentchat.agent.execution.result_store import Storage
+from agentchat.agent.permissions.rule_drafts import MOST_CALLS, Ruling
+from agentchat.agent.permissions.rule_store import Reading, Rulebook
 from agentchat.agent.session import Session
-from agentchat.agent.storage import Storage
 from agentchat.core.approval import Grants, Policy
 from agentchat.core.errors import UserError
 from agentchat.core.tools.mentions import Captured

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.ruling import Draft, Ruling
+from agentchat.agent.permissions.rule_drafts import Draft, Ruling
 from agentchat.agent.session import Session
 from agentchat.core.errors import UserError
 from agentchat.editor.bridge import Bridge

@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from agentchat.agent.recorded import RecordedWorkspace
-from agentchat.agent.runner import Runner, parsed
+from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
+from agentchat.agent.execution.tool_runner import Runner, parsed
 from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import Decision, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest

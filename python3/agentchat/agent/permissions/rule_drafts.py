@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agentchat.agent.judging import Judging
-from agentchat.agent.rulebook import Rulebook
-from agentchat.agent.supposing import suppose
-from agentchat.agent.surveying import survey
+from agentchat.agent.execution.locate import suppose, survey
+from agentchat.agent.permissions.approvals import Judging
+from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
 from agentchat.core.proposing import SCOPES, next_action, offers_rule, proposals

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from agentchat.agent.recorded import RecordedWorkspace
+from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
+from agentchat.agent.execution.previews import Staging
+from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.scribe import Scribe
-from agentchat.agent.staging import Staging
-from agentchat.agent.storage import Storage
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.text import masked
@@ -25,6 +25,46 @@ from agentchat.core.turn.effects import Moved, Ready
 from agentchat.core.turn.view import Block, Screen
 
 log = logging.getLogger(__name__)
+
+PHRASE_SECONDS = 2.0
+
+
+class Phrasing:
+    """Applies the ``result`` hook of tools, once to the result of each call.
+
+    A hook changes what is said, never which call ended how. One that raises, takes too long or
+    returns something else changes nothing.
+    """
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self._toolbox = toolbox
+        self._done: set[str] = set()
+
+    async def phrased(self, result: ToolResult) -> ToolResult:
+        """Return the result as its tool says it."""
+        tool = self._toolbox.find(result.name)
+        if result.call_id in self._done or tool is None or tool.hooks.result is None:
+            return result
+        self._done.add(result.call_id)
+        try:
+            said = await _said(tool, result)
+        except Exception:
+            log.exception("%s could not say its result", tool.name)
+            return result
+        return replace(
+            result, text=said.text, shown=said.shown, details=said.details, images=said.images
+        )
+
+
+async def _said(tool: Tool, result: ToolResult) -> ToolResult:
+    hook = tool.hooks.result
+    assert hook is not None
+    said: Any = await asyncio.wait_for(asyncio.to_thread(hook, result), PHRASE_SECONDS)
+    if not isinstance(said, ToolResult) or not isinstance(said.text, str):
+        raise TypeError(f"the hook returned {type(said).__name__}, no result")
+    phrased: ToolResult = said
+    return phrased
+
 
 HOOK_SECONDS = 30.0
 STAGED = "Staged as a preview - nothing has been changed yet."

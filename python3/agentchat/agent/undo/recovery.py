@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from agentchat.agent.recorded import RecordedWorkspace
-from agentchat.agent.rollback import one_line, read
+from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
 from agentchat.agent.scribe import Scribe
+from agentchat.agent.undo.rollback import one_line, read
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Workspace

@@ -6,9 +6,9 @@ import asyncio
 import uuid
 from collections.abc import Callable
 
-from agentchat.agent.rollback import Outcome, Rollback, read
-from agentchat.agent.runner import Runner
+from agentchat.agent.execution.tool_runner import Runner
 from agentchat.agent.scribe import Scribe
+from agentchat.agent.undo.rollback import Outcome, Rollback, read
 from agentchat.core.approval import PLANNING
 from agentchat.core.diff.changeset import digest
 from agentchat.core.tools.ports import Workspace

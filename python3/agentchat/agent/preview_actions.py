@@ -6,8 +6,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentchat.agent.prompts import Prompts
-from agentchat.agent.staging import Staging
+from agentchat.agent.execution.previews import Staging
+from agentchat.agent.permissions.approvals import Prompts
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import (
     HunkDecision,

@@ -1,4 +1,4 @@
-"""Shows a reply while it streams, and how each of its calls ends."""
+"""Draws what was said in a chat that is opened again, a screenful at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from agentchat.agent.scribe import Scribe
-from agentchat.core.messages import Reply, Status, ToolResult
+from agentchat.core.messages import History, Message, Reply, Status, ToolResult, UserText
 from agentchat.core.text import excerpt
 from agentchat.core.tools.model import (
     CallDelta,
@@ -23,6 +23,7 @@ from agentchat.core.tools.model import (
     Waiting,
 )
 from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.view import Block, Screen
 
 KEEP_SECONDS = 0.5
@@ -160,3 +161,40 @@ def _so_far(arguments: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+AT_ONCE = 20
+"""Messages in one batch: the editor draws it in a few milliseconds."""
+
+PAUSE_SECONDS = 1 / 30
+
+
+async def replay(history: History, screen: Screen, toolbox: Toolbox) -> None:
+    """Draw the messages, oldest first; no event says that any of it happens now."""
+    for at, message in enumerate(history.messages):
+        _draw(message, screen, toolbox)
+        if at % AT_ONCE == AT_ONCE - 1:
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+def _draw(message: Message, screen: Screen, toolbox: Toolbox) -> None:
+    if isinstance(message, UserText):
+        screen.user(message.shown or message.text)
+    elif isinstance(message, Reply):
+        _reply(message, screen, toolbox)
+    elif isinstance(message, ToolResult):
+        screen.block(message.call_id, last_look(message))
+
+
+def _reply(reply: Reply, screen: Screen, toolbox: Toolbox) -> None:
+    screen.begin_reply()
+    if reply.reasoning:
+        screen.reasoning(reply.reasoning)
+    if reply.text:
+        screen.text(reply.text)
+    screen.finish_reply()
+    for call in reply.calls:
+        title = call_look(toolbox.find(call.name), call.name, call.arguments)
+        screen.block(call.id, Block(title=title, tool=call.name, state="waiting"))
+    if reply.error:
+        screen.note("error", reply.error)

@@ -1,0 +1,1 @@
+"""Runs calls: locates, runs, stores large results, keeps previews."""

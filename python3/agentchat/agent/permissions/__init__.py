@@ -1,0 +1,1 @@
+"""Asks the user, and keeps the rules in force."""

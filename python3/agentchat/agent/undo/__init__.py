@@ -1,0 +1,1 @@
+"""Undo, redo and recovery after a crash."""
