@@ -14,7 +14,7 @@ from tests.support.chat import Chat
 from tests.support.editor import Editor
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange, line_edits
-from agentchat.editor.document import Document, diff_document
+from agentchat.nvim.render.diff import Document, diff_document
 from bench.editors import bench_editor
 from bench.figures import Row, compare
 from bench.pinging import pinged

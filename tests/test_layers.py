@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "models": MIDDLE,
     "journal": MIDDLE,
     "agent": {"core", "tools", "workspace", "models", "journal"},
-    "editor": {"core", "tools", "workspace", "models", "journal", "agent"},
+    "nvim": {"core", "tools", "workspace", "models", "journal", "agent"},
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 LATE_ONLY = {"openai", "PIL", "pathspec"}
@@ -74,7 +74,7 @@ def test_the_modules_of_the_core_do_not_go_round_in_circles() -> None:
 
 def test_only_the_editor_knows_neovim() -> None:
     knowing = {room(path) for path in FILES if "pynvim" in outside(path)}
-    assert knowing == {"editor"}
+    assert knowing == {"nvim"}
 
 
 def test_slow_libraries_are_imported_late() -> None:

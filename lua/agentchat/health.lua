@@ -82,7 +82,7 @@ end
 local CHECKUP = [[
 import sys
 sys.path.insert(0, sys.argv[1])
-from agentchat.editor.checkup import main
+from agentchat.nvim.health import main
 main(sys.argv[2])
 ]]
 

@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python3"))
 
-from agentchat.editor.plugin import AgentChat
+from agentchat.nvim.plugin import AgentChat
 
 __all__ = ["AgentChat"]

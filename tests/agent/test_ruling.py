@@ -15,8 +15,8 @@ from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.proposing import consequence
 from agentchat.core.rules import Rule
-from agentchat.editor.drafts import meaning, past_lines
 from agentchat.journal.calls import PastCall
+from agentchat.nvim.render.rules import meaning, past_lines
 from agentchat.tools.builtin import bash, read, write
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.editor.checkup import main, model_lines
+from agentchat.nvim.health import main, model_lines
 from agentchat.workspace.process.sandbox import SETTINGS
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.editor.document import (
+from agentchat.nvim.render.diff import (
     Document,
     command_document,
     diff_document,

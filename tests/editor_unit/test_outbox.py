@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.editor.outbox import Outbox
+from agentchat.nvim.view import Outbox
 
 
 class Calls:

@@ -15,7 +15,7 @@ from agentchat.core.tools.ports import Loaded, Target, Zone
 from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.effects import Question
 from agentchat.core.turn.preview_stack import Pending
-from agentchat.editor.prompts import UNDRAWN, preview_table, prompt_table
+from agentchat.nvim.render.approval import UNDRAWN, preview_table, prompt_table
 from agentchat.tools.builtin.write import TOOL as WRITE
 
 GIVEN = {"path": "a.txt", "content": "hello"}

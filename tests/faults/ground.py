@@ -10,9 +10,9 @@ from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.model import Model
-from agentchat.editor.site import Site
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
+from agentchat.nvim.workspaces import Site
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
 from tests.core.world import a_chat

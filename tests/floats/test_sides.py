@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.editor.document import diff_document
+from agentchat.nvim.render.diff import diff_document
 from tests.conftest import StartEditor
 from tests.floats.desk import QUIET_HOST, Desk
 from tests.support.chat import Chat

@@ -9,8 +9,8 @@ from typing import Any
 from agentchat.agent.permissions.rule_drafts import Draft, Ruling
 from agentchat.agent.session import Session
 from agentchat.core.errors import UserError
-from agentchat.editor.bridge import Bridge
-from agentchat.editor.drafts import draft_table
+from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.render.rules import draft_table
 
 RULE, FILES = "agentchat.rule", "agentchat.rulefiles"
 

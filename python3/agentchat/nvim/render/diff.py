@@ -12,8 +12,8 @@ from agentchat.core.diff.hunk_decisions import keys, span
 from agentchat.core.diff.line_diff import Piece, changed_words
 from agentchat.core.diff.text_file import split_lines
 from agentchat.core.text import escape
-from agentchat.editor.highlight import LONGEST_TEXT, Token, coloured, language_of
-from agentchat.editor.page import Document, Page
+from agentchat.nvim.render.styled_lines import Document, Page
+from agentchat.nvim.render.syntax import LONGEST_TEXT, Token, coloured, language_of
 
 __all__ = ["Document", "command_document", "diff_document", "json_document", "text_document"]
 

@@ -24,19 +24,19 @@ from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Surroundings
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
-from agentchat.editor import pages
-from agentchat.editor.bridge import Bridge
-from agentchat.editor.frontend import NvimFrontend
-from agentchat.editor.rulewriting import RuleWriting, truster
-from agentchat.editor.settings import Settings, read_settings
-from agentchat.editor.site import Site, choose_site
-from agentchat.editor.view import View
 from agentchat.journal.calls import past_calls
 from agentchat.journal.journal import Journal
 from agentchat.journal.reading import history
 from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import decisions, transcript
 from agentchat.models.choice import choose, secrets
+from agentchat.nvim.frontend import NvimFrontend
+from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.render import listings
+from agentchat.nvim.rule_editor import RuleWriting, truster
+from agentchat.nvim.settings import Settings, read_settings
+from agentchat.nvim.view import View
+from agentchat.nvim.workspaces import Site, choose_site
 from agentchat.tools.builtin.catalogue import builtins
 from agentchat.tools.custom.shelf import Shelf
 
@@ -155,7 +155,7 @@ class Opened:
 
     def show_tools(self) -> None:
         """Tell Lua which mentions there are now."""
-        self._view.tools(pages.mentions(self.session.chat))
+        self._view.tools(listings.mentions(self.session.chat))
 
     @property
     def tool_paths(self) -> tuple[str, ...]:

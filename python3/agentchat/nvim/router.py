@@ -17,12 +17,13 @@ import pynvim
 import agentchat
 from agentchat.core.diff.hunk_decisions import Replacement
 from agentchat.core.errors import UserError
-from agentchat.editor import decided, pages, streams
-from agentchat.editor.bridge import Bridge
-from agentchat.editor.custom_tools import CustomTools
-from agentchat.editor.explaining import explain
-from agentchat.editor.opening import Opened, State, open_chat
 from agentchat.journal.saved import Saved, fork, saved_chats
+from agentchat.nvim import payloads, streams
+from agentchat.nvim.chat_factory import Opened, State, open_chat
+from agentchat.nvim.custom_tools import CustomTools
+from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.render import listings
+from agentchat.nvim.render.explain import explain
 
 log = logging.getLogger(__name__)
 
@@ -143,10 +144,10 @@ class Desk:
             self._bridge.call("agentchat.chat", "refuse", payload["chat"])
 
     def _answer(self, payload: Payload) -> None:
-        self._chat(payload).session.answer(payload["prompt"], decided.answer(payload))
+        self._chat(payload).session.answer(payload["prompt"], payloads.answer(payload))
 
     def _resolve(self, payload: Payload) -> None:
-        self._chat(payload).session.resolving.resolve(decided.order(payload))
+        self._chat(payload).session.resolving.resolve(payloads.order(payload))
 
     def _propose(self, payload: Payload) -> None:
         self._chat(payload).session.resolving.propose(payload["subject"], payload["path"])
@@ -166,14 +167,14 @@ class Desk:
         self._chat(payload).choose_model(payload.get("name"))
 
     def _approvals(self, payload: Payload) -> None:
-        items = pages.approvals(self._chat(payload).session.chat)
+        items = listings.approvals(self._chat(payload).session.chat)
         self._bridge.call("agentchat.chat", "list_approvals", payload["chat"], items)
 
     def _revoke(self, payload: Payload) -> None:
-        pages.revoke(self._chat(payload).session.chat, payload.get("id"))
+        listings.revoke(self._chat(payload).session.chat, payload.get("id"))
 
     def _tools(self, payload: Payload) -> None:
-        listed = pages.tools(self._chat(payload).session.chat)
+        listed = listings.tools(self._chat(payload).session.chat)
         self._page("Tools", [*listed, *self._custom.lines(payload["chat"])])
 
     def _log(self, payload: Payload) -> None:

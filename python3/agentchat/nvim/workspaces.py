@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import Unreachable
 from agentchat.core.tools.ports import Workspace
-from agentchat.editor.bridge import Bridge
-from agentchat.editor.buffers import NvimBuffers
-from agentchat.editor.settings import Settings
 from agentchat.models.choice import secrets
+from agentchat.nvim.buffers import NvimBuffers
+from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.settings import Settings
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.destination import read_destination
 from agentchat.workspace.files import cleanup

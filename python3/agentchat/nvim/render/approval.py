@@ -16,14 +16,14 @@ from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.approval_request import offers_always
 from agentchat.core.turn.effects import Question
 from agentchat.core.turn.preview_stack import Pending
-from agentchat.editor.document import (
+from agentchat.nvim.render.diff import (
     Document,
     command_document,
     diff_document,
     json_document,
     text_document,
 )
-from agentchat.editor.explaining import part_lines, part_text
+from agentchat.nvim.render.explain import part_lines, part_text
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import SEVERITIES, Diagnostic, Inquiry
-from agentchat.editor.bridge import Bridge, settle
+from agentchat.nvim.lua_api import Bridge, settle
 
 QUESTIONS, DIAGNOSTICS = "agentchat.questions", "agentchat.diagnostics"
 

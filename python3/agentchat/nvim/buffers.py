@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.editor.bridge import Bridge
+from agentchat.nvim.lua_api import Bridge
 from agentchat.workspace.buffer_text import Form, Snapshot
 from agentchat.workspace.editor_port import LineEdits, Made, Moved, SaveOutcome
 

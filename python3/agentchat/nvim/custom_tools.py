@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentchat.editor.bridge import Bridge
+from agentchat.nvim.lua_api import Bridge
 from agentchat.tools.custom.files import (
     PROJECT_FOLDER,
     Place,

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from agentchat.core.text import hidden_at, shown
-from agentchat.editor.highlight import Token
+from agentchat.nvim.render.syntax import Token
 
 Document = dict[str, Any]
 """``lines``, ``marks`` of each line and ``rows`` (row, group of a whole line).

@@ -7,8 +7,8 @@ from typing import Any
 
 import pynvim
 
-from agentchat.editor.bridge import Bridge
-from agentchat.editor.desk import Desk
+from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.router import Desk
 
 log = logging.getLogger(__name__)
 

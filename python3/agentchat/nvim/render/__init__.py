@@ -1,0 +1,1 @@
+"""What Neovim shows, as tables of lines and highlights."""
