@@ -73,6 +73,15 @@ async def test_the_older_preview_is_on_top_of_the_newer_before_that_is_told(tmp_
     assert path.read_text() == BEFORE.replace("line 5\n", "LINE 5\n").replace("line 30", "LINE 30")
 
 
+async def test_of_two_previews_on_adjacent_lines_both_can_be_applied(tmp_path: Path) -> None:
+    scene, path = await staged(tmp_path, 5, 6)
+    scene.session.resolve("apply", "")
+    await resolved(scene)
+    scene.session.resolve("apply", "")
+    await resolved(scene, 2)
+    assert path.read_text() == BEFORE.replace("line 5\nline 6\n", "LINE 5\nLINE 6\n")
+
+
 async def test_a_file_that_changed_elsewhere_is_shown_anew_under_the_same_id(
     tmp_path: Path,
 ) -> None:

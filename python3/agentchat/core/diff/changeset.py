@@ -214,8 +214,9 @@ def accept(file: FileChange, kept: Collection[int]) -> FileChange:
 def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
     """Return the same change on top of what the file is now.
 
-    ``None`` if the place itself was changed meanwhile, or a line next to it: then the two cannot
-    be told apart. A change that the file already has comes back as one that changes nothing.
+    ``None`` if the place itself was changed meanwhile, or lines were inserted right beside it or
+    by it: their order would be a guess. A change that the file already has comes back as one that
+    changes nothing.
     """
     if current == file.before:
         return file
@@ -306,12 +307,12 @@ def _applied(old: list[str], new: list[str], parts: Sequence[Change]) -> bytes:
 
 
 def _merged(base: list[str], mine: list[str], current: list[str]) -> bytes | None:
-    """Return ``current`` with my changes to ``base`` made, if no two changes touch."""
+    """Return ``current`` with my changes to ``base`` made; ``None`` if two changes conflict."""
     own = [(change, mine) for change in changes(base, mine)]
     others = [(change, current) for change in changes(base, current)]
     both = sorted(own + others, key=lambda pair: (pair[0].a_start, pair[0].a_end))
     for (one, side), (other, other_side) in pairwise(both):
-        if side is not other_side and other.a_start <= one.a_end:
+        if side is not other_side and _conflict(one, other):
             return None
     out: list[str] = []
     at = 0
@@ -320,3 +321,13 @@ def _merged(base: list[str], mine: list[str], current: list[str]) -> bytes | Non
         out += side[change.b_start : change.b_end]
         at = change.a_end
     return "".join(out + base[at:]).encode("utf-8", "surrogateescape")
+
+
+def _conflict(first: Change, second: Change) -> bool:
+    """Whether two changes of one text, the first one first, cannot both be made.
+
+    Replaced lines that only touch can: each line belongs to one of the changes. Where one of the
+    two inserts at the border, nothing says on which side the new lines belong.
+    """
+    inserts = first.a_start == first.a_end or second.a_start == second.a_end
+    return second.a_start < first.a_end or (second.a_start == first.a_end and inserts)
