@@ -1,4 +1,27 @@
-"""A change of files as a value: computed, shown, decided hunk by hunk, applied and undone."""
+"""A change of files as a value: computed, shown, decided hunk by hunk, applied and undone.
+
+The life of a change
+--------------------
+
+A tool never writes a file. It computes a :class:`ChangeSet`, which holds the bytes of each file
+before and after, and that one value goes through every stage:
+
+1. *Computed* by a tool's dry run, from the text the user sees (unsaved buffers included).
+2. *Shown* in the approval float or the review, as the hunks of :func:`hunks`.
+3. *Decided*: the user keeps or rejects each hunk, or edits the proposed text
+   (``hunk_decisions``). :func:`accept` makes the change that holds only what is kept.
+4. *Checked*: a change applies only to the bytes it was computed from. If a file moved meanwhile
+   the change is *stale*: :func:`rebase` puts it on top of the new text, and it is shown and asked
+   again. Where the two conflict, nothing is written.
+5. *Applied* to all files or to none (``workspace/files/transaction``; loaded buffers change by
+   :func:`line_edits` in one undo step). The journal has the change before the first file changes,
+   and whether it was made afterwards.
+6. *Undone*: the journal's copy, :meth:`ChangeSet.reversed`, goes the same way back, and only onto
+   the bytes that it left.
+
+A value cannot be half applied, shown in one form and written in another, or applied to a text that
+nobody looked at. Hunks are counted from 0 here and from 1 in messages to people and models.
+"""
 
 from __future__ import annotations
 
