@@ -17,7 +17,7 @@ from agentchat.core.tools.tool import Surroundings, Tool
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
 from agentchat.models.dialect import Dialect
-from agentchat.models.wire import body
+from agentchat.models.protocols.openai_chat import body
 from agentchat.tools.builtin import grep, read
 from agentchat.tools.builtin.catalogue import BUILTINS
 from agentchat.tools.search import ripgrep

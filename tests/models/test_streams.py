@@ -10,10 +10,10 @@ import pytest
 
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.tools.model import CallDelta, ReasoningDelta, TextDelta
-from agentchat.models.answer import A_PAGE, NOT_AN_ANSWER, NOTHING, Answer
-from agentchat.models.assembly import CUT_OFF, FILTERED, Assembly
-from agentchat.models.keys import FixedKey
-from agentchat.models.openai import OpenAIModel
+from agentchat.models.api_key import FixedKey
+from agentchat.models.client import OpenAIModel
+from agentchat.models.reply import CUT_OFF, FILTERED, Assembly
+from agentchat.models.stream import A_PAGE, NOT_AN_ANSWER, NOTHING, Answer
 from tests.models.notation import ABSENT, C, D, F, T, Z, chunk
 from tests.models.requests import request
 from tests.support.model_server import ModelServer

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentchat.models.failures import Refusal
+from agentchat.models.errors import Refusal
 
 _ALTERNATE = re.compile(r"roles? must alternate|alternating (user|roles)", re.IGNORECASE)
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from agentchat.core.tools.model import Piece
-from agentchat.models.answer import Answer
-from agentchat.models.assembly import CUT_OFF
+from agentchat.models.reply import CUT_OFF
+from agentchat.models.stream import Answer
 
 CONNECT_SECONDS = 10.0
 BYTE_IDLE_SECONDS = 300.0

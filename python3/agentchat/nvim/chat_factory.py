@@ -29,7 +29,7 @@ from agentchat.journal.journal import Journal
 from agentchat.journal.reading import history
 from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import decisions, transcript
-from agentchat.models.choice import choose, secrets
+from agentchat.models.select import choose, secrets
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.render import listings

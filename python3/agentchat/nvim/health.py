@@ -11,8 +11,8 @@ from typing import Any
 
 from agentchat.agent.permissions.rule_store import Reading, Rulebook
 from agentchat.core.errors import UserError
-from agentchat.models.choice import choose
 from agentchat.models.offline import OfflineModel
+from agentchat.models.select import choose
 from agentchat.nvim.settings import Settings, read_settings
 from agentchat.workspace.process.sandbox import AUTO, IMPOSSIBLE, OFF, Confinement
 

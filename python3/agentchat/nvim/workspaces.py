@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import Unreachable
 from agentchat.core.tools.ports import Workspace
-from agentchat.models.choice import secrets
+from agentchat.models.select import secrets
 from agentchat.nvim.buffers import NvimBuffers
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.settings import Settings

@@ -12,15 +12,16 @@ from urllib.parse import urlsplit
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, Waiting
-from agentchat.models import failures, wire
-from agentchat.models.answer import Answer
-from agentchat.models.assembly import Assembly
+from agentchat.models import errors as failures
+from agentchat.models.api_key import NO_KEY, Key
 from agentchat.models.dialect import Dialect
-from agentchat.models.estimate import Estimate
-from agentchat.models.failures import Refusal
-from agentchat.models.keys import NO_KEY, Key
+from agentchat.models.errors import Refusal
+from agentchat.models.protocols import openai_chat as wire
 from agentchat.models.receiving import Limits, receive
-from agentchat.models.retries import Backoff, retry_after, worth_retrying
+from agentchat.models.reply import Assembly
+from agentchat.models.retry import Backoff, retry_after, worth_retrying
+from agentchat.models.stream import Answer
+from agentchat.models.token_estimate import Estimate
 from agentchat.models.unreachable import Unreachable, unreachable
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 
 from agentchat.core.messages import UserText
 from agentchat.core.tools.model import Notice, Piece
-from agentchat.models.estimate import Estimate, size_of
-from agentchat.models.keys import NoKey
-from agentchat.models.openai import OpenAIModel
+from agentchat.models.api_key import NoKey
+from agentchat.models.client import OpenAIModel
+from agentchat.models.token_estimate import Estimate, size_of
 from tests.models.requests import request
 from tests.support.model_server import ModelServer
 from tests.support.replies import text

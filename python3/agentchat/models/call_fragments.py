@@ -8,7 +8,7 @@ from typing import Any
 
 from agentchat.core.messages import ToolCall
 from agentchat.core.tools.model import CallDelta, Piece
-from agentchat.models.text import Text
+from agentchat.models.streamed_text import Text
 
 REPORT_SHARE = 16
 """A call is reported again when it grew by this share, so that long arguments cost linear time."""

@@ -14,11 +14,11 @@ import pytest
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, UserText
 from agentchat.core.tools.model import ModelRequest, Piece, TextDelta, Waiting
-from agentchat.models.assembly import CUT_OFF
-from agentchat.models.keys import CommandKey, FixedKey, Key, NoKey
-from agentchat.models.openai import OpenAIModel
+from agentchat.models.api_key import CommandKey, FixedKey, Key, NoKey
+from agentchat.models.client import OpenAIModel
 from agentchat.models.receiving import Limits
-from agentchat.models.retries import Backoff
+from agentchat.models.reply import CUT_OFF
+from agentchat.models.retry import Backoff
 from tests.models.notation import C, F, T, Z
 from tests.models.raw_server import BARE_HEAD, HEAD, repeats, resets, sends, serving, waits
 from tests.models.requests import request, tool

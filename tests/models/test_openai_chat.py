@@ -17,7 +17,7 @@ from agentchat.core.messages import (
     UserText,
 )
 from agentchat.models.dialect import Dialect
-from agentchat.models.wire import NO_RESULT, body
+from agentchat.models.protocols.openai_chat import NO_RESULT, body
 from tests.models.requests import request, tool
 
 ASKED = UserText("look")

@@ -7,7 +7,7 @@ import json
 from agentchat.core.errors import ModelError
 from agentchat.core.messages import Reply
 from agentchat.core.tools.model import Piece
-from agentchat.models.assembly import Assembly
+from agentchat.models.reply import Assembly
 from agentchat.models.sse import BOM, EVENT_BYTES, Decoder, Event
 
 CHECK_URL = "Check base_url: it usually ends in /v1."

@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 import pytest
 
-from agentchat.models.retries import Backoff, retry_after, worth_retrying
+from agentchat.models.retry import Backoff, retry_after, worth_retrying
 
 NOW = 1_800_000_000.0
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agentchat.core.errors import UserError
-from agentchat.models.choice import choose, secrets
+from agentchat.models.client import OpenAIModel
 from agentchat.models.offline import OfflineModel
-from agentchat.models.openai import OpenAIModel
+from agentchat.models.select import choose, secrets
 from tests.models.requests import request
 from tests.support.model_server import ModelServer
 from tests.support.replies import text

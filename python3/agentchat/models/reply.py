@@ -11,8 +11,8 @@ from typing import Any
 
 from agentchat.core.messages import Reply, Usage
 from agentchat.core.tools.model import Piece, ReasoningDelta, TextDelta
-from agentchat.models.drafts import Drafts
-from agentchat.models.text import Text
+from agentchat.models.call_fragments import Drafts
+from agentchat.models.streamed_text import Text
 
 CUT_OFF = "The answer was cut off: the server ended the stream early. Send the request again."
 FILTERED = "The server's content filter stopped the answer. Put the request differently."

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentchat.core.errors import UserError
-from agentchat.models.catalogue import PROVIDERS, Provider
-from agentchat.models.keys import CommandKey, FixedKey, Key, NoKey
+from agentchat.models.api_key import CommandKey, FixedKey, Key, NoKey
+from agentchat.models.client import OpenAIModel
 from agentchat.models.offline import OfflineModel
-from agentchat.models.openai import OpenAIModel
+from agentchat.models.providers import PROVIDERS, Provider
 
 OPENAI = "openai"
 OFFLINE = "offline"
