@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from email.utils import formatdate
@@ -14,37 +15,39 @@ import pytest
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, UserText
 from agentchat.core.tools.model import ModelRequest, Piece, TextDelta, Waiting
-from agentchat.models.api_key import CommandKey, FixedKey, Key, NoKey
-from agentchat.models.client import OpenAIModel
-from agentchat.models.receiving import Limits
-from agentchat.models.reply import CUT_OFF
-from agentchat.models.retry import Backoff
+from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey
+from agentchat.models.client import ModelClient
+from agentchat.models.errors import CUT_OFF
+from agentchat.models.http import Timeouts
+from agentchat.models.retry import RetryPolicy
 from tests.models.notation import C, F, T, Z
 from tests.models.raw_server import BARE_HEAD, HEAD, repeats, resets, sends, serving, waits
 from tests.models.requests import request, tool
 from tests.support.model_server import ModelServer
-from tests.support.replies import raw, status, text
+from tests.support.replies import Hold, raw, status, stream, text
 
-QUICK = Backoff(first=0.01)
+QUICK = RetryPolicy(first=0.01)
 KEY = "sk-very-secret-0123456789"
-SHORT = Limits(connect=1.0, byte_idle=0.4, data_idle=0.3, after_finish=0.2)
+SHORT = Timeouts(connect=1.0, byte_idle=0.4, data_idle=0.3, after_finish=0.2)
 
-Making = Callable[..., OpenAIModel]
+Making = Callable[..., ModelClient]
 
 
 @pytest.fixture
 async def make(server: ModelServer) -> AsyncIterator[Making]:
-    models: list[OpenAIModel] = []
+    models: list[ModelClient] = []
 
-    def making(url: str = "", name: str = "m", key: Key | None = None, **more: Any) -> OpenAIModel:
-        more.setdefault("backoff", QUICK)
+    def making(
+        url: str = "", name: str = "m", key: ApiKey | None = None, **more: Any
+    ) -> ModelClient:
+        more.setdefault("retry", QUICK)
         key = key or FixedKey(KEY, "OPENAI_API_KEY")
-        models.append(OpenAIModel(name, url or server.url, key, **more))
+        models.append(ModelClient(name, url or server.url, key, **more))
         return models[-1]
 
     yield making
     for model in models:
-        await model.aclose()
+        await model.close()
 
 
 class Asked:
@@ -54,7 +57,7 @@ class Asked:
         self.pieces: list[Piece] = []
         self.reply = Reply()
 
-    async def ask(self, model: OpenAIModel, what: ModelRequest | None = None) -> Asked:
+    async def ask(self, model: ModelClient, what: ModelRequest | None = None) -> Asked:
         self.reply = await model.ask(what or request(), self.pieces.append)
         return self
 
@@ -68,7 +71,7 @@ class Asked:
         return self.reply.error
 
 
-async def ask(model: OpenAIModel, what: ModelRequest | None = None) -> Asked:
+async def ask(model: ModelClient, what: ModelRequest | None = None) -> Asked:
     return await Asked().ask(model, what)
 
 
@@ -219,6 +222,17 @@ async def test_too_long_a_conversation_names_its_biggest_part(
     assert ":AgentChat!" in asked.error
 
 
+async def test_a_413_without_a_body_is_too_long_a_conversation(
+    server: ModelServer, make: Making
+) -> None:
+    server.script(raw(b"", 413))
+    asked = await ask(make(), request(UserText("x" * 90_000)))
+    assert asked.error == (
+        "The conversation is too long for m. The biggest part is a message of the user (87 KiB). "
+        "Start a new chat with :AgentChat!, or choose another model with :AgentModel."
+    )
+
+
 async def test_a_refusal_is_one_bounded_line(server: ModelServer, make: Making) -> None:
     server.script(status(400, "bad\nrequest " * 500))
     asked = await ask(make())
@@ -280,27 +294,27 @@ async def test_a_body_without_a_content_type_is_judged_by_its_bytes(make: Making
 
 async def test_signs_of_life_do_not_last_for_ever(make: Making) -> None:
     async with serving(repeats(b": alive\n\n", 0.02)) as wire:
-        asked = await ask(make(wire.url, limits=SHORT))
+        asked = await ask(make(wire.url, timeouts=SHORT))
     assert "sent no part of an answer for 0.3 s" in asked.error
 
 
 async def test_pings_with_data_are_no_progress_either(make: Making) -> None:
     ping = b'event: ping\ndata: {"type": "ping"}\n\n'
     async with serving(repeats(ping, 0.02)) as wire:
-        asked = await ask(make(wire.url, limits=SHORT))
+        asked = await ask(make(wire.url, timeouts=SHORT))
     assert "sent no part of an answer" in asked.error
 
 
 async def test_silence_in_the_middle_of_an_answer_ends_it(make: Making) -> None:
     async with serving(waits(HEAD, C("half").encode())) as wire:
-        asked = await ask(make(wire.url, limits=SHORT))
+        asked = await ask(make(wire.url, timeouts=SHORT))
     assert asked.reply.text == "half"
     assert "sent nothing for 0.4 s" in asked.error
 
 
 async def test_a_server_that_never_begins_to_answer_is_not_asked_again(make: Making) -> None:
     async with serving(waits()) as wire:
-        asked = await ask(make(wire.url, limits=SHORT))
+        asked = await ask(make(wire.url, timeouts=SHORT))
     assert "sent nothing for 0.4 s" in asked.error
     assert wire.connections == 1
 
@@ -309,9 +323,42 @@ async def test_a_server_that_keeps_the_line_open_after_the_end_is_not_waited_for
     make: Making,
 ) -> None:
     async with serving(waits(HEAD, (C("ok") + F("stop")).encode())) as wire:
-        asked = await ask(make(wire.url, limits=SHORT))
+        asked = await ask(make(wire.url, timeouts=SHORT))
     assert asked.reply.text == "ok"
     assert asked.reply.error is None
+
+
+async def test_closing_closes_a_connection_that_was_kept_open(make: Making) -> None:
+    body = (C("ok") + F("stop") + Z).encode()
+    head = BARE_HEAD.replace(b"Connection: close", b"Content-Length: %d" % len(body))
+    async with serving(waits(head, body)) as wire:
+        model = make(wire.url)
+        assert (await ask(model)).reply.text == "ok"
+        assert not wire.gone.is_set()
+        await model.close()
+        await asyncio.wait_for(wire.gone.wait(), 1)
+
+
+async def test_closing_waits_for_the_answer_that_is_on_its_way(
+    server: ModelServer, make: Making
+) -> None:
+    gate = threading.Event()
+    server.script(stream("one ", Hold(gate), "two"))
+    model, begun = make(), asyncio.Event()
+    asked = asyncio.ensure_future(model.ask(request(), lambda piece: begun.set()))
+    await asyncio.wait_for(begun.wait(), 5)
+    closed = asyncio.ensure_future(model.close())
+    gate.set()
+    assert (await asked).text == "one two"
+    await asyncio.wait_for(closed, 5)
+
+
+async def test_a_key_that_no_header_can_hold_is_one_clear_line(
+    server: ModelServer, make: Making
+) -> None:
+    asked = await ask(make(key=FixedKey("schlüssel", "KEY")))
+    assert "Check base_url and key." in asked.error
+    assert "schl" not in asked.error
 
 
 async def test_cancelling_closes_the_connection_in_mid_stream(make: Making) -> None:
@@ -330,7 +377,7 @@ async def test_cancelling_closes_the_connection_before_the_first_byte(make: Maki
         await asyncio.wait_for(wire.gone.wait(), 1)
 
 
-async def _cancelled_at_first_piece(model: OpenAIModel, seen: list[Piece]) -> None:
+async def _cancelled_at_first_piece(model: ModelClient, seen: list[Piece]) -> None:
     """Ask, and stop as soon as anything is heard."""
     heard = asyncio.Event()
 
@@ -367,7 +414,7 @@ async def test_the_loop_stays_free_while_a_flood_arrives(make: Making) -> None:
 @pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://x/v1", "http://", "http://[x/v1"])
 def test_a_url_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(UserError, match="must begin with http:// or https://"):
-        OpenAIModel("m", url, NoKey("K"))
+        ModelClient("m", url, NoKey("K"))
 
 
 async def test_the_key_of_a_command_is_fetched_once(

@@ -59,7 +59,9 @@ class Chat:
         waits = self.pending > 0
         tools = (*self.tools, tool("resolve")) if waits or self.planning else self.tools
         forced, reminder = ("resolve", REMINDER) if waits else (None, None)
-        return ModelRequest("", self.history, tools, forced, reminder)
+        return ModelRequest(
+            system="", history=self.history, tools=tools, forced=forced, reminder=reminder
+        )
 
     def run(self, reply: Reply) -> None:
         self.rounds.append([(call.name, json.loads(call.arguments)) for call in reply.calls])

@@ -1,48 +1,60 @@
-"""The calls of one answer while their fragments arrive."""
+"""The calls of one answer, assembled while their fragments arrive."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.messages import ToolCall
 from agentchat.core.tools.model import CallDelta, Piece
-from agentchat.models.streamed_text import Text
+from agentchat.models.streamed_text import StreamedText
 
 REPORT_SHARE = 16
 """A call is reported again when it grew by this share, so that long arguments cost linear time."""
 
 
-class Draft:
-    """One call as far as it has arrived; ``id`` is ours, ``given`` the server's."""
+@dataclass(frozen=True, slots=True)
+class CallFragment:
+    """What one event says of a call: ``id`` is the server's, empty where it sent none."""
 
-    def __init__(self, id: str, given: str, index: int | None) -> None:
+    id: str = ""
+    index: int | None = None
+    name: str = ""
+    arguments: str = ""
+
+
+class PartialCall:
+    """One call as far as it has arrived; ``id`` is ours, ``provider_id`` the server's."""
+
+    def __init__(self, id: str, fragment: CallFragment) -> None:
         self.id = id
-        self.given = given
-        self.index = index
+        self.provider_id = fragment.id
+        self.index = fragment.index
         self.name = ""
-        self.arguments = Text()
+        self.arguments = StreamedText()
         self._reported = -1
 
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the arguments are one whole JSON object."""
-        return _parsed(self.arguments.value) is not None
+        return _object(self.arguments.value) is not None
 
-    def repeats(self, name: str, arguments: str) -> bool:
-        """Whether a fragment says all of this call once more, as a summary at the end does."""
-        if name != self.name or not arguments.lstrip().startswith("{"):
+    def is_repeated_by(self, fragment: CallFragment) -> bool:
+        """Whether a fragment is all of this call once more, as a summary at the end is."""
+        if fragment.name != self.name or not fragment.arguments.lstrip().startswith("{"):
             return False
-        said = _parsed(arguments)
-        return said is not None and said == _parsed(self.arguments.value)
+        value = _object(fragment.arguments)
+        return value is not None and value == _object(self.arguments.value)
 
-    def add(self, name: str, arguments: str) -> None:
+    def add(self, fragment: CallFragment) -> None:
         """Take a fragment; a name that is only repeated counts once."""
-        if name and name != self.name:
-            self.name += name
-        self.arguments.add(arguments)
+        self.provider_id = self.provider_id or fragment.id
+        if fragment.name != self.name:
+            self.name += fragment.name
+        self.arguments.add(fragment.arguments)
 
-    def news(self) -> Iterable[Piece]:
+    def report(self) -> Iterable[Piece]:
         """Report the call if it grew enough."""
         size = self.arguments.length
         if self._reported < 0 or size - self._reported > self._reported // REPORT_SHARE:
@@ -52,121 +64,114 @@ class Draft:
     def call(self, cut_off: bool) -> ToolCall:
         """Return the call; blank arguments mean none."""
         self.arguments.flush()
-        text = self.arguments.value
-        if not cut_off and not text.strip():
-            text = "{}"
-        return ToolCall(self.id, self.name, text, self.given or self.id, cut_off)
-
-
-class Drafts:
-    """All calls of one answer. Fragments belong together by id, else by index, else by name."""
-
-    def __init__(self, taken: Collection[str]) -> None:
-        self._taken = set(taken)
-        self._drafts: list[Draft] = []
-
-    def __len__(self) -> int:
-        return len(self._drafts)
-
-    def feed(self, part: dict[str, Any]) -> Iterable[Piece]:
-        """Take one entry of ``tool_calls``; return what to report of it."""
-        function = part.get("function")
-        function = function if isinstance(function, dict) else {}
-        given, name = _string(part.get("id")), _string(function.get("name"))
-        index = part.get("index")
-        index = index if isinstance(index, int) and not isinstance(index, bool) else None
-        arguments = _arguments(function.get("arguments"))
-        draft = self._find(given, index, name, arguments)
-        if draft is None:
-            draft = self._begin(given, index)
-        elif name and draft.repeats(name, arguments):
-            return ()
-        if given and not draft.given:
-            draft.given = given
-        draft.add(name, arguments)
-        return draft.news()
-
-    def calls(self, cut: bool, short: bool) -> tuple[ToolCall, ...]:
-        """Return all calls: ``cut`` says the stream broke, ``short`` that it hit the length limit.
-
-        A call that the limit cut is the last one; one before it is whole if it reads as JSON.
-        """
-        last = len(self._drafts) - 1
-        return tuple(
-            draft.call(cut or (short and (at == last or not draft.complete())))
-            for at, draft in enumerate(self._drafts)
+        arguments = self.arguments.value
+        if not cut_off and not arguments.strip():
+            arguments = "{}"
+        return ToolCall(
+            id=self.id,
+            name=self.name,
+            arguments=arguments,
+            provider_id=self.provider_id or self.id,
+            cut_off=cut_off,
         )
 
-    def _find(self, given: str, index: int | None, name: str, arguments: str) -> Draft | None:
+
+class CallFragments:
+    """All calls of one answer. Fragments belong together by id, else by index, else by name.
+
+    Args:
+        used_ids: call ids that are in use in the chat.
+    """
+
+    def __init__(self, used_ids: Collection[str]) -> None:
+        self._used_ids = set(used_ids)
+        self._calls: list[PartialCall] = []
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def add(self, fragment: CallFragment) -> Iterable[Piece]:
+        """Take a fragment; return what to report of its call."""
+        call = self._find(fragment)
+        if call is None:
+            call = self._begin(fragment)
+        elif fragment.name and call.is_repeated_by(fragment):
+            return ()
+        call.add(fragment)
+        return call.report()
+
+    def calls(self, broken: bool, too_long: bool) -> tuple[ToolCall, ...]:
+        """Return all calls: ``broken`` and ``too_long`` say how the stream ended.
+
+        A call that the length limit cut is the last one; one before it is whole if it is JSON.
+        """
+        last = len(self._calls) - 1
+        return tuple(
+            call.call(broken or (too_long and (index == last or not call.is_complete())))
+            for index, call in enumerate(self._calls)
+        )
+
+    def _find(self, fragment: CallFragment) -> PartialCall | None:
         """Return the call that a fragment belongs to; None if it begins a new one."""
-        at_index = self._newest(index)
-        if given:
-            same = self._with_id(given, index, name, arguments)
-            return same or _unnamed(at_index, index, name)
-        if at_index is None or not name:
-            return at_index
-        if not at_index.arguments:
-            pieces = index is not None or not at_index.name or at_index.name == name
-            return at_index if pieces else None
-        if at_index.name != name:
+        newest = self._newest(fragment.index)
+        if fragment.id:
+            return self._with_id(fragment) or _without_id(newest, fragment)
+        if newest is None or not fragment.name:
+            return newest
+        if not newest.arguments:
+            is_name_piece = fragment.index is not None or newest.name in ("", fragment.name)
+            return newest if is_name_piece else None
+        if newest.name != fragment.name:
             return None
-        goes_on = not at_index.complete() or at_index.repeats(name, arguments)
-        return at_index if goes_on else None
+        goes_on = not newest.is_complete() or newest.is_repeated_by(fragment)
+        return newest if goes_on else None
 
-    def _with_id(self, given: str, index: int | None, name: str, arguments: str) -> Draft | None:
+    def _with_id(self, fragment: CallFragment) -> PartialCall | None:
         """Return the call with the server's id; two calls may have the same at two indexes."""
-        same = [draft for draft in self._drafts if draft.given == given]
-        here = next((draft for draft in same if index in (None, draft.index)), None)
-        if here or not name:
+        same = [call for call in self._calls if call.provider_id == fragment.id]
+        here = next((call for call in same if fragment.index in (None, call.index)), None)
+        if here or not fragment.name:
             return here or next(iter(same), None)
-        unplaced = (d for d in same if d.index is None or d.repeats(name, arguments))
-        return next(unplaced, None)
-
-    def _newest(self, index: int | None) -> Draft | None:
-        """Return the newest call with that index; without an index, the newest of all."""
-        fits = (draft for draft in reversed(self._drafts) if index in (None, draft.index))
+        fits = (call for call in same if call.index is None or call.is_repeated_by(fragment))
         return next(fits, None)
 
-    def _begin(self, given: str, index: int | None) -> Draft:
-        draft = Draft(self._free(given), given, index)
-        self._taken.add(draft.id)
-        self._drafts.append(draft)
-        return draft
+    def _newest(self, index: int | None) -> PartialCall | None:
+        """Return the newest call with that index; without an index, the newest of all."""
+        fits = (call for call in reversed(self._calls) if index in (None, call.index))
+        return next(fits, None)
 
-    def _free(self, given: str) -> str:
+    def _begin(self, fragment: CallFragment) -> PartialCall:
+        call = PartialCall(self._unused_id(fragment.id), fragment)
+        self._used_ids.add(call.id)
+        self._calls.append(call)
+        return call
+
+    def _unused_id(self, given: str) -> str:
         """Return an id that is new in this chat, the server's own where possible."""
-        if given and given not in self._taken:
+        if given and given not in self._used_ids:
             return given
-        stem, number = (f"{given}~", 2) if given else ("call_", len(self._taken) + 1)
-        while f"{stem}{number}" in self._taken:
+        stem, number = (f"{given}~", 2) if given else ("call_", len(self._used_ids) + 1)
+        while f"{stem}{number}" in self._used_ids:
             number += 1
         return f"{stem}{number}"
 
 
-def _unnamed(draft: Draft | None, index: int | None, name: str) -> Draft | None:
+def _without_id(call: PartialCall | None, fragment: CallFragment) -> PartialCall | None:
     """Return the call at an index that a fragment with a new id still belongs to.
 
     A fragment without a name cannot begin a call; one with the name of a call that has neither
     id nor arguments yet brings its id.
     """
-    if draft is None or index is None:
+    if call is None or fragment.index is None:
         return None
-    if not name:
-        return draft
-    waits = not draft.given and not draft.arguments and draft.name in ("", name)
-    return draft if waits else None
+    if not fragment.name:
+        return call
+    waits = not call.provider_id and not call.arguments and call.name in ("", fragment.name)
+    return call if waits else None
 
 
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _arguments(value: object) -> str:
-    """Return the JSON text; some servers send the object itself."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else _string(value)
-
-
-def _parsed(text: str) -> dict[str, Any] | None:
+def _object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object that ``text`` is, if it is one."""
     if not text.endswith(("}", " ", "\n")):
         return None
     try:

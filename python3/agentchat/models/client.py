@@ -1,48 +1,44 @@
-"""Any server that speaks the OpenAI chat-completions protocol, through the official client."""
+"""A model behind HTTP: sends a request until there is an answer, or no hope of one."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import Any
 
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, Waiting
-from agentchat.models import errors as failures
-from agentchat.models.api_key import NO_KEY, Key
-from agentchat.models.dialect import Dialect
-from agentchat.models.errors import Refusal
-from agentchat.models.protocols import openai_chat as wire
-from agentchat.models.receiving import Limits, receive
-from agentchat.models.reply import Assembly
-from agentchat.models.retry import Backoff, retry_after, worth_retrying
-from agentchat.models.stream import Answer
-from agentchat.models.token_estimate import Estimate
-from agentchat.models.unreachable import Unreachable, unreachable
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-
-
-Outcome = Reply | Refusal | Unreachable
-Report = Callable[[Piece], None]
+from agentchat.models.api_key import ApiKey
+from agentchat.models.errors import (
+    ConnectionFailure,
+    Refusal,
+    biggest_part,
+    explain,
+    one_line,
+    read_refusal,
+)
+from agentchat.models.http import HttpClient, Timeouts
+from agentchat.models.protocols.openai_chat import OpenAIChat
+from agentchat.models.reply import ReplyAssembly
+from agentchat.models.retry import RetryPolicy, is_worth_retrying, retry_after
+from agentchat.models.stream import BodyReader, receive
+from agentchat.models.token_estimate import TokenEstimate
 
 LIST_SECONDS = 3.0
 """How long the list of models may take that an error message names."""
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+Failure = Refusal | ConnectionFailure
+OnPiece = Callable[[Piece], None]
 
 
-class OpenAIModel:
+class ModelClient:
     """One model of one server.
 
     Args:
         name: the model's name as the server knows it.
-        base_url: up to and without ``/chat/completions``; must begin with http or https.
+        base_url: where the paths of the protocol begin; must begin with http or https.
         key: where the key comes from.
 
     Raises:
@@ -53,19 +49,21 @@ class OpenAIModel:
         self,
         name: str,
         base_url: str,
-        key: Key,
-        limits: Limits | None = None,
-        backoff: Backoff | None = None,
+        key: ApiKey,
+        *,
+        timeouts: Timeouts | None = None,
+        retry: RetryPolicy | None = None,
     ) -> None:
         self._name = name
-        self._url = checked_url(base_url)
         self._key = key
-        self._limits = limits or Limits()
-        self._backoff = backoff or Backoff()
-        self._opening: asyncio.Future[AsyncOpenAI] | None = None
-        self._dialect = Dialect()
-        self._estimate = Estimate()
-        self._warned = False
+        self._http = HttpClient(base_url, timeouts)
+        self._protocol = OpenAIChat()
+        self._retry = retry or RetryPolicy()
+        self._estimate = TokenEstimate()
+        self._is_warned = False
+        self._running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @property
     def name(self) -> str:
@@ -75,174 +73,110 @@ class OpenAIModel:
     @property
     def base_url(self) -> str:
         """Where the server is."""
-        return self._url
+        return self._http.base_url
 
     def warm_up(self) -> None:
-        """Begin to load the client library, in a thread; needs a running event loop."""
-        self._open()
+        """Begin to load the HTTP library, in a thread; needs a running event loop."""
+        self._http.warm_up()
 
-    async def aclose(self) -> None:
-        """Close the connections that are kept open."""
-        opening, self._opening = self._opening, None
-        if opening is not None:
-            with contextlib.suppress(Exception):
-                await (await opening).close()
+    async def close(self) -> None:
+        """Close the connections, once no request is running any more."""
+        await self._idle.wait()
+        await self._http.close()
 
-    async def ask(self, request: ModelRequest, on_piece: Report) -> Reply:
+    async def ask(self, request: ModelRequest, on_piece: OnPiece) -> Reply:
         """Send one request, report pieces as they arrive, return the whole reply."""
+        self._running += 1
+        self._idle.clear()
         try:
-            client = await asyncio.shield(self._open())
-            key = await self._key.get()
+            return await self._ask(request, await self._key.get(), on_piece)
         except UserError as error:
-            return self._failed(str(error))
-        except ImportError as error:
-            return self._failed(f"The openai package does not load ({error}): run :AgentInstall.")
-        except Exception as error:
-            return self._failed(f"No connection can be set up: {error}. Check the proxy settings.")
-        return await self._persist(client, key, request, on_piece)
+            return Reply(error=str(error), finish="unknown", model=self._name)
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._idle.set()
 
-    async def _persist(
-        self, client: AsyncOpenAI, key: str, request: ModelRequest, on_piece: Report
-    ) -> Reply:
-        """Send the request until there is an answer, or no hope of one."""
-        tried = 0
+    async def _ask(self, request: ModelRequest, key: str, on_piece: OnPiece) -> Reply:
+        tries = 0
         while True:
-            body = wire.body(request, self._name, self._dialect)
-            outcome = await self._send(client, key, body, request, on_piece)
+            body = self._protocol.body(request, self._name)
+            outcome = await self._send(key, body, request, on_piece)
             if isinstance(outcome, Reply):
-                self._check(body, outcome, on_piece)
+                self._check_count(body, outcome, on_piece)
                 return outcome
-            if isinstance(outcome, Refusal) and self._dialect.learn(outcome, body):
+            if isinstance(outcome, Refusal) and self._protocol.adapt(outcome, body):
                 continue
-            tried += 1
-            delay = self._delay(outcome, tried)
+            tries += 1
+            delay = self._delay(outcome, tries)
             if delay is None:
-                return self._failed(await self._explain(client, key, outcome, body))
-            on_piece(Waiting(delay, self._why(outcome, tried)))
+                raise UserError(await self._explain(key, outcome, body))
+            on_piece(Waiting(delay, self._reason(outcome, tries)))
             await asyncio.sleep(delay)
 
     async def _send(
-        self,
-        client: AsyncOpenAI,
-        key: str,
-        body: dict[str, Any],
-        request: ModelRequest,
-        on_piece: Report,
-    ) -> Outcome:
-        """Send one request once; what fails before the answer begins is returned."""
-        import openai
-
-        taken = {c.id for m in request.history.messages if isinstance(m, Reply) for c in m.calls}
-        answer = Answer(Assembly(taken, self._name))
-        # The body travels as it is: the client's own walk over long histories is slow.
-        create: Any = client.chat.completions.with_streaming_response.create
-        headers = {"Authorization": f"Bearer {key}"}
+        self, key: str, body: dict[str, Any], request: ModelRequest, on_piece: OnPiece
+    ) -> Reply | Failure:
+        """Send the request once; what fails before the answer begins is returned."""
+        replies = (m for m in request.history.messages if isinstance(m, Reply))
+        used_ids = {call.id for reply in replies for call in reply.calls}
+        answer = BodyReader(self._protocol.reader(ReplyAssembly(used_ids, self._name)))
+        headers = self._protocol.headers(key)
         try:
-            async with create(
-                model=self._name, messages=[], stream=True, extra_body=body, extra_headers=headers
-            ) as response:
-                broken = await receive(response.iter_bytes(), answer, on_piece, self._limits)
-        except openai.APIStatusError as error:
-            return failures.refusal(error.status_code, error.response.headers, _body(error))
-        except openai.APIConnectionError as error:
-            return unreachable(error, self._url, self._limits)
-        return answer.reply(broken)
+            async with self._http.post(self._protocol.path, headers, body) as response:
+                if response.status // 100 != 2:
+                    beginning = await response.beginning()
+                    return read_refusal(response.status, response.headers, beginning)
+                chunks, timeouts = response.chunks(), self._http.timeouts
+                return answer.reply(await receive(chunks, answer, on_piece, timeouts))
+        except ConnectionFailure as failure:
+            return failure
 
-    def _check(self, body: dict[str, Any], reply: Reply, on_piece: Report) -> None:
+    def _check_count(self, body: dict[str, Any], reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
         counted = reply.usage.prompt_tokens if reply.usage else 0
         warning = self._estimate.check(body, counted)
-        if warning is not None and not self._warned:
-            self._warned = True
+        if warning is not None and not self._is_warned:
+            self._is_warned = True
             on_piece(Notice(warning))
 
-    def _delay(self, outcome: Refusal | Unreachable, tried: int) -> float | None:
+    def _delay(self, failure: Failure, tries: int) -> float | None:
         """Return the seconds until the next try, None if there is none."""
-        if tried >= self._backoff.tries:
+        if tries >= self._retry.tries:
             return None
-        if isinstance(outcome, Unreachable):
-            return self._backoff.delay(tried, None) if outcome.passing else None
-        if outcome.overflow or not worth_retrying(outcome.status, outcome.headers, outcome.code):
+        if isinstance(failure, ConnectionFailure):
+            return self._retry.delay(tries, None) if failure.may_pass else None
+        if failure.is_overflow:
             return None
-        return self._backoff.delay(tried, retry_after(outcome.headers, time.time()))
+        if not is_worth_retrying(failure.status, failure.headers, failure.code):
+            return None
+        return self._retry.delay(tries, retry_after(failure.headers, time.time()))
 
-    def _why(self, outcome: Refusal | Unreachable, tried: int) -> str:
-        if isinstance(outcome, Refusal):
-            what = f"The server answered {outcome.status}"
+    def _reason(self, failure: Failure, tries: int) -> str:
+        if isinstance(failure, Refusal):
+            reason = f"The server answered {failure.status}"
         else:
-            what = outcome.short
-        return f"{what} (try {tried} of {self._backoff.tries})."
+            reason = failure.short
+        return f"{reason} (try {tries} of {self._retry.tries})."
 
-    async def _explain(
-        self, client: AsyncOpenAI, key: str, outcome: Refusal | Unreachable, body: dict[str, Any]
-    ) -> str:
-        if isinstance(outcome, Unreachable):
-            return outcome.line
-        if outcome.status in (401, 403):
+    async def _explain(self, key: str, failure: Failure, body: dict[str, Any]) -> str:
+        if isinstance(failure, ConnectionFailure):
+            return str(failure)
+        if failure.status in (401, 403):
             self._key.forget()
-        biggest = failures.biggest_part(body) if outcome.overflow else ""
-        line = failures.explain(outcome, self._url, self._name, self._key.where, biggest)
-        return line + await self._others(client, key) if outcome.status == 404 else line
+        line = explain(
+            failure,
+            url=self.base_url,
+            model=self._name,
+            key_hint=self._key.hint,
+            biggest=biggest_part(body) if failure.is_overflow else "",
+        )
+        return line + await self._other_models(key) if failure.status == 404 else line
 
-    async def _others(self, client: AsyncOpenAI, key: str) -> str:
-        """Say which models the server has, if it tells."""
-        try:
-            page = await client.models.list(
-                extra_headers={"Authorization": f"Bearer {key}"}, timeout=LIST_SECONDS
-            )
-            names = [str(model.id) for model in page.data if model.id]
-        except Exception:  # it was only a courtesy
-            return ""
+    async def _other_models(self, key: str) -> str:
+        """Return which models the server has, if it says so."""
+        path, headers = self._protocol.models_path, self._protocol.headers(key)
+        names = self._protocol.model_names(await self._http.get_json(path, headers, LIST_SECONDS))
         if not names or self._name in names:
             return ""
-        shown = failures.one_line(", ".join(names))
-        return f" It has: {shown}."
-
-    def _failed(self, line: str) -> Reply:
-        return Reply(error=line, finish="unknown", model=self._name)
-
-    def _open(self) -> asyncio.Future[AsyncOpenAI]:
-        """Return the client to be; a set-up that failed is tried again."""
-        opening = self._opening
-        if opening is None or (opening.done() and opening.exception() is not None):
-            loop = asyncio.get_running_loop()
-            opening = loop.run_in_executor(None, _client, self._url, self._limits)
-            self._opening = opening
-        return opening
-
-
-def checked_url(url: str) -> str:
-    """Return a base URL without its last slash; raises UserError if it is none."""
-    try:
-        parts = urlsplit(url.strip())
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        usable = False
-    if not usable:
-        raise UserError(
-            f"base_url is {url!r}: it must begin with http:// or https:// and name a host, "
-            "like http://127.0.0.1:8080/v1."
-        )
-    return url.strip().rstrip("/")
-
-
-def _client(url: str, limits: Limits) -> AsyncOpenAI:
-    """Load the library and make a client; takes about a second, so it runs in a thread."""
-    import httpx2
-    import openai
-
-    timeout = httpx2.Timeout(limits.byte_idle, connect=limits.connect)
-    own = urlsplit(url).hostname in LOOPBACK  # a proxy could not reach it
-    http = openai.DefaultAsyncHttpxClient(timeout=timeout, trust_env=not own)
-    client = openai.AsyncOpenAI(
-        base_url=url, api_key=NO_KEY, timeout=timeout, max_retries=0, http_client=http
-    )
-    _ = client.chat.completions.with_streaming_response  # loads what the library loads late
-    return client
-
-
-def _body(error: Any) -> bytes:
-    try:
-        return bytes(error.response.content)
-    except Exception:  # not read to its end
-        return str(error.message).encode()
+        return f" It has: {one_line(', '.join(names))}."

@@ -4,59 +4,133 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
-SAID_CHARACTERS = 300
-"""How much of a server's own words is shown."""
+from agentchat.core.errors import ModelError
+
+MESSAGE_CHARACTERS = 300
+"""How much of a server's own message is shown."""
+
+CUT_OFF = "The answer was cut off: the server ended the stream early. Send the request again."
 
 _OVERFLOW = re.compile(
     r"context[ _-]?(length|size|window)|maximum context|prompt is too long|too many tokens"
     r"|exceeds? the (available|model)|reduce the length|input is too long",
     re.IGNORECASE,
 )
+_PARTS = {
+    "system": "the system prompt",
+    "user": "a message of the user",
+    "assistant": "an answer of the model",
+    "tool": "a tool's result",
+}
+
+
+class ConnectionFailure(ModelError):
+    """No answer came; the message is for the user.
+
+    ``short`` goes into the note about the next try; ``may_pass``: trying again may help.
+    """
+
+    def __init__(self, short: str, line: str, *, may_pass: bool = True) -> None:
+        super().__init__(line)
+        self.short = short
+        self.may_pass = may_pass
+
+
+def connection_failure(error: BaseException, url: str, seconds: float) -> ConnectionFailure:
+    """Explain an error of the HTTP client and its causes; ``seconds`` to connect were allowed."""
+    causes = list(_causes(error))
+    names = {base.__name__ for cause in causes for base in type(cause).__mro__}
+    if "gaierror" in names or "not known" in str(causes):
+        host = urlsplit(url).hostname
+        return ConnectionFailure(
+            f"The host {host} is not found",
+            f"The host {host} is not found. Check base_url ({url}) and the network.",
+        )
+    if "SSLError" in names or "CERTIFICATE" in str(causes):
+        return ConnectionFailure(
+            "No secure connection",
+            f"No secure connection to {url}: {causes[-1]}. Check whether it is http or https.",
+            may_pass=False,
+        )
+    if "ConnectTimeout" in names:
+        return ConnectionFailure(
+            "No connection in time",
+            f"No connection to {url} within {seconds:g} s. Check base_url and the network.",
+        )
+    if "ProxyError" in names:
+        return ConnectionFailure(
+            "The proxy refuses",
+            f"The proxy refuses the connection to {url}: {one_line(str(error))}. "
+            "Check the proxy settings.",
+        )
+    if "ConnectError" in names:
+        return ConnectionFailure(
+            "No connection", f"Cannot connect to {url}. Is the server running?"
+        )
+    return ConnectionFailure(
+        "The connection broke",
+        f"The connection to {url} broke before an answer came. Look at the server's log.",
+    )
+
+
+def silence(what: str, seconds: float) -> str:
+    """Return the line about a server that sent ``what`` for too long."""
+    return (
+        f"The server sent {what} for {seconds:g} s. "
+        "See whether it still works, then send the request again."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer other than 200: ``said`` is the server's own message in one line."""
+    """An answer other than 200: ``message`` is the server's own, in one line."""
 
     status: int
-    said: str = ""
+    message: str = ""
     code: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def overflow(self) -> bool:
+    def is_overflow(self) -> bool:
         """Whether the request was too long for the model."""
         if self.status not in (400, 413, 422, 500):
             return False
-        return "context_length" in self.code or bool(_OVERFLOW.search(self.said))
+        told = "context_length" in self.code or bool(_OVERFLOW.search(self.message))
+        return told or self.status == 413
 
     def names(self, parameter: str) -> bool:
         """Whether the server refused the request because of that parameter."""
-        return self.status in (400, 404, 405, 422, 500, 501) and parameter in self.said
+        return self.status in (400, 404, 405, 422, 500, 501) and parameter in self.message
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refusal:
+def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refusal:
     """Read a server's refusal; ``body`` is JSON with an ``error``, or any text."""
     text = body.decode("utf-8", "replace")
-    said, code = text, ""
+    message, code = text, ""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):
         error = value.get("error", value)
-        said = _message(error) or text
+        message = _message(error) or text
         code = str(error.get("code") or "") if isinstance(error, dict) else ""
     elif text.lstrip().startswith("<"):
-        said = "a web page"
-    return Refusal(status, one_line(said), code, {k.lower(): v for k, v in headers.items()})
+        message = "a web page"
+    return Refusal(
+        status=status,
+        message=one_line(message),
+        code=code,
+        headers={name.lower(): value for name, value in headers.items()},
+    )
 
 
-def explain(refused: Refusal, url: str, model: str, key_hint: str, biggest: str) -> str:
+def explain(refusal: Refusal, *, url: str, model: str, key_hint: str, biggest: str) -> str:
     """Return the line for the user.
 
     Args:
@@ -64,26 +138,31 @@ def explain(refused: Refusal, url: str, model: str, key_hint: str, biggest: str)
         key_hint: where the key comes from, as a sentence without its full stop.
         biggest: which part of the request is the biggest.
     """
-    status, said = refused.status, f": {refused.said.rstrip('.')}" if refused.said else ""
+    status = refusal.status
+    message = f": {refusal.message.rstrip('.')}" if refusal.message else ""
     if status in (401, 403):
         return f"{url} refused the key ({status}). {key_hint}."
-    if refused.overflow:
+    if refusal.is_overflow:
         return (
-            f"The conversation is too long for {model}{said}. The biggest part is {biggest}. "
+            f"The conversation is too long for {model}{message}. The biggest part is {biggest}. "
             "Start a new chat with :AgentChat!, or choose another model with :AgentModel."
         )
     if status == 404:
         return (
-            f"{url} answered 404{said}. Check the model's name ({model}) and base_url, "
+            f"{url} answered 404{message}. Check the model's name ({model}) and base_url, "
             "which usually ends in /v1."
         )
-    if refused.code == "insufficient_quota":
-        return f"{url} has no quota left for this key (429){said}. Check the plan and the billing."
+    if refusal.code == "insufficient_quota":
+        return (
+            f"{url} has no quota left for this key (429){message}. Check the plan and the billing."
+        )
     if status == 429:
-        return f"{url} takes no more requests now (429){said}. Try again later."
+        return f"{url} takes no more requests now (429){message}. Try again later."
     if status >= 500:
-        return f"{url} failed with status {status}{said}. Try again, or look at the server's log."
-    return f"{url} refused the request ({status}){said}. Choose another model with :AgentModel."
+        return (
+            f"{url} failed with status {status}{message}. Try again, or look at the server's log."
+        )
+    return f"{url} refused the request ({status}){message}. Choose another model with :AgentModel."
 
 
 def biggest_part(body: Mapping[str, Any]) -> str:
@@ -96,18 +175,16 @@ def biggest_part(body: Mapping[str, Any]) -> str:
     return f"{name} ({max(1, parts[name] // 1024)} KiB)"
 
 
-_PARTS = {
-    "system": "the system prompt",
-    "user": "a message of the user",
-    "assistant": "an answer of the model",
-    "tool": "a tool's result",
-}
-
-
 def one_line(text: str) -> str:
     """Return text on one line, bounded."""
     line = " ".join(text.split())
-    return line if len(line) <= SAID_CHARACTERS else line[: SAID_CHARACTERS - 1] + "…"
+    return line if len(line) <= MESSAGE_CHARACTERS else line[: MESSAGE_CHARACTERS - 1] + "…"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _message(error: object) -> str:

@@ -2,67 +2,86 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
 
 from agentchat.core.errors import ModelError
 from agentchat.core.messages import Reply
 from agentchat.core.tools.model import Piece
-from agentchat.models.reply import Assembly
-from agentchat.models.sse import BOM, EVENT_BYTES, Decoder, Event
+from agentchat.models.errors import silence
+from agentchat.models.http import Timeouts
+from agentchat.models.reply import ReplyAssembly
+from agentchat.models.sse import BOM, EVENT_BYTES, SseDecoder, SseEvent
 
 CHECK_URL = "Check base_url: it usually ends in /v1."
 NOT_AN_ANSWER = f"The server answered with something that is no chat completion. {CHECK_URL}"
-A_PAGE = f"The server answered with a web page instead of an answer. {CHECK_URL}"
-TORN = object()
-"""What stands for text that is not JSON."""
-
+WEB_PAGE = f"The server answered with a web page instead of an answer. {CHECK_URL}"
 NOTHING = f"The server answered with nothing. Send the request again. {CHECK_URL}"
 
+_INVALID = object()
+"""What stands for text that is not JSON."""
 
-class Answer:
-    """Feed it the body's bytes, then take the reply. The body is judged by its first byte."""
 
-    def __init__(self, assembly: Assembly) -> None:
-        self._assembly = assembly
-        self._decoder = Decoder()
+class EventReader(Protocol):
+    """What a protocol makes of the events of one answer."""
+
+    @property
+    def reply(self) -> ReplyAssembly:
+        """What it reads into."""
+
+    def is_answer(self, event: object) -> bool:
+        """Whether an event is a part of an answer, and no mere sign of life."""
+
+    def read(self, event: object) -> list[Piece]:
+        """Take the JSON of one event, or of a whole answer; return what is new in it."""
+
+
+class BodyReader:
+    """Add the body's bytes, then take the reply. The first byte tells what the body is."""
+
+    def __init__(self, reader: EventReader) -> None:
+        self._reader = reader
+        self._reply = reader.reply
+        self._decoder = SseDecoder()
         self._head = b""
-        self._whole: list[bytes] | None = None
-        self._size = 0
+        self._object: bytearray | None = None
         self._begun = False
         self._failure: str | None = None
         self.progress = 0
         """Counts what brought the answer forward; comments and pings do not."""
 
     @property
-    def complete(self) -> bool:
-        """Whether nothing but usage can still come."""
-        return self._failure is not None or self._assembly.finished or self.failed
-
-    @property
-    def satisfied(self) -> bool:
-        """Whether nothing at all is worth waiting for."""
-        return self.complete and (self.failed or self._assembly.has_usage)
-
-    @property
-    def failed(self) -> bool:
+    def is_failed(self) -> bool:
         """Whether the answer holds an error."""
-        return self._failure is not None or self._assembly.error is not None
+        return self._failure is not None or self._reply.error is not None
 
-    def feed(self, data: bytes) -> list[Piece]:
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing but usage can still come."""
+        return self.is_failed or self._reply.is_finished
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether nothing at all is worth waiting for."""
+        return self.is_failed or (self._reply.is_finished and self._reply.usage is not None)
+
+    def add(self, data: bytes) -> list[Piece]:
         """Take bytes of the body; return what is new in the answer."""
         if not self._begun:
-            data = self._judge(data)
+            data = self._begin(data)
         if self._failure is not None:
             return []
-        if self._whole is not None:
-            self._keep(data)
+        if self._object is not None:
+            self._extend_object(data)
             return []
         try:
-            events = self._decoder.feed(data)
+            events = self._decoder.add(data)
         except ModelError as error:
-            self._assembly.fail(str(error))
+            self._reply.fail(str(error))
             return []
-        return [piece for event in events for piece in self._event(event)]
+        return [piece for event in events for piece in self._read(event)]
 
     def end(self) -> list[Piece]:
         """Take the end of the body."""
@@ -70,73 +89,93 @@ class Answer:
             self._failure = self._failure or NOTHING
         if self._failure is not None:
             return []
-        if self._whole is not None:
-            return self._object(b"".join(self._whole))
-        return [piece for event in self._decoder.end() for piece in self._event(event, last=True)]
+        if self._object is not None:
+            return self._read_object(bytes(self._object))
+        pieces = [p for event in self._decoder.end() for p in self._read(event, is_last=True)]
+        return [*pieces, *self._reply.flush()]
 
     def reply(self, failure: str | None = None) -> Reply:
-        """Return the answer; ``failure`` says what broke the connection, if anything did."""
-        return self._assembly.reply(self._failure or failure)
+        """Return the reply; ``failure`` says what broke the connection, if anything did."""
+        return self._reply.reply(self._failure or failure)
 
-    def _judge(self, data: bytes) -> bytes:
-        """Find out from the first byte that says something what the body is."""
+    def _begin(self, data: bytes) -> bytes:
+        """Find out from the first byte that is no blank what the body is."""
         data = self._head + data
-        said = (data[len(BOM) :] if data.startswith(BOM) else data).lstrip()
-        if not said or BOM.startswith(said):
+        start = data.removeprefix(BOM).lstrip()
+        if not start or BOM.startswith(start):
             self._head = data
             return b""
         self._begun = True
-        if said.startswith(b"{"):
-            self._whole = []
-            return said
-        if said.startswith(b"<"):
-            self._failure = A_PAGE
+        if start.startswith(b"{"):
+            self._object = bytearray()
+            return start
+        if start.startswith(b"<"):
+            self._failure = WEB_PAGE
         return data
 
-    def _keep(self, data: bytes) -> None:
-        assert self._whole is not None
-        self._size += len(data)
-        if self._size > EVENT_BYTES:
+    def _extend_object(self, data: bytes) -> None:
+        assert self._object is not None
+        self._object += data
+        self.progress += 1
+        if len(self._object) > EVENT_BYTES:
             self._failure = NOT_AN_ANSWER
-        else:
-            self._whole.append(data)
-            self.progress += 1
 
-    def _event(self, event: Event, last: bool = False) -> list[Piece]:
-        """Take one event; ``last``: the stream ended in it, so it may be a torn one."""
-        if event.data.strip() == "[DONE]":
-            self._assembly.done()
-            return []
-        chunk = _decoded(event.data)
+    def _read(self, event: SseEvent, is_last: bool = False) -> list[Piece]:
+        """Take one event; ``is_last``: the stream ended in it, so it may be incomplete."""
+        text = event.data.strip()
+        if text == "[DONE]":
+            return self._reply.end()
+        value = _decode(text)
         if event.name == "error":
-            self._assembly.feed({"error": event.data if chunk is TORN else chunk or event.data})
-        elif chunk is not TORN:
-            self.progress += _moves(chunk)
-            return self._assembly.feed(chunk)
-        elif event.name in ("", "message") and not last and event.data.strip():
-            self._assembly.fail(f"it sent what is not JSON: {event.data.strip()[:80]}")
+            return self._reader.read({"error": text if value is _INVALID else value or text})
+        if value is not _INVALID:
+            self.progress += self._reader.is_answer(value)
+            return self._reader.read(value)
+        if event.name in ("", "message") and not is_last and text:
+            self._reply.fail(f"it sent what is not JSON: {text[:80]}")
         return []
 
-    def _object(self, body: bytes) -> list[Piece]:
-        chunk = _decoded(body.decode("utf-8", "replace"))
-        if not isinstance(chunk, dict) or not _is_answer(chunk):
+    def _read_object(self, body: bytes) -> list[Piece]:
+        value = _decode(body.decode("utf-8", "replace"))
+        if not self._reader.is_answer(value):
             self._failure = NOT_AN_ANSWER
             return []
-        pieces = self._assembly.feed(chunk)
-        self._assembly.done()
-        return pieces
+        return [*self._reader.read(value), *self._reply.end()]
 
 
-def _decoded(text: str) -> object:
+async def receive(
+    chunks: AsyncIterator[bytes],
+    body: BodyReader,
+    on_piece: Callable[[Piece], None],
+    timeouts: Timeouts,
+) -> str | None:
+    """Read ``chunks`` into ``body`` to its end; return what broke it off, if anything did."""
+    clock = asyncio.get_running_loop().time
+    progress, since = 0, clock()
+    try:
+        async with asyncio.timeout(None) as until:
+            async for data in chunks:
+                for piece in body.add(data):
+                    on_piece(piece)
+                if body.is_satisfied:
+                    break
+                if body.is_complete and until.when() is None:
+                    until.reschedule(clock() + timeouts.after_finish)
+                if body.progress != progress:
+                    progress, since = body.progress, clock()
+                elif clock() - since > timeouts.data_idle:
+                    return silence("no part of an answer", timeouts.data_idle)
+    except TimeoutError:  # the answer is complete, only its token count did not come
+        pass
+    except ModelError as error:
+        return str(error)
+    for piece in body.end():
+        on_piece(piece)
+    return None
+
+
+def _decode(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return TORN
-
-
-def _moves(chunk: object) -> bool:
-    return isinstance(chunk, dict) and bool(chunk.get("choices"))
-
-
-def _is_answer(chunk: dict[str, object]) -> bool:
-    return bool(chunk.get("choices") or chunk.get("error") or chunk.get("object") == "error")
+        return _INVALID

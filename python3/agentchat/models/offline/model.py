@@ -31,7 +31,7 @@ class OfflineModel:
     def warm_up(self) -> None:
         """Nothing to load."""
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         """Nothing to close."""
 
     async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
