@@ -14,7 +14,7 @@ from agentchat.models.client import ModelClient
 from agentchat.models.offline import OfflineModel
 from agentchat.models.select import ModelSelection, choose_model, environment_keys
 from tests.models.notation import C, F, Z
-from tests.models.raw_server import BARE_HEAD, Answering, serving, waits
+from tests.models.raw_server import BARE_HEAD, ServerScript, serving, waits
 from tests.models.requests import request
 from tests.support.model_server import ModelServer
 from tests.support.replies import text
@@ -131,7 +131,7 @@ async def ask(selection: ModelSelection) -> Reply:
     return await selection.current().ask(request(), lambda piece: None)
 
 
-def kept_open(body: str) -> Answering:
+def kept_open(body: str) -> ServerScript:
     """Send a whole answer and keep the connection."""
     head = BARE_HEAD.replace(b"Connection: close", b"Content-Length: %d" % len(body))
     return waits(head, body.encode())

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from agentchat.core.errors import UserError
+from agentchat.core.errors import ModelError, UserError
 from agentchat.core.messages import Reply
-from agentchat.core.tools.model import ModelRequest, Notice, Piece, Waiting
+from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
 from agentchat.models.api_key import ApiKey
-from agentchat.models.errors import (
-    ConnectionFailure,
-    Refusal,
+from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, silence
+from agentchat.models.protocols.openai_chat import OpenAIChat
+from agentchat.models.response.body import BodyReader
+from agentchat.models.response.refusal import (
+    ServerRefusal,
     biggest_part,
     explain,
     one_line,
     read_refusal,
 )
-from agentchat.models.http import HttpClient, Timeouts
-from agentchat.models.protocols.openai_chat import OpenAIChat
-from agentchat.models.reply import ReplyAssembly
+from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.retry import RetryPolicy, is_worth_retrying, retry_after
-from agentchat.models.stream import BodyReader, receive
 from agentchat.models.token_estimate import TokenEstimate
 
 LIST_SECONDS = 3.0
 """How long the list of models may take that an error message names."""
 
-Failure = Refusal | ConnectionFailure
+Failure = ServerRefusal | ConnectionFailure
 OnPiece = Callable[[Piece], None]
 
 
@@ -105,13 +104,13 @@ class ModelClient:
             if isinstance(outcome, Reply):
                 self._check_count(body, outcome, on_piece)
                 return outcome
-            if isinstance(outcome, Refusal) and self._protocol.adapt(outcome, body):
+            if isinstance(outcome, ServerRefusal) and self._protocol.adapt(outcome, body):
                 continue
             tries += 1
             delay = self._delay(outcome, tries)
             if delay is None:
                 raise UserError(await self._explain(key, outcome, body))
-            on_piece(Waiting(delay, self._reason(outcome, tries)))
+            on_piece(RetryDelay(delay, self._reason(outcome, tries)))
             await asyncio.sleep(delay)
 
     async def _send(
@@ -153,7 +152,7 @@ class ModelClient:
         return self._retry.delay(tries, retry_after(failure.headers, time.time()))
 
     def _reason(self, failure: Failure, tries: int) -> str:
-        if isinstance(failure, Refusal):
+        if isinstance(failure, ServerRefusal):
             reason = f"The server answered {failure.status}"
         else:
             reason = failure.short
@@ -180,3 +179,34 @@ class ModelClient:
         if not names or self._name in names:
             return ""
         return f" It has: {one_line(', '.join(names))}."
+
+
+async def receive(
+    chunks: AsyncIterator[bytes],
+    body: BodyReader,
+    on_piece: OnPiece,
+    timeouts: Timeouts,
+) -> str | None:
+    """Read ``chunks`` into ``body`` to its end; return what broke it off, if anything did."""
+    clock = asyncio.get_running_loop().time
+    progress, since = 0, clock()
+    try:
+        async with asyncio.timeout(None) as until:
+            async for data in chunks:
+                for piece in body.add(data):
+                    on_piece(piece)
+                if body.is_satisfied:
+                    break
+                if body.is_complete and until.when() is None:
+                    until.reschedule(clock() + timeouts.after_finish)
+                if body.progress != progress:
+                    progress, since = body.progress, clock()
+                elif clock() - since > timeouts.data_idle:
+                    return silence("no part of an answer", timeouts.data_idle)
+    except TimeoutError:  # the answer is complete, only its token count did not come
+        pass
+    except ModelError as error:
+        return str(error)
+    for piece in body.end():
+        on_piece(piece)
+    return None

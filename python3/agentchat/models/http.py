@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import agentchat
 from agentchat.core.errors import ModelError, UserError
-from agentchat.models.errors import CUT_OFF, ConnectionFailure, connection_failure, silence
+from agentchat.models.response.refusal import one_line
+from agentchat.models.response.reply import CUT_OFF
 
 if TYPE_CHECKING:
     import httpx2
@@ -46,6 +46,18 @@ class Timeouts:
     byte_idle: float = BYTE_IDLE_SECONDS
     data_idle: float = DATA_IDLE_SECONDS
     after_finish: float = AFTER_FINISH_SECONDS
+
+
+class ConnectionFailure(ModelError):
+    """No answer came; the message is for the user.
+
+    ``short`` goes into the note about the next try; ``may_pass``: trying again may help.
+    """
+
+    def __init__(self, short: str, line: str, *, may_pass: bool = True) -> None:
+        super().__init__(line)
+        self.short = short
+        self.may_pass = may_pass
 
 
 class HttpResponse:
@@ -104,7 +116,7 @@ class HttpClient:
     """
 
     def __init__(self, base_url: str, timeouts: Timeouts | None = None) -> None:
-        self.base_url = checked_url(base_url)
+        self.base_url = check_url(base_url)
         self.timeouts = timeouts or Timeouts()
         self._opening: asyncio.Future[httpx2.AsyncClient] | None = None
 
@@ -176,7 +188,7 @@ class HttpClient:
             line = silence("nothing", self.timeouts.byte_idle)
             raise ConnectionFailure("No answer", line, may_pass=False) from None
         except (httpx2.HTTPError, OSError) as error:
-            raise connection_failure(error, self.base_url, self.timeouts.connect) from error
+            raise _connection_failure(error, self.base_url, self.timeouts.connect) from error
 
     async def _client(self) -> httpx2.AsyncClient:
         return await asyncio.shield(self._open())
@@ -191,7 +203,15 @@ class HttpClient:
         return opening
 
 
-def checked_url(url: str) -> str:
+def silence(what: str, seconds: float) -> str:
+    """Return the line about a server that sent ``what`` for too long."""
+    return (
+        f"The server sent {what} for {seconds:g} s. "
+        "See whether it still works, then send the request again."
+    )
+
+
+def check_url(url: str) -> str:
     """Return a base URL without its last slash; raises UserError if it is none."""
     try:
         parts = urlsplit(url.strip())
@@ -222,7 +242,7 @@ def _new_client(url: str, timeouts: Timeouts) -> httpx2.AsyncClient:
     try:
         return httpx2.AsyncClient(
             timeout=httpx2.Timeout(timeouts.byte_idle, connect=timeouts.connect),
-            headers={"User-Agent": f"agentchat.nvim/{agentchat.__version__}"},
+            headers={"User-Agent": "agentchat.nvim"},
             trust_env=not is_own,
             follow_redirects=True,
         )
@@ -230,3 +250,46 @@ def _new_client(url: str, timeouts: Timeouts) -> httpx2.AsyncClient:
         raise UserError(
             f"No connection can be set up: {error}. Check the proxy settings."
         ) from error
+
+
+def _connection_failure(error: BaseException, url: str, seconds: float) -> ConnectionFailure:
+    """Explain an error of the HTTP client and its causes; ``seconds`` to connect were allowed."""
+    causes = list(_causes(error))
+    names = {base.__name__ for cause in causes for base in type(cause).__mro__}
+    if "gaierror" in names or "not known" in str(causes):
+        host = urlsplit(url).hostname
+        return ConnectionFailure(
+            f"The host {host} is not found",
+            f"The host {host} is not found. Check base_url ({url}) and the network.",
+        )
+    if "SSLError" in names or "CERTIFICATE" in str(causes):
+        return ConnectionFailure(
+            "No secure connection",
+            f"No secure connection to {url}: {causes[-1]}. Check whether it is http or https.",
+            may_pass=False,
+        )
+    if "ConnectTimeout" in names:
+        return ConnectionFailure(
+            "No connection in time",
+            f"No connection to {url} within {seconds:g} s. Check base_url and the network.",
+        )
+    if "ProxyError" in names:
+        return ConnectionFailure(
+            "The proxy refuses",
+            f"The proxy refuses the connection to {url}: {one_line(str(error))}. "
+            "Check the proxy settings.",
+        )
+    if "ConnectError" in names:
+        return ConnectionFailure(
+            "No connection", f"Cannot connect to {url}. Is the server running?"
+        )
+    return ConnectionFailure(
+        "The connection broke",
+        f"The connection to {url} broke before an answer came. Look at the server's log.",
+    )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

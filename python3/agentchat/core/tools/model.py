@@ -48,8 +48,8 @@ class CallDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """The request waits before it is sent again: ``seconds``, and why, for the user to read."""
+class RetryDelay:
+    """The request is sent again after ``seconds``; ``why`` is for the user to read."""
 
     seconds: float
     why: str
@@ -62,7 +62,7 @@ class Notice:
     text: str
 
 
-Piece = TextDelta | ReasoningDelta | CallDelta | Waiting | Notice
+Piece = TextDelta | ReasoningDelta | CallDelta | RetryDelay | Notice
 
 
 class Model(Protocol):

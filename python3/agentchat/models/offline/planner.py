@@ -57,7 +57,7 @@ def _read(request: PlainRequest) -> Steps:
     result = yield PlannedCall("read", {"path": path}, f"read `{path}`")
     if result.text.startswith("Path not found"):
         return (yield from _read_similar(path))
-    return _lines_read(path, _checked(result, f"reading {path}"))
+    return _line_count(path, _text_of(result, f"reading {path}"))
 
 
 def _read_similar(path: str) -> Steps:
@@ -68,14 +68,14 @@ def _read_similar(path: str) -> Steps:
     result = yield PlannedCall("find", pattern, reason)
     if result.is_error:
         raise RequestFailed(f"{path} does not exist.")
-    found = _listed(result.text)
+    found = _names(result.text)
     near = difflib.get_close_matches(name, map(posixpath.basename, found), n=1, cutoff=0.5)
     if not near:
         raise RequestFailed(f"{path} does not exist, and no file has a similar name.")
     other = min((one for one in found if posixpath.basename(one) == near[0]), key=len)
     reason = f"`{path}` does not exist; read `{other}` instead"
     result = yield PlannedCall("read", {"path": other}, reason)
-    lines = _lines_read(other, _checked(result, f"reading {other}"))
+    lines = _line_count(other, _text_of(result, f"reading {other}"))
     return f"{path} does not exist; the nearest name is {other}. {lines}"
 
 
@@ -83,7 +83,7 @@ def _find(request: PlainRequest) -> Steps:
     where = f" in {request.where}" if request.where else ""
     arguments = {"pattern": request.what, **({"path": request.where} if request.where else {})}
     result = yield PlannedCall("find", arguments, f"find `{request.what}`{where}")
-    names = _listed(_checked(result, f"finding {request.what}"))
+    names = _names(_text_of(result, f"finding {request.what}"))
     if not names:
         return f"No file matches {request.what}{where}."
     files = f"{_at_least(result)}{count(len(names), 'file')}"
@@ -96,7 +96,7 @@ def _search(request: PlainRequest) -> Steps:
     if result.status is Status.ERROR and "Path not found" not in result.text:
         reason = "that is no regular expression; search it as plain text"
         result = yield PlannedCall("grep", {**arguments, "literal": True}, reason)
-    places = _places(_checked(result, f"searching {request.what}"))
+    places = _places(_text_of(result, f"searching {request.what}"))
     if not places:
         return f"Nothing matches {request.what}{f' in {request.where}' if request.where else ''}."
     files = count(len(_files(places)), "file")
@@ -107,7 +107,7 @@ def _search(request: PlainRequest) -> Steps:
 def _list(request: PlainRequest) -> Steps:
     path = request.what
     result = yield PlannedCall("ls", {"path": path} if path else {}, f"list `{path or '.'}`")
-    names = _listed(_checked(result, f"listing {path or 'the directory'}"))
+    names = _names(_text_of(result, f"listing {path or 'the directory'}"))
     held = f"has {count(len(names), 'entry', 'entries')}" if names else "is empty"
     return f"{path or 'The directory'} {held}."
 
@@ -124,7 +124,7 @@ def _replace(request: PlainRequest) -> Steps:
         result = yield PlannedCall("edit", arguments, "it occurs several times; replace all")
     if result.status is Status.ERROR and "old_text not found" in result.text:
         return (yield from _show_nearest(path, old))
-    return _first_line(_checked(result, f"the edit of {path}"))
+    return _first_line(_text_of(result, f"the edit of {path}"))
 
 
 def _show_nearest(path: str, old: str) -> Steps:
@@ -144,7 +144,7 @@ def _replace_in_glob(request: PlainRequest) -> Steps:
     glob, old = request.where, request.old
     arguments = {"pattern": old, "literal": True, "glob": glob}
     result = yield PlannedCall("grep", arguments, f"find the files of `{glob}` with {old!r}")
-    files = _files(_places(_checked(result, f"searching {glob}")))
+    files = _files(_places(_text_of(result, f"searching {glob}")))
     if not files:
         raise RequestFailed(f"No file of {glob} contains {old!r}; I changed nothing.")
     edit = {"old_text": old, "new_text": request.new, "replace_all": True}
@@ -152,7 +152,7 @@ def _replace_in_glob(request: PlainRequest) -> Steps:
     for file in files:
         result = yield PlannedCall("edit", {"path": file, "edits": [edit]}, f"edit `{file}`")
         changed = f"{len(done)} of {count(len(files), 'file')} changed before that."
-        done.append(_first_line(_checked(result, f"the edit of {file}", changed)))
+        done.append(_first_line(_text_of(result, f"the edit of {file}", changed)))
     return " ".join(done)
 
 
@@ -162,7 +162,7 @@ def _rename(request: PlainRequest) -> Steps:
     arguments = {"ops": [{"pat": request.old, "out": request.new}], **_scope(where)}
     reason = f"stage a rename of {name}{f' in `{where}`' if where else ''}"
     staged = yield PlannedCall("ast_edit", arguments, reason)
-    text = _checked(staged, f"the rename of {name}")
+    text = _text_of(staged, f"the rename of {name}")
     if not is_staged(staged):
         return (yield from _find_as_text(request, _first_line(text).rstrip(".")))
     apply = {"action": "apply", "reason": f"The user asked to rename {name}."}
@@ -170,7 +170,7 @@ def _rename(request: PlainRequest) -> Steps:
     if result.status is Status.ERROR:
         reason = f"It could not be applied: {_first_line(result.text)}"
         yield PlannedCall("resolve", {"action": "discard", "reason": reason}, "discard it")
-    applied = _first_line(_checked(result, f"the rename of {name}"))
+    applied = _first_line(_text_of(result, f"the rename of {name}"))
     unparsed = " ".join(text.partition("Parse issues:")[2].split())
     skipped = f" Not parsed, so left alone: {unparsed}." if unparsed else ""
     rest = (yield from _left_over(request)) if applied.startswith("Applied") else ""
@@ -210,7 +210,7 @@ def _run(request: PlainRequest) -> Steps:
         output = text[: ending.start()].strip().removeprefix("(no output)").splitlines()
         last = f" Its last line: {output[-1]}" if output else ""
         raise RequestFailed(f"{command} failed: {ending.group()}.{last}")
-    _checked(result, f"the command {command}")
+    _text_of(result, f"the command {command}")
     printed = "nothing" if text == "(no output)" else count(len(text.splitlines()), "line")
     return f"{command} ran and printed {printed}."
 
@@ -218,19 +218,19 @@ def _run(request: PlainRequest) -> Steps:
 def _write(request: PlainRequest) -> Steps:
     arguments = {"path": request.what, "content": request.new}
     result = yield PlannedCall("write", arguments, f"write `{request.what}`")
-    return _first_line(_checked(result, f"writing {request.what}"))
+    return _first_line(_text_of(result, f"writing {request.what}"))
 
 
 def _delete(request: PlainRequest) -> Steps:
     result = yield PlannedCall("delete", {"path": request.what}, f"delete `{request.what}`")
-    return _first_line(_checked(result, f"deleting {request.what}"))
+    return _first_line(_text_of(result, f"deleting {request.what}"))
 
 
 def _resolve(request: PlainRequest) -> Steps:
     reason = request.what or f"The user asked to {request.verb} it."
     arguments = {"action": request.verb, "reason": reason}
     result = yield PlannedCall("resolve", arguments, f"{request.verb} the preview")
-    return _checked(result, f"the {request.verb}")
+    return _text_of(result, f"the {request.verb}")
 
 
 _PLANS: Mapping[str, Callable[[PlainRequest], Steps]] = {
@@ -248,7 +248,7 @@ _PLANS: Mapping[str, Callable[[PlainRequest], Steps]] = {
 }
 
 
-def _checked(result: ToolResult, action: str, after: str = "") -> str:
+def _text_of(result: ToolResult, action: str, after: str = "") -> str:
     """Return the text of a result, or end the request; ``after`` is added to the reason."""
     if not result.is_error:
         return result.text
@@ -263,7 +263,7 @@ def _checked(result: ToolResult, action: str, after: str = "") -> str:
     raise RequestFailed(f"{line} {after}".strip())
 
 
-def _lines_read(path: str, text: str) -> str:
+def _line_count(path: str, text: str) -> str:
     notice = _PARTIAL.search(text)
     if notice:
         return f"Read {path}, a part of it: {notice.group(1)}"
@@ -281,7 +281,7 @@ def _scope(where: str) -> dict[str, str]:
     return {"glob": where} if _is_glob(where) else {"path": where}
 
 
-def _listed(text: str) -> list[str]:
+def _names(text: str) -> list[str]:
     """Return the names in a listing, without notices."""
     lines = [line for line in text.splitlines() if line.strip() and not _CAPPED.match(line)]
     is_empty = text.startswith(("No files found matching", "(empty directory)"))

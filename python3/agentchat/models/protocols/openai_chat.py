@@ -22,9 +22,9 @@ from agentchat.core.messages import (
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.validate import offered_description, offered_schema
-from agentchat.models.call_fragments import CallFragment
-from agentchat.models.errors import Refusal, one_line
-from agentchat.models.reply import ReplyAssembly
+from agentchat.models.response.call_fragments import CallFragment
+from agentchat.models.response.refusal import ServerRefusal, one_line
+from agentchat.models.response.reply import ReplyAssembly
 
 NO_RESULT = "There is no result: the call was not answered."
 NOT_JSON = "_not_json"
@@ -45,7 +45,7 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 _ALTERNATE = re.compile(r"roles? must alternate|alternating (user|roles)", re.IGNORECASE)
 
-Message = dict[str, Any]
+WireMessage = dict[str, Any]
 
 
 class OpenAIChat:
@@ -91,7 +91,7 @@ class OpenAIChat:
                 body["tool_choice"] = {"type": "function", "function": {"name": request.forced}}
         return body
 
-    def adapt(self, refusal: Refusal, body: Mapping[str, Any]) -> bool:
+    def adapt(self, refusal: ServerRefusal, body: Mapping[str, Any]) -> bool:
         """Give up what the server does not take; return whether to send the request again."""
         if "tool_choice" in body and refusal.names("tool_choice"):
             self.tool_choice = False
@@ -202,19 +202,19 @@ def tool_schema(tool: Tool) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def messages(request: ModelRequest, model: str) -> list[Message]:
+def messages(request: ModelRequest, model: str) -> list[WireMessage]:
     """Return all messages, oldest first; each call is followed by exactly one answer."""
     system = [{"role": "system", "content": request.system}] if request.system.strip() else []
     reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
     return [*system, *_history(request.history, model), *reminder]
 
 
-def merge_turns(messages: Iterable[Message]) -> list[Message]:
+def merge_turns(messages: Iterable[WireMessage]) -> list[WireMessage]:
     """Return the messages with the user's joined to the user's or tool's message before them.
 
     Some templates refuse two messages of one side; images stay in a message of their own.
     """
-    merged: list[Message] = []
+    merged: list[WireMessage] = []
     for message in messages:
         last = merged[-1] if merged else {"role": ""}
         texts = isinstance(message["content"], str) and isinstance(last.get("content"), str)
@@ -225,7 +225,7 @@ def merge_turns(messages: Iterable[Message]) -> list[Message]:
     return merged
 
 
-def _history(history: History, model: str) -> Iterator[Message]:
+def _history(history: History, model: str) -> Iterator[WireMessage]:
     results: dict[str, ToolResult] = {}
     for message in history.messages:
         if isinstance(message, ToolResult):
@@ -240,11 +240,11 @@ def _history(history: History, model: str) -> Iterator[Message]:
             yield from _results(message.calls, results)
 
 
-def _assistant(reply: Reply, model: str) -> Iterator[Message]:
+def _assistant(reply: Reply, model: str) -> Iterator[WireMessage]:
     """Yield the assistant's message, unless it is empty, which a server would refuse."""
     if not reply.text and not reply.calls:
         return
-    message: Message = {"role": "assistant", "content": reply.text or None}
+    message: WireMessage = {"role": "assistant", "content": reply.text or None}
     if reply.calls:
         message["tool_calls"] = [_call(call) for call in reply.calls]
         if reply.reasoning and reply.model == model:
@@ -269,7 +269,9 @@ def _parsable(arguments: str) -> str:
     return json.dumps({NOT_JSON: arguments}, ensure_ascii=False)
 
 
-def _results(calls: tuple[ToolCall, ...], results: Mapping[str, ToolResult]) -> Iterator[Message]:
+def _results(
+    calls: tuple[ToolCall, ...], results: Mapping[str, ToolResult]
+) -> Iterator[WireMessage]:
     """Yield one message a call, then their images, which a tool message cannot hold."""
     images: list[tuple[str, Image]] = []
     for call in calls:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from agentchat.core.errors import ModelError
 from agentchat.core.messages import Reply
 from agentchat.core.tools.model import Piece
-from agentchat.models.errors import silence
-from agentchat.models.http import Timeouts
-from agentchat.models.reply import ReplyAssembly
-from agentchat.models.sse import BOM, EVENT_BYTES, SseDecoder, SseEvent
+from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.sse import BOM, EVENT_BYTES, SseDecoder, SseEvent
 
 CHECK_URL = "Check base_url: it usually ends in /v1."
 NOT_AN_ANSWER = f"The server answered with something that is no chat completion. {CHECK_URL}"
@@ -141,37 +137,6 @@ class BodyReader:
             self._failure = NOT_AN_ANSWER
             return []
         return [*self._reader.read(value), *self._reply.end()]
-
-
-async def receive(
-    chunks: AsyncIterator[bytes],
-    body: BodyReader,
-    on_piece: Callable[[Piece], None],
-    timeouts: Timeouts,
-) -> str | None:
-    """Read ``chunks`` into ``body`` to its end; return what broke it off, if anything did."""
-    clock = asyncio.get_running_loop().time
-    progress, since = 0, clock()
-    try:
-        async with asyncio.timeout(None) as until:
-            async for data in chunks:
-                for piece in body.add(data):
-                    on_piece(piece)
-                if body.is_satisfied:
-                    break
-                if body.is_complete and until.when() is None:
-                    until.reschedule(clock() + timeouts.after_finish)
-                if body.progress != progress:
-                    progress, since = body.progress, clock()
-                elif clock() - since > timeouts.data_idle:
-                    return silence("no part of an answer", timeouts.data_idle)
-    except TimeoutError:  # the answer is complete, only its token count did not come
-        pass
-    except ModelError as error:
-        return str(error)
-    for piece in body.end():
-        on_piece(piece)
-    return None
 
 
 def _decode(text: str) -> object:

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator
 
 from agentchat.core.messages import FinishReason, Reply, Usage
 from agentchat.core.tools.model import Piece, ReasoningDelta, TextDelta
-from agentchat.models.call_fragments import CallFragment, CallFragments
-from agentchat.models.errors import CUT_OFF
-from agentchat.models.streamed_text import StreamedText, ThinkTags
+from agentchat.models.response.call_fragments import CallFragment, CallFragments
+from agentchat.models.response.text import StreamedText, ThinkTags
 
+CUT_OFF = "The answer was cut off: the server ended the stream early. Send the request again."
 FILTERED = "The server's content filter stopped the answer. Rephrase the request."
 
 

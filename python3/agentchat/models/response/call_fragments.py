@@ -9,7 +9,7 @@ from typing import Any
 
 from agentchat.core.messages import ToolCall
 from agentchat.core.tools.model import CallDelta, Piece
-from agentchat.models.streamed_text import StreamedText
+from agentchat.models.response.text import StreamedText
 
 REPORT_SHARE = 16
 """A call is reported again when it grew by this share, so that long arguments cost linear time."""

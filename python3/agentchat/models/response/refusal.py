@@ -1,20 +1,15 @@
-"""What went wrong with a model server, in one line that ends in what to do."""
+"""An answer other than 200: what the server means, and what the user can do about it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
-
-from agentchat.core.errors import ModelError
 
 MESSAGE_CHARACTERS = 300
 """How much of a server's own message is shown."""
-
-CUT_OFF = "The answer was cut off: the server ended the stream early. Send the request again."
 
 _OVERFLOW = re.compile(
     r"context[ _-]?(length|size|window)|maximum context|prompt is too long|too many tokens"
@@ -29,66 +24,9 @@ _PARTS = {
 }
 
 
-class ConnectionFailure(ModelError):
-    """No answer came; the message is for the user.
-
-    ``short`` goes into the note about the next try; ``may_pass``: trying again may help.
-    """
-
-    def __init__(self, short: str, line: str, *, may_pass: bool = True) -> None:
-        super().__init__(line)
-        self.short = short
-        self.may_pass = may_pass
-
-
-def connection_failure(error: BaseException, url: str, seconds: float) -> ConnectionFailure:
-    """Explain an error of the HTTP client and its causes; ``seconds`` to connect were allowed."""
-    causes = list(_causes(error))
-    names = {base.__name__ for cause in causes for base in type(cause).__mro__}
-    if "gaierror" in names or "not known" in str(causes):
-        host = urlsplit(url).hostname
-        return ConnectionFailure(
-            f"The host {host} is not found",
-            f"The host {host} is not found. Check base_url ({url}) and the network.",
-        )
-    if "SSLError" in names or "CERTIFICATE" in str(causes):
-        return ConnectionFailure(
-            "No secure connection",
-            f"No secure connection to {url}: {causes[-1]}. Check whether it is http or https.",
-            may_pass=False,
-        )
-    if "ConnectTimeout" in names:
-        return ConnectionFailure(
-            "No connection in time",
-            f"No connection to {url} within {seconds:g} s. Check base_url and the network.",
-        )
-    if "ProxyError" in names:
-        return ConnectionFailure(
-            "The proxy refuses",
-            f"The proxy refuses the connection to {url}: {one_line(str(error))}. "
-            "Check the proxy settings.",
-        )
-    if "ConnectError" in names:
-        return ConnectionFailure(
-            "No connection", f"Cannot connect to {url}. Is the server running?"
-        )
-    return ConnectionFailure(
-        "The connection broke",
-        f"The connection to {url} broke before an answer came. Look at the server's log.",
-    )
-
-
-def silence(what: str, seconds: float) -> str:
-    """Return the line about a server that sent ``what`` for too long."""
-    return (
-        f"The server sent {what} for {seconds:g} s. "
-        "See whether it still works, then send the request again."
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """An answer other than 200: ``message`` is the server's own, in one line."""
+class ServerRefusal:
+    """``message`` is the server's own, in one line; ``code`` its name for the error."""
 
     status: int
     message: str = ""
@@ -108,7 +46,7 @@ class Refusal:
         return self.status in (400, 404, 405, 422, 500, 501) and parameter in self.message
 
 
-def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refusal:
+def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> ServerRefusal:
     """Read a server's refusal; ``body`` is JSON with an ``error``, or any text."""
     text = body.decode("utf-8", "replace")
     message, code = text, ""
@@ -122,7 +60,7 @@ def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refusa
         code = str(error.get("code") or "") if isinstance(error, dict) else ""
     elif text.lstrip().startswith("<"):
         message = "a web page"
-    return Refusal(
+    return ServerRefusal(
         status=status,
         message=one_line(message),
         code=code,
@@ -130,7 +68,7 @@ def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refusa
     )
 
 
-def explain(refusal: Refusal, *, url: str, model: str, key_hint: str, biggest: str) -> str:
+def explain(refusal: ServerRefusal, *, url: str, model: str, key_hint: str, biggest: str) -> str:
     """Return the line for the user.
 
     Args:
@@ -179,12 +117,6 @@ def one_line(text: str) -> str:
     """Return text on one line, bounded."""
     line = " ".join(text.split())
     return line if len(line) <= MESSAGE_CHARACTERS else line[: MESSAGE_CHARACTERS - 1] + "…"
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _message(error: object) -> str:
