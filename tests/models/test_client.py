@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.errors import UserError
-from agentchat.core.messages import Reply, UserText
+from agentchat.core.messages import Reply, ToolCall, ToolResult, UserText
 from agentchat.core.tools.model import ModelRequest, Piece, RetryDelay, TextDelta
 from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey
 from agentchat.models.client import ModelClient
@@ -120,6 +120,21 @@ async def test_a_server_that_takes_no_stream_options_is_asked_without_from_then_
     await ask(model)
     await ask(model)
     assert [("stream_options" in r.body) for r in server.requests] == [True, False, False]
+
+
+async def test_a_server_that_takes_no_reasoning_back_is_asked_without_from_then_on(
+    server: ModelServer, make: MakeClient
+) -> None:
+    server.script(
+        status(400, "property 'reasoning_content' is unsupported"), text("ok"), text("ok")
+    )
+    model = make()
+    thought = Reply(calls=(ToolCall("1", "ls", "{}"),), reasoning="hm", model="m")
+    history = request(UserText("a"), thought, ToolResult("1", "ls", "x"))
+    assert (await ask(model, history)).reply.text == "ok"
+    await ask(model, history)
+    sent = [request.messages[2].get("reasoning_content") for request in server.requests]
+    assert sent == ["hm", None, None]
 
 
 @pytest.mark.parametrize("code", [400, 500])

@@ -248,7 +248,7 @@ def _new_client(url: str, timeouts: Timeouts) -> httpx2.AsyncClient:
         )
     except Exception as error:
         raise UserError(
-            f"No connection can be set up: {error}. Check the proxy settings."
+            f"No connection can be set up: {str(error).rstrip('.')}. Check the proxy settings."
         ) from error
 
 

@@ -54,6 +54,7 @@ class OpenAIChat:
     Args:
         tool_choice: it takes a forced ``tool_choice``.
         stream_options: it takes ``stream_options``.
+        reasoning: it takes back the ``reasoning_content`` of a reply with calls.
         alternating: its template wants the user and the model to take turns.
     """
 
@@ -61,10 +62,16 @@ class OpenAIChat:
     models_path = "models"
 
     def __init__(
-        self, *, tool_choice: bool = True, stream_options: bool = True, alternating: bool = False
+        self,
+        *,
+        tool_choice: bool = True,
+        stream_options: bool = True,
+        reasoning: bool = True,
+        alternating: bool = False,
     ) -> None:
         self.tool_choice = tool_choice
         self.stream_options = stream_options
+        self.reasoning = reasoning
         self.alternating = alternating
 
     def headers(self, key: str) -> dict[str, str]:
@@ -77,7 +84,7 @@ class OpenAIChat:
         Args:
             model: the name the server knows; also tells whose reasoning is sent back.
         """
-        sent = messages(request, model)
+        sent = messages(request, model if self.reasoning else None)
         body: dict[str, Any] = {
             "model": model,
             "messages": merge_turns(sent) if self.alternating else sent,
@@ -97,6 +104,8 @@ class OpenAIChat:
             self.tool_choice = False
         elif "stream_options" in body and refusal.names("stream_options"):
             self.stream_options = False
+        elif self.reasoning and refusal.names("reasoning_content"):
+            self.reasoning = False
         elif not self.alternating and _ALTERNATE.search(refusal.message):
             self.alternating = True
         else:
@@ -202,11 +211,15 @@ def tool_schema(tool: Tool) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def messages(request: ModelRequest, model: str) -> list[WireMessage]:
-    """Return all messages, oldest first; each call is followed by exactly one answer."""
+def messages(request: ModelRequest, reasoner: str | None) -> list[WireMessage]:
+    """Return all messages, oldest first; each call is followed by exactly one answer.
+
+    Args:
+        reasoner: the model whose reasoning is sent back.
+    """
     system = [{"role": "system", "content": request.system}] if request.system.strip() else []
     reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
-    return [*system, *_history(request.history, model), *reminder]
+    return [*system, *_history(request.history, reasoner), *reminder]
 
 
 def merge_turns(messages: Iterable[WireMessage]) -> list[WireMessage]:
@@ -225,7 +238,7 @@ def merge_turns(messages: Iterable[WireMessage]) -> list[WireMessage]:
     return merged
 
 
-def _history(history: History, model: str) -> Iterator[WireMessage]:
+def _history(history: History, reasoner: str | None) -> Iterator[WireMessage]:
     results: dict[str, ToolResult] = {}
     for message in history.messages:
         if isinstance(message, ToolResult):
@@ -236,18 +249,18 @@ def _history(history: History, model: str) -> Iterator[WireMessage]:
         elif isinstance(message, Note):
             yield {"role": "user", "content": message.text}
         elif isinstance(message, Reply):
-            yield from _assistant(message, model)
+            yield from _assistant(message, reasoner)
             yield from _results(message.calls, results)
 
 
-def _assistant(reply: Reply, model: str) -> Iterator[WireMessage]:
+def _assistant(reply: Reply, reasoner: str | None) -> Iterator[WireMessage]:
     """Yield the assistant's message, unless it is empty, which a server would refuse."""
     if not reply.text and not reply.calls:
         return
     message: WireMessage = {"role": "assistant", "content": reply.text or None}
     if reply.calls:
         message["tool_calls"] = [_call(call) for call in reply.calls]
-        if reply.reasoning and reply.model == model:
+        if reply.reasoning and reply.model == reasoner:
             message["reasoning_content"] = reply.reasoning
     yield message
 
