@@ -6,17 +6,15 @@ It keeps nothing between two requests: the same history gives the same reply.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.models.offline.planner import (
     PlannedCall,
     RequestFailed,
-    Steps,
     count,
     is_staged,
     plan,
@@ -69,42 +67,37 @@ class Chain:
     """Requests of which each one begins only when the one before it went well."""
 
     def __init__(self, requests: list[PlainRequest]) -> None:
-        known = itertools.takewhile(lambda request: request.verb != "unknown", requests)
-        self._requests = list(known)
-        self._plan: Steps | None = None
-        self.unknown = [request.what for request in requests[len(self._requests) :][:1]]
-        self.call: PlannedCall | None = None
+        self.lines: list[str] = []
+        """What came of the requests."""
+        self.unknown: list[str] = []
+        self._steps = self._run(requests)
+        self.call: PlannedCall | None = next(self._steps, None)
         """What it wants to call next."""
         self.call_id = ""
         """The id of that call, once it is made."""
         self.staged = 0
         """Place in the history of the preview that it staged last."""
-        self.lines: list[str] = []
-        """What came of its requests."""
-        self.go_on()
 
-    def go_on(self, result: ToolResult | None = None) -> None:
+    def go_on(self, result: ToolResult) -> None:
         """Take the result of the call that was made; run the plans up to the next call."""
-        self.call, self.call_id = None, ""
-        while self._plan or self._requests:
-            try:
-                if self._plan is None or result is None:
-                    self._plan, result = plan(self._requests.pop(0)), None
-                self.call = self._plan.send(result) if result else next(self._plan)
-                return
-            except StopIteration as end:
-                self._plan = None
-                self.lines.append(end.value)
-            except RequestFailed as failure:
-                self._plan = None
-                self._drop(str(failure))
+        self.call_id = ""
+        try:
+            self.call = self._steps.send(result)
+        except StopIteration:
+            self.call = None
 
-    def _drop(self, reason: str) -> None:
-        self.lines.append(reason)
-        left = len(self._requests) + len(self.unknown)
-        if left:
-            self.lines.append(f"I left out what was to follow ({count(left, 'request')}).")
-        self._requests, self.unknown = [], []
+    def _run(self, requests: list[PlainRequest]) -> Generator[PlannedCall, ToolResult, None]:
+        for number, request in enumerate(requests, 1):
+            if request.verb == "unknown":
+                self.unknown.append(request.what)
+                return
+            try:
+                self.lines.append((yield from plan(request)))
+            except RequestFailed as failure:
+                left = count(len(requests) - number, "request")
+                rest = [f"I left out what was to follow ({left})."] if requests[number:] else []
+                self.lines += [str(failure), *rest]
+                return
 
     def go_on_without(self, reason: str) -> None:
         """Go on without the call, which cannot be made."""
