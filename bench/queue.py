@@ -49,6 +49,12 @@ class OneBatch:
         """Answer at once."""
         return self._replies.pop(0)
 
+    def warm_up(self) -> None:
+        """Nothing to load."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
 
 def measure() -> list[Row]:
     """Run batches by the queue in turns with the bare function."""

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "nvim": {"core", "tools", "workspace", "models", "journal", "agent"},
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
-LATE_ONLY = {"openai", "PIL", "pathspec"}
+LATE_ONLY = {"httpx2", "PIL", "pathspec"}
 """Libraries that cost too much to import before they are needed."""
 
 

@@ -47,6 +47,12 @@ class ScriptedModel:
             on_piece(TextDelta(reply.text))
         return reply
 
+    def warm_up(self) -> None:
+        """Nothing to load."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
 
 class KeptScreen:
     """Keeps everything it is shown, and lets a test wait for an event."""

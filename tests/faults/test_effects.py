@@ -26,8 +26,8 @@ WRITERS = {
 }
 """Who writes what. A test of faults sees what goes through ``workspace/disk.py``."""
 
-NOT_FILES = {"models/offline/steps.py", "workspace/buffers.py"}
-"""Their ``rename`` is of a symbol, or of a buffer."""
+NOT_FILES = {"workspace/buffers.py"}
+"""Its ``rename`` is of a buffer."""
 
 OS_CALLS = {
     "write", "pwrite", "pwritev", "writev", "truncate", "ftruncate", "rename", "renames", "replace",

@@ -19,8 +19,8 @@ from agentchat.core.tools.model import (
     Notice,
     Piece,
     ReasoningDelta,
+    RetryDelay,
     TextDelta,
-    Waiting,
 )
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import Toolbox
@@ -91,7 +91,7 @@ class Teller:
             TextDelta: lambda p: self._text(p.text),
             ReasoningDelta: lambda p: self._reasoning(p.text),
             CallDelta: self._call,
-            Waiting: self._waiting,
+            RetryDelay: self._waiting,
             Notice: lambda p: self._screen.note("info", p.text),
         }
         show[type(piece)](piece)
@@ -115,7 +115,7 @@ class Teller:
         self._begin()
         self._screen.reasoning(text)
 
-    def _waiting(self, piece: Waiting) -> None:
+    def _waiting(self, piece: RetryDelay) -> None:
         text = f"{piece.why} Trying again in {piece.seconds:g} s; <C-c> stops."
         self._screen.note("info", text)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,7 @@ from agentchat.agent.permissions.rule_drafts import MOST_CALLS, Ruling
 from agentchat.agent.permissions.rule_store import Reading, Rulebook
 from agentchat.agent.session import Session
 from agentchat.core.approval import Grants, Policy
-from agentchat.core.errors import UserError
 from agentchat.core.tools.mentions import Captured
-from agentchat.core.tools.model import Model
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Surroundings
 from agentchat.core.tools.toolset import Toolbox
@@ -28,8 +25,9 @@ from agentchat.journal.calls import past_calls
 from agentchat.journal.journal import Journal
 from agentchat.journal.reading import history
 from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.secrets import Secrets
 from agentchat.journal.transcript import decisions, transcript
-from agentchat.models.choice import choose, secrets
+from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.render import listings
@@ -43,16 +41,30 @@ from agentchat.tools.custom.shelf import Shelf
 log = logging.getLogger(__name__)
 
 
+class LogFormatter(logging.Formatter):
+    """Formats a log entry, traceback included, without the secrets."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._secrets = secrets
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of an entry."""
+        text: str = self._secrets.masked(super().format(record))
+        return text
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """Where the plugin keeps its own files, and which directories Neovim loads code from.
 
-    ``config`` is Neovim's folder of the user's configuration.
+    ``config`` is Neovim's folder of the user's configuration; ``secrets`` are kept out of the log.
     """
 
     folder: Path = Path()
     runtime: tuple[str, ...] = ()
     config: Path = Path()
+    secrets: Secrets = field(default_factory=Secrets)
 
     @property
     def log_file(self) -> Path:
@@ -67,15 +79,9 @@ class State:
     def prepare(self) -> None:
         """Make the folder, readable by the user only, and log into it."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-        logging.basicConfig(
-            filename=self.log_file,
-            encoding="utf-8",
-            errors="backslashreplace",
-            level=logging.INFO,
-            format=form,
-            force=True,
-        )
+        handler = logging.FileHandler(self.log_file, encoding="utf-8", errors="backslashreplace")
+        handler.setFormatter(LogFormatter(self.secrets))
+        logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
 
 
 class Opened:
@@ -87,7 +93,7 @@ class Opened:
         view: View,
         journal: Journal,
         settings: Settings,
-        models: Models,
+        models: ModelSelection,
         frontend: NvimFrontend,
         shelf: Shelf,
         site: Site,
@@ -199,35 +205,9 @@ class Opened:
         """End what runs and close the journal."""
         self.site.stop_waiting()
         await self.session.close()
+        await self._models.close()
         await self.site.close()
         self._journal.close()
-
-
-class Models:
-    """The model a chat asks now: from settings or environment, or as chosen by name."""
-
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.settings = settings
-        self.chosen: str | None = None
-        self._key: object = None
-        self._model: Model | None = None
-
-    def current(self) -> Model:
-        """Return the model; the same one as long as nothing about it changes."""
-        wanted = dict(self.settings)
-        if self.chosen is not None:
-            wanted["name"] = self.chosen
-        key = (repr(sorted(wanted.items())), secrets(wanted, os.environ))
-        if self._model is None or key != self._key:
-            self._model, self._key = choose(wanted, os.environ), key
-        return self._model
-
-    def warm_up(self) -> None:
-        """Load what the model needs, in the background: not while the user waits for it."""
-        with contextlib.suppress(UserError):
-            warm_up = getattr(self.current(), "warm_up", None)
-            if warm_up is not None:
-                warm_up()
 
 
 def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opened:
@@ -245,8 +225,16 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     root = site.workspace.root
     origin = payload.get("place") or root
     view = View(bridge, payload["chat"], root)
-    journal = Journal.open(state.folder, payload["chat"], secrets(settings.model, os.environ))
-    models = Models(settings.model)
+    keys = environment_keys(settings.model, os.environ)
+    journal = Journal.open(state.folder, payload["chat"], keys)
+    state.secrets.add(keys)
+
+    def hide(keys: Iterable[str]) -> None:
+        keys = tuple(keys)
+        journal.hide(keys)
+        state.secrets.add(keys)
+
+    models = ModelSelection(settings.model, hide)
     frontend = NvimFrontend(bridge, payload["chat"], root)
     scribe = JournalScribe(journal)
     rulebook = Rulebook(site.project, state.config, state.trust_file)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import Unreachable
 from agentchat.core.tools.ports import Workspace
-from agentchat.models.choice import secrets
+from agentchat.models.select import environment_keys
 from agentchat.nvim.buffers import NvimBuffers
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.settings import Settings
@@ -150,7 +150,7 @@ def _far_site(url: str, settings: Settings, guarded: Sequence[str], state: Path)
 
     Its files are not this machine's to trust: rules for it are kept in the state folder.
     """
-    known = secrets(settings.model, os.environ)
+    known = environment_keys(settings.model, os.environ)
     environment = {name: value for name, value in os.environ.items() if value not in known}
     client = Client(settings.ssh_command, settings.ssh_python, environment)
     digest = hashlib.sha256(url.encode()).hexdigest()

@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 import pytest
 
-from agentchat.models.retries import Backoff, retry_after, worth_retrying
+from agentchat.models.retry import RetryPolicy, is_worth_retrying, retry_after
 
 NOW = 1_800_000_000.0
 
@@ -26,13 +26,13 @@ NOW = 1_800_000_000.0
 )
 def test_the_server_is_obeyed_up_to_a_minute(said: str, seconds: float) -> None:
     asked = retry_after({"retry-after": said}, NOW)
-    assert Backoff().delay(1, asked) == seconds
+    assert RetryPolicy().delay(1, asked) == seconds
 
 
 @pytest.mark.parametrize("said", ["", "-1", "nan", "soon", "Sat, 99 Foo"])
 def test_a_server_that_says_nothing_usable_is_asked_after_a_growing_while(said: str) -> None:
     assert retry_after({"retry-after": said}, NOW) is None
-    assert [Backoff().delay(tried, None) for tried in (1, 2, 3, 9)] == [0.5, 1.0, 2.0, 8.0]
+    assert [RetryPolicy().delay(tried, None) for tried in (1, 2, 3, 9)] == [0.5, 1.0, 2.0, 8.0]
 
 
 def test_milliseconds_come_first() -> None:
@@ -54,4 +54,4 @@ def test_milliseconds_come_first() -> None:
 def test_only_what_may_pass_is_tried_again(
     status: int, headers: dict[str, str], code: str, again: bool
 ) -> None:
-    assert worth_retrying(status, headers, code) is again
+    assert is_worth_retrying(status, headers, code) is again

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from agentchat.core.errors import ModelError
 
 EVENT_BYTES = 64 * 1024 * 1024
-"""The most bytes of one event that are kept; a server that sends more is not believed."""
+"""The most bytes of one event; a larger one is an error."""
 
 BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class SseEvent:
     """One event: ``name`` is empty unless the server gave one."""
 
     data: str
     name: str = ""
 
 
-class Decoder:
+class SseDecoder:
     """Turns bytes, cut anywhere, into whole events."""
 
     def __init__(self, limit: int = EVENT_BYTES) -> None:
@@ -32,7 +32,7 @@ class Decoder:
         self._first = True
         self._after_cr = False
 
-    def feed(self, data: bytes) -> list[Event]:
+    def add(self, data: bytes) -> list[SseEvent]:
         """Return the events that ``data`` completes.
 
         Raises:
@@ -45,9 +45,9 @@ class Decoder:
                 events.append(event)
         return events
 
-    def end(self) -> list[Event]:
+    def end(self) -> list[SseEvent]:
         """Return what the stream left without its closing blank line, if anything."""
-        tail = self.feed(b"\n") if self._line else []
+        tail = self.add(b"\n") if self._line else []
         last = self._dispatch()
         return tail if last is None else [*tail, last]
 
@@ -74,7 +74,7 @@ class Decoder:
         if self._size > self._limit and (self._line or self._data):
             raise ModelError(f"one event is larger than {self._limit} bytes")
 
-    def _take(self, line: bytes) -> Event | None:
+    def _take(self, line: bytes) -> SseEvent | None:
         if self._first:
             self._first = False
             line = line[len(BOM) :] if line.startswith(BOM) else line
@@ -88,7 +88,7 @@ class Decoder:
             self._name = text.decode("utf-8", "replace")
         return None
 
-    def _dispatch(self) -> Event | None:
+    def _dispatch(self) -> SseEvent | None:
         data, name = self._data, self._name
         self._data, self._name, self._size = [], "", 0
-        return Event("\n".join(data), name) if data else None
+        return SseEvent("\n".join(data), name) if data else None

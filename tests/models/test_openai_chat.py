@@ -16,8 +16,7 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.models.dialect import Dialect
-from agentchat.models.wire import NO_RESULT, body
+from agentchat.models.protocols.openai_chat import NO_RESULT, OpenAIChat
 from tests.models.requests import request, tool
 
 ASKED = UserText("look")
@@ -26,7 +25,7 @@ PNG = Image("image/png", b"\x89PNG")
 
 def sent(*said: Message, **more: Any) -> list[dict[str, Any]]:
     """The messages after the system prompt."""
-    whole = body(request(*said, **more), "m", Dialect())
+    whole = OpenAIChat().body(request(*said, **more), "m")
     assert whole["messages"][0] == {"role": "system", "content": "Be brief."}
     messages: list[dict[str, Any]] = whole["messages"][1:]
     return messages
@@ -103,7 +102,7 @@ def test_images_of_the_user_are_parts_of_the_message() -> None:
 
 def test_the_reminder_comes_last_and_is_no_part_of_the_history() -> None:
     asked = request(ASKED, reminder="<system-reminder>")
-    messages = body(asked, "m", Dialect())["messages"]
+    messages = OpenAIChat().body(asked, "m")["messages"]
     assert messages[-1] == {"role": "user", "content": "<system-reminder>"}
     assert len(asked.history.messages) == 1
 
@@ -154,13 +153,13 @@ def test_a_name_that_servers_refuse_goes_back_as_one_they_take(name: str, told: 
 
 def test_tools_with_a_dry_run_come_first_and_the_rest_keeps_its_order() -> None:
     tools = (tool("read"), tool("edit", dry_run=True), tool("ls"), tool("delete", dry_run=True))
-    whole = body(request(tools=tools), "m", Dialect())
+    whole = OpenAIChat().body(request(tools=tools), "m")
     names = [entry["function"]["name"] for entry in whole["tools"]]
     assert names == ["edit", "delete", "read", "ls"]
 
 
 def test_a_tool_that_wants_confidence_says_so_and_has_a_field_for_it() -> None:
-    whole = body(request(tools=(tool("x", min_confidence=80),)), "m", Dialect())
+    whole = OpenAIChat().body(request(tools=(tool("x", min_confidence=80),)), "m")
     function = whole["tools"][0]["function"]
     assert function["description"] == "The x tool. requires _confidence (0-100) in input, min=80"
     assert function["parameters"]["required"] == ["_confidence"]
@@ -169,15 +168,15 @@ def test_a_tool_that_wants_confidence_says_so_and_has_a_field_for_it() -> None:
 
 def test_nothing_is_sent_that_a_server_did_not_take() -> None:
     asked = request(tools=(tool("resolve"),), forced="resolve")
-    plain = body(asked, "m", Dialect(forcing=False, usage=False))
+    plain = OpenAIChat(tool_choice=False, stream_options=False).body(asked, "m")
     assert sorted(plain) == ["messages", "model", "stream", "tools"]
-    assert "tools" not in body(request(), "m", Dialect())
+    assert "tools" not in OpenAIChat().body(request(), "m")
 
 
 def test_where_nobody_may_speak_twice_texts_are_joined() -> None:
     said = (ASKED, Note("By the way."), calls("1"), result("1"), UserText("And b?"))
     asked = request(*said, reminder="Call resolve.")
-    messages = body(asked, "m", Dialect(alternating=True))["messages"][1:]
+    messages = OpenAIChat(alternating=True).body(asked, "m")["messages"][1:]
     assert [(m["role"], m["content"]) for m in messages] == [
         ("user", "look\n\nBy the way."),
         ("assistant", None),

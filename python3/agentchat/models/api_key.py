@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,32 +17,35 @@ COMMAND_SECONDS = 30.0
 """How long the user's key command may take; it may ask them for a touch or a passphrase."""
 
 NO_KEY = "no-key"
-"""Sent where the server needs none; the protocol has no way to send nothing."""
+"""Sent where the server needs none."""
 
 
-class Key(Protocol):
+OnKey = Callable[[str], None]
+
+
+class ApiKey(Protocol):
     """A source of a key."""
 
     @property
-    def where(self) -> str:
+    def hint(self) -> str:
         """What the user checks when the server refuses the key."""
 
     async def get(self) -> str:
         """Return the key; raises UserError."""
 
     def forget(self) -> None:
-        """Fetch it anew the next time."""
+        """Fetch it again the next time."""
 
 
 @dataclass(frozen=True)
 class FixedKey:
-    """A key that was found in the environment; ``variable`` is where."""
+    """A key from the environment; ``variable`` is where."""
 
     value: str = field(repr=False)
     variable: str
 
     @property
-    def where(self) -> str:
+    def hint(self) -> str:
         """Name the variable."""
         return f"Check ${self.variable}"
 
@@ -61,12 +64,12 @@ class NoKey:
     variable: str
 
     @property
-    def where(self) -> str:
+    def hint(self) -> str:
         """Say how to give a key."""
         return f"It wants a key: set ${self.variable}, or api_key_cmd in g:agentchat.model"
 
     async def get(self) -> str:
-        """Return what stands for no key."""
+        """Return the placeholder."""
         return NO_KEY
 
     def forget(self) -> None:
@@ -74,20 +77,32 @@ class NoKey:
 
 
 class CommandKey:
-    """A key printed by a command: a list is run as it is, a string by ``sh -c``."""
+    """A key printed by a command: a list is run as it is, a string by ``sh -c``.
 
-    where = "Check what api_key_cmd prints"
+    ``on_key`` is called with each key before it is used.
+    """
 
-    def __init__(self, command: str | Sequence[str], seconds: float = COMMAND_SECONDS) -> None:
+    hint = "Check what api_key_cmd prints"
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        seconds: float = COMMAND_SECONDS,
+        on_key: OnKey | None = None,
+    ) -> None:
         argv = ["sh", "-c", command] if isinstance(command, str) else list(command)
         self._program, *self._arguments = argv or [""]
         self._seconds = seconds
+        self._on_key = on_key
         self._value: str | None = None
 
     async def get(self) -> str:
         """Run the command, once; its first line is the key."""
         if self._value is None:
-            self._value = await self._run()
+            value = await self._run()
+            if self._on_key is not None:
+                self._on_key(value)
+            self._value = value
         return self._value
 
     def forget(self) -> None:
@@ -98,7 +113,7 @@ class CommandKey:
         process = await self._start()
         try:
             out, err = await asyncio.wait_for(process.communicate(), self._seconds)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise UserError(
                 f"api_key_cmd took over {self._seconds:g} s. Run it in a terminal to see why."
             ) from None
@@ -128,7 +143,7 @@ class CommandKey:
         except (OSError, ValueError) as error:
             name = self._program or "(empty)"
             raise UserError(
-                f"api_key_cmd cannot start {name}: {error}. Mend it in g:agentchat.model."
+                f"api_key_cmd cannot start {name}: {error}. Correct it in g:agentchat.model."
             ) from error
 
 
@@ -138,5 +153,5 @@ async def _end(process: Process) -> None:
         return
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(asyncio.TimeoutError):
+    with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(process.communicate(), 1)

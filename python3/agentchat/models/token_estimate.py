@@ -19,7 +19,7 @@ SHORTFALL = 0.8
 """A count below this share of the estimate means that the server left something out."""
 
 
-class Estimate:
+class TokenEstimate:
     """Learns from each count of one server how many bytes make a token there."""
 
     def __init__(self) -> None:

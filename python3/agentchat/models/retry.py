@@ -12,25 +12,25 @@ TRIES = 4
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
 LONGEST_RETRY_AFTER = 60.0
-"""A server that asks for more is asked again after this many seconds all the same."""
+"""The most that a server's own wish counts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Backoff:
+class RetryPolicy:
     """How often a request is sent at most, and the seconds before it is sent again."""
 
     tries: int = TRIES
     first: float = FIRST_DELAY
     longest: float = LONGEST_DELAY
 
-    def delay(self, tried: int, asked: float | None) -> float:
-        """Return the seconds to wait after ``tried`` tries; ``asked`` is the server's wish."""
-        if asked is not None:
-            return min(asked, LONGEST_RETRY_AFTER)
-        return min(self.first * 2.0 ** (tried - 1), self.longest)
+    def delay(self, tries: int, wanted: float | None) -> float:
+        """Return the seconds to wait after ``tries`` tries; ``wanted`` is what the server says."""
+        if wanted is not None:
+            return min(wanted, LONGEST_RETRY_AFTER)
+        return min(self.first * 2.0 ** (tries - 1), self.longest)
 
 
-def worth_retrying(status: int, headers: Mapping[str, str], code: str) -> bool:
+def is_worth_retrying(status: int, headers: Mapping[str, str], code: str) -> bool:
     """Whether the same request may succeed later; ``code`` is the server's own error code."""
     if headers.get("x-should-retry") == "false" or code == "insufficient_quota":
         return False
@@ -47,9 +47,9 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    said = headers.get("retry-after", "").strip()
-    seconds = _number(said)
-    return seconds if seconds is not None else _until(said, now)
+    value = headers.get("retry-after", "").strip()
+    seconds = _number(value)
+    return seconds if seconds is not None else _until(value, now)
 
 
 def _number(text: str | None) -> float | None:
