@@ -23,8 +23,8 @@ from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Surroundings, Tool, ToolContext, Touch
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.file import Journal
+from agentchat.journal.writer import JournalScribe
 from agentchat.tools.builtin import read, resolve
 from agentchat.workspace.local import LocalWorkspace
 from bench.contexts import bare_context

@@ -9,8 +9,8 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.file import Journal
+from agentchat.journal.writer import JournalScribe
 from tests.faults.ground import Reopened
 
 

@@ -19,9 +19,9 @@ from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import Capability, Hooks, Metadata, Result, Tool, ToolContext, Undo
 from agentchat.core.turn.effects import Answer
 from agentchat.journal import records as r
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
-from agentchat.journal.transcript import transcript
+from agentchat.journal.file import Journal
+from agentchat.journal.log_text import transcript
+from agentchat.journal.writer import JournalScribe
 from agentchat.tools.builtin.bash import TOOL as BASH
 from agentchat.tools.builtin.delete import TOOL as DELETE
 from agentchat.tools.builtin.edit import TOOL as EDIT

@@ -11,8 +11,8 @@ import threading
 from pathlib import Path
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.file import Journal
+from agentchat.journal.writer import JournalScribe
 from tests.conftest import StartEditor, connected
 from tests.support import launch
 from tests.support.chat import Chat

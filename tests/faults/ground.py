@@ -10,8 +10,8 @@ from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.model import Model
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.file import Journal
+from agentchat.journal.writer import JournalScribe
 from agentchat.nvim.workspaces import Site
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel

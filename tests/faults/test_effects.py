@@ -14,7 +14,7 @@ WRITERS = {
     "workspace/disk.py": "the user's files",
     "workspace/create.py": "opens them through the disk",
     "workspace/replace.py": "opens them through the disk",
-    "journal/journal.py": "the journal",
+    "journal/file.py": "the journal",
     "agent/storage.py": "results too large for the model",
     "workspace/capture.py": "output too large for the model",
     "editor/opening.py": "the plugin's own folder",

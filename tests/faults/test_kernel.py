@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from agentchat.journal import records as r
-from agentchat.journal.journal import journal_path
-from agentchat.journal.reading import read
+from agentchat.journal.file import journal_path
+from agentchat.journal.reader import read
 from tests.faults.ground import OLD, Reopened, build, the_change
 from tests.faults.tracer import STRACE, Point, Traced, traced
 from tests.gate.report import seed, tell

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.journal.calls import PastCall, past_calls
-from agentchat.journal.journal import Journal, journal_path
+from agentchat.journal.file import Journal, journal_path
 from agentchat.journal.records import Decided, Opened, Record, Said
 
 

@@ -36,7 +36,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Answer, Effect, Question
 from agentchat.core.turn.loop import Ending, turn
 from agentchat.core.turn.view import Screen, StatusLine
-from agentchat.journal.past import CutOff
+from agentchat.journal.timeline import CutOff
 
 log = logging.getLogger(__name__)
 

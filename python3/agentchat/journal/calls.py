@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.core.messages import Reply
-from agentchat.journal.journal import ENDING, FOLDER
-from agentchat.journal.reading import read
+from agentchat.journal.file import ENDING, FOLDER
+from agentchat.journal.reader import read
 from agentchat.journal.records import Decided, Opened, Record, Said
 
 ANSWERS = frozenset({"always", "accept", "reject", "cancel"})

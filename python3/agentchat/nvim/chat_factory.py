@@ -25,10 +25,10 @@ from agentchat.core.tools.tool import Surroundings
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
 from agentchat.journal.calls import past_calls
-from agentchat.journal.journal import Journal
-from agentchat.journal.reading import history
-from agentchat.journal.scribe import JournalScribe
-from agentchat.journal.transcript import decisions, transcript
+from agentchat.journal.file import Journal
+from agentchat.journal.log_text import decisions, transcript
+from agentchat.journal.reader import history
+from agentchat.journal.writer import JournalScribe
 from agentchat.models.choice import choose, secrets
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import Bridge

@@ -17,7 +17,7 @@ import pynvim
 import agentchat
 from agentchat.core.diff.hunk_decisions import Replacement
 from agentchat.core.errors import UserError
-from agentchat.journal.saved import Saved, fork, saved_chats
+from agentchat.journal.index import Saved, fork, saved_chats
 from agentchat.nvim import payloads, streams
 from agentchat.nvim.chat_factory import Opened, State, open_chat
 from agentchat.nvim.custom_tools import CustomTools

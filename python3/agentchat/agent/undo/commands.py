@@ -15,8 +15,8 @@ from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.view import Screen
-from agentchat.journal.past import Past, Ran, past
-from agentchat.journal.undo import Work, gone, redoing, undoing, untold
+from agentchat.journal.timeline import Past, Ran, past
+from agentchat.journal.undo_plan import Work, gone, redoing, undoing, untold
 
 
 class Undoing:

@@ -20,8 +20,8 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.view import Screen
-from agentchat.journal.past import CutOff, Step
-from agentchat.journal.undo import contents
+from agentchat.journal.timeline import CutOff, Step
+from agentchat.journal.undo_plan import contents
 
 
 class Leftovers(Protocol):

@@ -20,8 +20,8 @@ from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Applied, Target, Workspace
 from agentchat.core.tools.tool import ArgumentError, Hooks, Tool, Undo
 from agentchat.core.turn.effects import Ready
-from agentchat.journal.past import Past, Ran
-from agentchat.journal.undo import FileWork, Way, Work, contents, later_turn, way_back
+from agentchat.journal.timeline import Past, Ran
+from agentchat.journal.undo_plan import FileWork, Way, Work, contents, later_turn, way_back
 
 SHOWN_CHARACTERS = 200
 CHANGED = "it changed since"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.journal import records as r
-from agentchat.journal.reading import BROKEN_OFF, history
-from agentchat.journal.transcript import transcript
+from agentchat.journal.log_text import transcript
+from agentchat.journal.reader import BROKEN_OFF, history
 
 ASKED = UserText("rename x", shown="@ast_edit rename x")
 CALLS = Reply("Two calls.", (ToolCall("1", "read", '{"path": "a"}'), ToolCall("2", "bash", "{}")))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentchat.core.messages import Reply, UserText
-from agentchat.journal.journal import ENDING, FOLDER, Journal, journal_path
-from agentchat.journal.reading import history, read
+from agentchat.journal.file import ENDING, FOLDER, Journal, journal_path
+from agentchat.journal.reader import history, read
 from agentchat.journal.records import Opened, Record, Said, TurnFinished, TurnStarted
 
 TITLE_CHARACTERS = 80

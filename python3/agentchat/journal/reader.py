@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgpack
 
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult
-from agentchat.journal.encoding import from_fields
+from agentchat.journal.codec import from_fields
 from agentchat.journal.records import CallStarted, Content, Record, Said, SoFar
 
 BROKEN_OFF = "The answer was cut off: the plugin's process ended while it arrived."

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.core.errors import UserError
-from agentchat.journal.encoding import mapped, pack, to_fields
-from agentchat.journal.reading import measure, read
+from agentchat.journal.codec import mapped, pack, to_fields
+from agentchat.journal.reader import measure, read
 from agentchat.journal.records import Content, Record
 from agentchat.journal.secrets import Secrets
 

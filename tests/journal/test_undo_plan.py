@@ -9,8 +9,8 @@ import pytest
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Note, UserText
 from agentchat.journal import records as r
-from agentchat.journal.past import Past, Ran, past
-from agentchat.journal.undo import (
+from agentchat.journal.timeline import Past, Ran, past
+from agentchat.journal.undo_plan import (
     FileWork,
     Way,
     contents,

@@ -17,8 +17,8 @@ from agentchat.core.tools.tool import Extra, Preview, Result, Tool
 from agentchat.core.turn.effects import Answer, Question, Ready
 from agentchat.core.turn.preview_stack import Pending
 from agentchat.journal import records as r
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.file import Journal
+from agentchat.journal.writer import JournalScribe
 
 SCOPE = Scope("edit", "hash", ("tool",), "edit on ordinary paths")
 CHANGE = ChangeSet(

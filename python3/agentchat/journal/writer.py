@@ -13,7 +13,7 @@ from agentchat.core.tools.toolset import Held
 from agentchat.core.turn.effects import Answer, Question, Ready
 from agentchat.core.turn.preview_stack import Pending
 from agentchat.journal import records as r
-from agentchat.journal.journal import Journal
+from agentchat.journal.file import Journal
 
 
 class JournalScribe:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from agentchat.core.errors import UserError
-from agentchat.journal.past import Lost, Past, Ran, Saga, Step
 from agentchat.journal.records import Content, Record
+from agentchat.journal.timeline import Lost, Past, Ran, Saga, Step
 
 NO_TURN = "Nothing to undo: no turn of this chat has changes that are still there."
 NO_UNDO = "Nothing to redo: no undo of this chat is left to take back."

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult, UserText
 from agentchat.journal import records as r
-from agentchat.journal.journal import Journal, journal_path
-from agentchat.journal.past import Lost, past
-from agentchat.journal.reading import history
-from agentchat.journal.saved import fork, saved_chats
-from agentchat.journal.undo import gone
+from agentchat.journal.file import Journal, journal_path
+from agentchat.journal.index import fork, saved_chats
+from agentchat.journal.reader import history
+from agentchat.journal.timeline import Lost, past
+from agentchat.journal.undo_plan import gone
 
 
 def a_journal(state: Path, chat: str, cwd: str, *said: str, at: float = 1000.0) -> None:

@@ -26,8 +26,8 @@ from agentchat.core.messages import (
     UserText,
 )
 from agentchat.journal import records as r
-from agentchat.journal.journal import Journal, journal_path
-from agentchat.journal.reading import read
+from agentchat.journal.file import Journal, journal_path
+from agentchat.journal.reader import read
 
 CHAT = "5b0c6f2e-8f6d-4a53-9c39-0a1f6f5a7a10"
 KEY = 'sk-very"secret-0123456789'
@@ -209,9 +209,7 @@ def test_a_killed_process_leaves_all_it_wrote_and_no_lock(state: Path) -> None:
 
 
 def in_another_process(code: str) -> subprocess.CompletedProcess[str]:
-    start = (
-        "from agentchat.journal.journal import Journal; from agentchat.journal import records as r"
-    )
+    start = "from agentchat.journal.file import Journal; from agentchat.journal import records as r"
     env = {**os.environ, "PYTHONPATH": "python3"}
     argv = [sys.executable, "-c", f"{start}\n{code}"]
     return subprocess.run(argv, capture_output=True, text=True, env=env, check=False)
