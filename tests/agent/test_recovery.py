@@ -9,8 +9,7 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note
-from agentchat.journal.file import Journal
-from agentchat.journal.writer import JournalScribe
+from agentchat.journal.writer import JournalWriter
 from tests.faults.ground import Reopened
 
 
@@ -24,16 +23,15 @@ class Cut:
 
     def change(self, **files: tuple[bytes | None, bytes | None, bytes | None]) -> None:
         """Begin to change files: bytes before, after, and those that are there now."""
-        journal = Journal.open(self.state, "chat")
-        scribe = JournalScribe(journal)
-        scribe.opened("chat", str(self.root), "", "")
+        journal = JournalWriter.open(self.state, "chat")
+        journal.record_chat_opened("chat", str(self.root), "", "")
         changes = []
         for name, (before, after, now) in files.items():
             changes.append(FileChange(str(self.root / name), before, after))
             if now is not None:
                 (self.root / name).write_bytes(now)
-        scribe.turn_started(1)
-        scribe.changing("c", ChangeSet(tuple(changes)))
+        journal.record_turn_started(1)
+        journal.record_change_started("c", ChangeSet(tuple(changes)))
         journal.close()
 
     async def reopen(self) -> tuple[str, str]:
@@ -118,8 +116,8 @@ async def test_an_undo_at_once_waits_for_the_recovery(cut: Cut) -> None:
 
 async def test_a_change_that_failed_is_not_looked_at_again(cut: Cut) -> None:
     cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"0"))
-    journal = Journal.open(cut.state, "chat")
-    JournalScribe(journal).settled("c")
+    journal = JournalWriter.open(cut.state, "chat")
+    journal.record_change_settled("c")
     journal.close()
     assert await cut.reopen() == ("", "")
     assert cut.files() == {"a": b"1", "b": b"0"}

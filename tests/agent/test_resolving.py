@@ -153,4 +153,4 @@ async def test_a_mode_that_applies_previews_answers_whether_to_apply_one(tmp_pat
     scene.session.set_mode("edit")
     await scene.finished()
     assert "LINE 5\n" in path.read_text()
-    assert "answered accept" not in scene.scribe.lines
+    assert "answered accept" not in scene.journal_lines()

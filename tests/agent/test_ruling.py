@@ -15,7 +15,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.proposing import consequence
 from agentchat.core.rules import Rule
-from agentchat.journal.calls import PastCall
+from agentchat.journal.index import PastCall
 from agentchat.nvim.render.rules import meaning, past_lines
 from agentchat.tools.builtin import bash, read, write
 from tests.agent.scene import Scene
@@ -98,7 +98,7 @@ async def test_a_rule_for_this_chat_answers_the_open_question_and_those_behind_i
     await room.scene.finished()
     assert sorted(os.listdir(room.root)) == ["a", "b"]
     assert room.result("mkdir c").status is Status.REJECTED
-    assert [line for line in room.scene.scribe.lines if line.startswith("answered")] == [
+    assert [line for line in room.scene.journal_lines() if line.startswith("answered")] == [
         "answered reject"
     ]
     assert not room.user.exists()

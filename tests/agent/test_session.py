@@ -61,7 +61,7 @@ async def test_a_turn_from_prompt_to_last_word(tmp_path: Path) -> None:
 async def test_what_happens_is_written_before_it_is_visible(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(works, asks=True))
     await scene.play("go", "accept")
-    assert scene.scribe.lines == [
+    assert scene.journal_lines() == [
         "turn 1",
         "UserText",
         "Reply",
@@ -519,12 +519,11 @@ async def test_the_projects_rules_and_the_directory_reach_the_system_prompt(
 
 async def test_what_a_failed_turn_never_took_goes_back_to_the_prompt(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [DONE])
-
-    def fails(number: int) -> None:
-        raise UserError("The disk is full.")
-
-    scene.scribe.turn_started = fails  # type: ignore[method-assign]
+    scene.journal.close()
     assert await scene.play() == "error"
     assert scene.screen.given_back == 1
     assert scene.screen.users == []
-    assert ("error", "The disk is full.") in scene.screen.notes
+    assert (
+        "error",
+        "This chat is closed: nothing can be added to its journal.",
+    ) in scene.screen.notes

@@ -14,14 +14,14 @@ import pytest
 
 from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.session import Session
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import Capability, Hooks, Metadata, Result, Tool, ToolContext, Undo
 from agentchat.core.turn.effects import Answer
 from agentchat.journal import records as r
-from agentchat.journal.file import Journal
-from agentchat.journal.log_text import transcript
-from agentchat.journal.writer import JournalScribe
+from agentchat.journal.log_text import render_log
+from agentchat.journal.writer import JournalWriter
 from agentchat.tools.builtin.bash import TOOL as BASH
 from agentchat.tools.builtin.delete import TOOL as DELETE
 from agentchat.tools.builtin.edit import TOOL as EDIT
@@ -51,7 +51,7 @@ class UndoScene:
         self._open()
 
     def _open(self) -> None:
-        self.journal = Journal.open(self.state, "chat", [SECRET])
+        self.journal = JournalWriter.open(self.state, "chat", [SECRET])
         self.screen = KeptScreen()
         self.model = ScriptedModel([])
         self.chat = a_chat(*self.tools)
@@ -59,7 +59,7 @@ class UndoScene:
             self.chat,
             workspace=BuffersWorkspace(LocalWorkspace(str(self.root)), self.editor),
             screen=self.screen,
-            scribe=JournalScribe(self.journal),
+            scribe=self.journal,
             storage=Storage(self.state),
             model=lambda: self.model,
             max_parallel=10,
@@ -319,8 +319,8 @@ async def test_what_is_sent_during_an_undo_begins_a_turn_after_it(scene: UndoSce
 async def test_a_change_cut_off_by_a_crash_is_undone_if_it_was_made(scene: UndoScene) -> None:
     await scene.turn()
     path = scene.write("a", "0")
-    made = scene.journal.keep(b"0"), scene.journal.keep(b"1")
-    scene.journal.append(r.Changing("c9", (r.FileBytes(str(path), *made),)))
+    change = ChangeSet((FileChange(str(path), b"0", b"1"),))
+    scene.journal.record_change_started("c9", change)
     path.write_text("1")
     scene.restart()
     assert "restored: a" in await scene.undo()
@@ -431,7 +431,7 @@ async def test_what_the_model_thought_of_a_call_is_kept_with_it(tmp_path: Path) 
     assert started.arguments == {"env": "x"}
     assert (started.permission, started.operation) == ("deployment", "release")
     assert started.reserved == {"_confidence": 80, "_reverse_thinking": thoughts}
-    shown = "\n".join(transcript([started]))
+    shown = "\n".join(render_log([started]))
     assert 'started deploy (c1) [deployment release]: {"env": "x"}' in shown
     assert "confidence: 80" in shown
     assert 'reverse thinking: {"hidden_assumptions": ["it builds"]' in shown

@@ -11,8 +11,7 @@ import threading
 from pathlib import Path
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.journal.file import Journal
-from agentchat.journal.writer import JournalScribe
+from agentchat.journal.writer import JournalWriter
 from tests.conftest import StartEditor, connected
 from tests.support import launch
 from tests.support.chat import Chat
@@ -236,13 +235,13 @@ def test_files_that_a_killed_host_left_half_changed_are_as_before(
     editor.wait_event("AgentHostExited")
     editor.wait_notice("agentchat: ")
     (path,) = Path(editor.eval("stdpath('state')")).rglob("journals/*.msgpack")
-    journal = Journal.open(path.parent.parent, chat.id)
+    journal = JournalWriter.open(path.parent.parent, chat.id)
     files = [workspace / name for name in ("README.md", "notes.txt")]
     before = [file.read_bytes() for file in files]
     changes = [
         FileChange(str(file), data, b"new\n") for file, data in zip(files, before, strict=True)
     ]
-    JournalScribe(journal).changing("c", ChangeSet(tuple(changes)))
+    journal.record_change_started("c", ChangeSet(tuple(changes)))
     journal.close()
     files[0].write_bytes(b"new\n")
     model_server.script(text("I am back."))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.model import Model
-from agentchat.journal.file import Journal
-from agentchat.journal.writer import JournalScribe
+from agentchat.journal.writer import JournalWriter
 from agentchat.nvim.workspaces import Site
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
@@ -51,11 +50,10 @@ def the_change(root: Path) -> ChangeSet:
 
 async def make_it(root: Path, state: Path) -> None:
     """Make the change as a call does: written down first."""
-    journal = Journal.open(state, "chat")
-    scribe = JournalScribe(journal)
-    scribe.opened("chat", str(root), "", "")
-    scribe.turn_started(1)
-    workspace = RecordedWorkspace(LocalWorkspace(str(root)), scribe, "call")
+    journal = JournalWriter.open(state, "chat")
+    journal.record_chat_opened("chat", str(root), "", "")
+    journal.record_turn_started(1)
+    workspace = JournaledWorkspace(LocalWorkspace(str(root)), journal, "call")
     await workspace.apply(the_change(root))
 
 
@@ -63,17 +61,16 @@ class Reopened:
     """The chat opened again, as by the next process; ``close`` it."""
 
     def __init__(self, root: Path, state: Path) -> None:
-        self.journal = Journal.open(state, "chat")
+        self.journal = JournalWriter.open(state, "chat")
         self.screen = KeptScreen()
-        scribe = JournalScribe(self.journal)
-        scribe.opened("chat", str(root), "", "")
+        self.journal.record_chat_opened("chat", str(root), "", "")
         workspace = LocalWorkspace(str(root))
         self.site = Site(workspace, workspace.confinement, workspace.root)
         self.session = Session(
             a_chat(),
             workspace=workspace,
             screen=self.screen,
-            scribe=scribe,
+            scribe=self.journal,
             storage=Storage(state),
             model=self._model,
             max_parallel=1,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.journal import records as r
-from agentchat.journal.log_text import transcript
-from agentchat.journal.reader import BROKEN_OFF, history
+from agentchat.journal.log_text import render_log
+from agentchat.journal.reader import BROKEN_OFF, read_history
 
 ASKED = UserText("rename x", shown="@ast_edit rename x")
 CALLS = Reply("Two calls.", (ToolCall("1", "read", '{"path": "a"}'), ToolCall("2", "bash", "{}")))
@@ -14,17 +14,17 @@ RAN = ToolResult("2", "bash", "out")
 
 
 def said(*messages: UserText | Note | Reply | ToolResult) -> list[r.Record]:
-    return [r.Said(message) for message in messages]
+    return [r.MessageRecorded(message) for message in messages]
 
 
 def test_a_history_is_all_that_was_said_in_order() -> None:
     everything = (ASKED, CALLS, READ, RAN, Note("n"), Reply("Done."))
-    assert history(said(*everything)).messages == everything
+    assert read_history(said(*everything)).messages == everything
 
 
 def test_a_call_that_was_running_when_the_process_died_has_an_unknown_outcome() -> None:
     records = [*said(ASKED, CALLS, READ), r.CallStarted("1", "read"), r.CallStarted("2", "bash")]
-    last = history(records).messages[-1]
+    last = read_history(records).messages[-1]
     assert last == ToolResult(
         "2",
         "bash",
@@ -35,7 +35,7 @@ def test_a_call_that_was_running_when_the_process_died_has_an_unknown_outcome() 
 
 
 def test_a_call_that_had_not_started_was_not_run() -> None:
-    messages = history(said(ASKED, CALLS, READ)).messages
+    messages = read_history(said(ASKED, CALLS, READ)).messages
     assert len(messages) == 4
     last = messages[-1]
     assert isinstance(last, ToolResult)
@@ -44,34 +44,34 @@ def test_a_call_that_had_not_started_was_not_run() -> None:
 
 def test_each_call_has_one_result_after_its_reply_in_call_order() -> None:
     records = said(ASKED, CALLS, Note("meanwhile"), RAN, READ, RAN)
-    assert history(records).messages == (ASKED, CALLS, READ, RAN, Note("meanwhile"))
+    assert read_history(records).messages == (ASKED, CALLS, READ, RAN, Note("meanwhile"))
 
 
 def test_an_answer_that_was_arriving_is_kept_and_marked() -> None:
-    records = [*said(ASKED), r.SoFar("I wi"), r.SoFar("I will")]
+    records = [*said(ASKED), r.ReplyProgress("I wi"), r.ReplyProgress("I will")]
     broken = Reply("I will", finish="unknown", error=BROKEN_OFF)
-    assert history(records).messages == (ASKED, broken)
+    assert read_history(records).messages == (ASKED, broken)
     again = UserText("again")
-    assert history([*records, *said(again)]).messages == (ASKED, broken, again)
+    assert read_history([*records, *said(again)]).messages == (ASKED, broken, again)
 
 
 def test_a_whole_answer_replaces_what_arrived_of_it() -> None:
-    records = [*said(ASKED), r.SoFar("I wi"), *said(Reply("I will."))]
-    assert history(records).messages == (ASKED, Reply("I will."))
+    records = [*said(ASKED), r.ReplyProgress("I wi"), *said(Reply("I will."))]
+    assert read_history(records).messages == (ASKED, Reply("I will."))
 
 
 def test_a_transcript_tells_what_happened() -> None:
     records = [
-        r.Opened("c", "/work", "offline", "0.1.0"),
+        r.ChatOpened("c", "/work", "offline", "0.1.0"),
         r.TurnStarted(1),
         *said(ASKED, CALLS),
-        r.Decided("2", "bash", "rm x in /work", "reject", "too bold", "user"),
-        r.Staged("p", "AST Edit", "ast_edit", (r.FileBytes("/w/a", "1" * 64, None),)),
-        r.Content("0", b"x"),
+        r.DecisionMade("2", "bash", "rm x in /work", "reject", "too bold", "user"),
+        r.PreviewStaged("p", "AST Edit", "ast_edit", (r.RecordedFile("/w/a", "1" * 64, None),)),
+        r.ContentStored("0", b"x"),
         *said(READ),
         r.TurnFinished(1, "stop"),
     ]
-    text = "\n".join(transcript(records))
+    text = "\n".join(render_log(records))
     for part in (
         "chat c opened in /work (offline, agentchat 0.1.0)",
         "turn 1 started",
@@ -86,5 +86,5 @@ def test_a_transcript_tells_what_happened() -> None:
 
 
 def test_no_line_of_a_transcript_holds_a_line_break() -> None:
-    records = [r.Said(UserText("a\nb\r\nc"))]
-    assert all("\n" not in line for line in transcript(records))
+    records = [r.MessageRecorded(UserText("a\nb\r\nc"))]
+    assert all("\n" not in line for line in render_log(records))

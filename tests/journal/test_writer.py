@@ -17,8 +17,8 @@ from agentchat.core.tools.tool import Extra, Preview, Result, Tool
 from agentchat.core.turn.effects import Answer, Question, Ready
 from agentchat.core.turn.preview_stack import Pending
 from agentchat.journal import records as r
-from agentchat.journal.file import Journal
-from agentchat.journal.writer import JournalScribe
+from agentchat.journal.codec import kind_of
+from agentchat.journal.writer import JournalWriter
 
 SCOPE = Scope("edit", "hash", ("tool",), "edit on ordinary paths")
 CHANGE = ChangeSet(
@@ -45,37 +45,36 @@ ALLOWED = Decision(Verdict.ALLOW, "remembered answer", SCOPE)
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    journal = Journal.open(tmp_path, "chat")
+def journal(tmp_path: Path) -> Iterator[JournalWriter]:
+    journal = JournalWriter.open(tmp_path, "chat")
     yield journal
     journal.close()
 
 
-def kinds(journal: Journal) -> list[str]:
-    return [record.kind for record in journal.records()]
+def kinds(journal: JournalWriter) -> list[str]:
+    return [kind_of(record) for record in journal.records()]
 
 
 def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def test_a_change_is_written_with_its_bytes_before_it_is_made(journal: Journal) -> None:
-    scribe = JournalScribe(journal)
-    scribe.changing("1", CHANGE)
-    scribe.changed("1")
+def test_a_change_is_written_with_its_bytes_before_it_is_made(journal: JournalWriter) -> None:
+    journal.record_change_started("1", CHANGE)
+    journal.record_change_applied("1")
     assert kinds(journal) == ["content", "content", "changing", "changed"]
-    changing = next(record for record in journal.records() if isinstance(record, r.Changing))
+    changing = next(record for record in journal.records() if isinstance(record, r.ChangeStarted))
     assert changing.source == "1"
     assert changing.files == (
-        r.FileBytes("/w/a", sha(b"old"), sha(b"new")),
-        r.FileBytes("/w/b", None, sha(b"new"), 0o755),
+        r.RecordedFile("/w/a", sha(b"old"), sha(b"new")),
+        r.RecordedFile("/w/b", None, sha(b"new"), 0o755),
     )
 
 
-def test_a_call_without_a_change_is_written_before_it_starts(journal: Journal) -> None:
-    JournalScribe(journal).started(Ready(CALL, Place("/w"), ALLOWED))
+def test_a_call_without_a_change_is_written_before_it_starts(journal: JournalWriter) -> None:
+    journal.record_call_started(Ready(CALL, Place("/w"), ALLOWED))
     decided, started = journal.records()
-    assert isinstance(decided, r.Decided)
+    assert isinstance(decided, r.DecisionMade)
     assert (decided.scope, decided.verdict, decided.who) == (SCOPE.shown, "allow", "policy")
     assert isinstance(started, r.CallStarted)
     assert started.arguments == {"path": "a"}
@@ -89,38 +88,40 @@ def test_a_call_without_a_change_is_written_before_it_starts(journal: Journal) -
         (Answer("edit", arguments='{"path": "b"}'), '{"path": "b"}'),
     ],
 )
-def test_an_answer_is_written_as_the_users(journal: Journal, answer: Answer, why: str) -> None:
+def test_an_answer_is_written_as_the_users(
+    journal: JournalWriter, answer: Answer, why: str
+) -> None:
     question = Question(CALL, Place("/w"), Decision(Verdict.ASK, "it has an effect", SCOPE))
-    JournalScribe(journal).answered(question, answer)
+    journal.record_response(question, answer)
     (decided,) = journal.records()
-    assert isinstance(decided, r.Decided)
+    assert isinstance(decided, r.DecisionMade)
     assert (decided.verdict, decided.why, decided.who) == (answer.choice, why, "user")
 
 
-def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: Journal) -> None:
+def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: JournalWriter) -> None:
     result = ToolResult("1", "edit", "Denied by rule: deny edit", Status.DENIED)
-    JournalScribe(journal).said(result, Decision(Verdict.DENY, "rule: deny edit"))
+    journal.record_message(result, Decision(Verdict.DENY, "rule: deny edit"))
     decided, said = journal.records()
-    assert isinstance(decided, r.Decided)
+    assert isinstance(decided, r.DecisionMade)
     assert (decided.verdict, decided.why) == ("deny", "rule: deny edit")
-    assert isinstance(said, r.Said)
+    assert isinstance(said, r.MessageRecorded)
     assert said.message == result
 
 
-def test_a_preview_is_written_with_its_bytes_and_how_it_was_resolved(journal: Journal) -> None:
+def test_a_preview_is_written_with_its_bytes_and_how_it_was_resolved(
+    journal: JournalWriter,
+) -> None:
     pending = Pending("AST Edit", "ast_edit", nothing, preview=Preview(CHANGE), id="p1")
-    scribe = JournalScribe(journal)
-    scribe.staged(pending)
-    scribe.resolving(pending, "apply")
-    scribe.resolved(pending, "apply", "fine")
+    journal.record_preview_staged(pending)
+    journal.record_preview_resolving(pending, "apply")
+    journal.record_preview_resolved(pending, "apply", "fine")
     assert kinds(journal) == ["content", "content", "staged", "resolving", "resolved"]
 
 
-def test_a_turn_has_a_beginning_and_an_end(journal: Journal) -> None:
-    scribe = JournalScribe(journal)
-    scribe.opened("chat", "/w", "offline", "0.1.0")
-    scribe.turn_started(1)
-    scribe.so_far("I re")
-    scribe.finished(ToolResult("1", "edit", "ok"))
-    scribe.turn_finished(1, "stop")
+def test_a_turn_has_a_beginning_and_an_end(journal: JournalWriter) -> None:
+    journal.record_chat_opened("chat", "/w", "offline", "0.1.0")
+    journal.record_turn_started(1)
+    journal.record_progress("I re")
+    journal.record_call_finished(ToolResult("1", "edit", "ok"))
+    journal.record_turn_finished(1, "stop")
     assert kinds(journal) == ["opened", "turn_started", "so_far", "call_finished", "turn_finished"]

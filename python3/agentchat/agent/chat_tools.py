@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentchat.agent.scribe import Scribe
-from agentchat.core.tools.toolset import Held, Toolbox
+from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.view import Screen
-from agentchat.journal.records import Tools
+from agentchat.journal.writer import JournalWriter
 
 
 class Giving:
     """Gives tools and groups by name; what the chat has is written down for its next life."""
 
-    def __init__(self, toolbox: Toolbox, screen: Screen, scribe: Scribe) -> None:
+    def __init__(self, toolbox: Toolbox, screen: Screen, scribe: JournalWriter) -> None:
         self._toolbox = toolbox
         self._screen = screen
         self._scribe = scribe
 
     def catch_up(self) -> None:
         """Give the chat what it had when it was last open."""
-        held = None
-        for record in self._scribe.records():
-            held = record if isinstance(record, Tools) else held
+        held = self._scribe.restored.tools
         if held is not None:
-            self._toolbox.restore(Held(held.given, held.taken, held.activated))
+            self._toolbox.restore(held)
 
     def mentioned(self, names: Iterable[str]) -> tuple[str, ...]:
         """Give what a prompt names; return the context lines of what is new."""
@@ -44,7 +41,7 @@ class Giving:
     def remove(self, name: str) -> None:
         """Take a tool or group back, with all that the model was told of it."""
         if self._toolbox.remove(name):
-            self._scribe.held(self._toolbox.held())
+            self._scribe.record_tools(self._toolbox.held())
             self._screen.note("info", f"Tools removed: {name}")
         else:
             self._screen.notify("warn", f'This chat has no tool or group "{name}".')
@@ -54,5 +51,5 @@ class Giving:
         known = self._toolbox.add(name)
         if not known or (named and self._toolbox.tools() == before):
             return ()
-        self._scribe.held(self._toolbox.held())
+        self._scribe.record_tools(self._toolbox.held())
         return tuple(f"Tools: {shown}" for shown in self._toolbox.context(name))

@@ -11,7 +11,6 @@ from agentchat.agent.execution.previews import Staging
 from agentchat.agent.execution.tool_runner import Phrasing, Runner, parsed
 from agentchat.agent.message_queue import Inbox
 from agentchat.agent.permissions.approvals import Judging
-from agentchat.agent.scribe import Scribe
 from agentchat.agent.stream import Teller
 from agentchat.core.errors import Cancelled, UserError
 from agentchat.core.messages import Message, Reply, Status, ToolResult
@@ -24,6 +23,7 @@ from agentchat.core.turn.effects import Answer, Effect, Moved, Phrase, Plan, Rea
 from agentchat.core.turn.loop import Ending
 from agentchat.core.turn.preview_stack import Pending, resolution_line
 from agentchat.core.turn.view import Block, Screen
+from agentchat.journal.writer import JournalWriter
 
 
 class Performer:
@@ -34,7 +34,7 @@ class Performer:
         *,
         workspace: Workspace,
         screen: Screen,
-        scribe: Scribe,
+        scribe: JournalWriter,
         runner: Runner,
         staging: Staging,
         judging: Judging,
@@ -105,7 +105,7 @@ class Performer:
         self._screen.block(question.call.call.id, Block(state="waiting"))
         answer = await self._judging.ask(question)
         if answer.decision is None:
-            self._scribe.answered(question, answer)
+            self._scribe.record_response(question, answer)
         return answer
 
     async def _run_tools(self, effect: effects.RunTools) -> tuple[ToolResult | Moved, ...]:
@@ -113,12 +113,12 @@ class Performer:
 
     async def _run(self, ready: Ready) -> ToolResult | Moved:
         async with self._slots:
-            self._scribe.started(ready)
+            self._scribe.record_call_started(ready)
             self._start(ready.call)
             outcome = await self._runner.run(ready)
         if isinstance(outcome, ToolResult):
             outcome = await self._phrasing.phrased(outcome)
-            self._scribe.finished(outcome)
+            self._scribe.record_call_finished(outcome)
             self._teller.finished(outcome)
         return outcome
 
@@ -145,7 +145,7 @@ class Performer:
         return await self._phrasing.phrased(effect.result)
 
     async def _say(self, effect: effects.Say) -> None:
-        self._scribe.said(effect.message, effect.decision)
+        self._scribe.record_message(effect.message, effect.decision)
         self._show(effect.message)
 
     async def _take_steering(self, effect: effects.TakeSteering) -> tuple[Message, ...]:

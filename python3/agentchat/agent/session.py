@@ -22,9 +22,8 @@ from agentchat.agent.permissions.approvals import Judging, Prompts
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.agent.plan_mode import Planning
 from agentchat.agent.preview_actions import Order, Resolving
-from agentchat.agent.scribe import Scribe
 from agentchat.agent.stream import replay
-from agentchat.agent.undo.commands import Undoing
+from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import Leftovers, Recovery
 from agentchat.core.approval import MODES
 from agentchat.core.errors import UserError
@@ -36,7 +35,8 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Answer, Effect, Question
 from agentchat.core.turn.loop import Ending, turn
 from agentchat.core.turn.view import Screen, StatusLine
-from agentchat.journal.timeline import CutOff
+from agentchat.journal.timeline import UnfinishedChange
+from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Session:
         *,
         workspace: Workspace,
         screen: Screen,
-        scribe: Scribe,
+        scribe: JournalWriter,
         storage: Storage,
         model: ModelSource,
         max_parallel: int,
@@ -81,11 +81,11 @@ class Session:
             toolbox=chat.toolbox,
             frontend=self._attention,
         )
-        self._undoing = Undoing(
+        self._undoing = UndoCommands(
             chat.toolbox,
             workspace=workspace,
             screen=screen,
-            scribe=scribe,
+            journal=scribe,
             runner=runner,
             tell=self._note,
         )
@@ -112,7 +112,7 @@ class Session:
         self._planning = Planning(chat, self.set_mode)
         self._player: Player | None = None
         self._errands = Errands(screen, self._spawn, self._errands_changed)
-        self.cut_off: tuple[CutOff, ...] = ()
+        self.cut_off: tuple[UnfinishedChange, ...] = ()
         """What the process before this one left half made, until ``recover`` takes it."""
         self._touched: frozenset[str] = frozenset()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -153,7 +153,7 @@ class Session:
         self.giving.catch_up()
         happened = self._undoing.catch_up()
         self.chat.turn = happened.turn
-        self.cut_off = happened.cut_off
+        self.cut_off = happened.unfinished
         self._touched = frozenset(step.path for step in happened.steps)
 
     def replay(self) -> None:
@@ -262,10 +262,10 @@ class Session:
         return ending
 
     async def _planned(self, player: Player) -> Ending:
-        self._scribe.turn_started(self.chat.turn)
+        self._scribe.record_turn_started(self.chat.turn)
         self.chat.surroundings = await look_around(self._workspace)
         ending = await player.play(turn(self.chat))
-        self._scribe.turn_finished(self.chat.turn, ending.reason)
+        self._scribe.record_turn_finished(self.chat.turn, ending.reason)
         return ending
 
     async def _perform(self, effect: Effect) -> Any:

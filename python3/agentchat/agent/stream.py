@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from agentchat.agent.scribe import Scribe
 from agentchat.core.messages import History, Message, Reply, Status, ToolResult, UserText
 from agentchat.core.text import excerpt
 from agentchat.core.tools.model import (
@@ -25,6 +24,7 @@ from agentchat.core.tools.model import (
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.view import Block, Screen
+from agentchat.journal.writer import JournalWriter
 
 KEEP_SECONDS = 0.5
 
@@ -40,7 +40,7 @@ STATES = {
 class Teller:
     """Draws one chat's replies and results; each call is finished once."""
 
-    def __init__(self, screen: Screen, scribe: Scribe) -> None:
+    def __init__(self, screen: Screen, scribe: JournalWriter) -> None:
         self._screen = screen
         self._scribe = scribe
         self._kept = 0.0
@@ -109,7 +109,7 @@ class Teller:
         if now - self._kept >= KEEP_SECONDS:
             # What was shown for a second must survive a crash.
             self._kept = now
-            self._scribe.so_far(self._said)
+            self._scribe.record_progress(self._said)
 
     def _reasoning(self, text: str) -> None:
         self._begin()

@@ -1,4 +1,4 @@
-"""Reading a journal: quietly to its last whole record, and back to a history."""
+"""Reads a journal up to its last whole record, and restores the history from it."""
 
 from __future__ import annotations
 
@@ -11,83 +11,112 @@ from typing import Any, BinaryIO
 import msgpack
 
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult
-from agentchat.journal.codec import from_fields
-from agentchat.journal.records import CallStarted, Content, Record, Said, SoFar
+from agentchat.journal.codec import CONTENT_KIND, from_fields
+from agentchat.journal.records import CallStarted, MessageRecorded, Record, ReplyProgress
 
 BROKEN_OFF = "The answer was cut off: the plugin's process ended while it arrived."
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
-    """How much of a journal is whole: ``end`` bytes; ``contents`` are the hashes it holds."""
+class Scan:
+    """A journal as found: ``end`` is where its whole records end, in bytes.
+
+    ``records`` are all of them, without stored bytes; ``contents`` the hashes of these bytes.
+    """
 
     end: int
+    records: tuple[Record, ...]
     contents: frozenset[str]
 
 
-def read(path: str | os.PathLike[str]) -> Iterator[Record]:
+def read_records(path: str | os.PathLike[str]) -> Iterator[Record]:
     """Yield the records of a journal; a torn or damaged rest ends it without an error."""
     with Path(path).open("rb") as file:
-        for said, _ in _whole(file):
-            yield from_fields(said)
+        for plain, _ in _read_maps(file):
+            yield from_fields(plain)
 
 
-def measure(path: str | os.PathLike[str]) -> Extent:
-    """Find out where the whole records of a journal end."""
+def scan(path: str | os.PathLike[str]) -> Scan:
+    """Read a journal once, from its start to the end of its last whole record."""
     end = 0
+    records: list[Record] = []
     contents: set[str] = set()
     with Path(path).open("rb") as file:
-        for said, offset in _whole(file):
+        for plain, offset in _read_maps(file):
             end = offset
-            if said["kind"] == Content.kind:
-                contents.add(said.get("sha256", ""))
-    return Extent(end, frozenset(contents))
+            if plain["kind"] == CONTENT_KIND:
+                contents.add(plain.get("sha256", ""))
+                plain = {**plain, "data": b""}
+            records.append(from_fields(plain))
+    return Scan(end, tuple(records), frozenset(contents))
 
 
-def _whole(file: BinaryIO) -> Iterator[tuple[Mapping[str, Any], int]]:
+def _read_maps(file: BinaryIO) -> Iterator[tuple[Mapping[str, Any], int]]:
     """Yield the map of each whole record with the offset where it ends."""
     unpacker = msgpack.Unpacker(
         file, max_buffer_size=0, unicode_errors="surrogatepass", strict_map_key=False
     )
     while True:
         try:
-            said = unpacker.unpack()
+            plain = unpacker.unpack()
         except Exception:  # torn, or not msgpack: the library raises many kinds here
             return
-        if not isinstance(said, dict) or "kind" not in said:
+        if not isinstance(plain, dict) or "kind" not in plain:
             return
-        yield said, unpacker.tell()
+        yield plain, unpacker.tell()
 
 
-def history(records: Iterable[Record]) -> History:
-    """Return all that was said, oldest first, as the model may be told it.
+def read_history(records: Iterable[Record]) -> History:
+    """Return all messages, oldest first, fit to be sent to the model.
 
-    An answer that never came to its end is kept as far as it was written down; a call that was
-    never answered gets the result that tells why.
+    A reply that never arrived whole is kept as far as it was recorded; a call that was never
+    answered gets a result that says why.
     """
     messages: list[Message] = []
     started: set[str] = set()
-    arriving = ""
+    progress = _Progress()
     for record in records:
-        if isinstance(record, SoFar):
-            arriving = record.text
+        if isinstance(record, ReplyProgress):
+            progress.add(record)
         elif isinstance(record, CallStarted):
             started.add(record.call_id)
-        elif isinstance(record, Said):
-            if arriving and not isinstance(record.message, Reply):
-                messages.append(_broken_off(arriving))
-            arriving = ""
+        elif isinstance(record, MessageRecorded):
+            if not isinstance(record.message, Reply):
+                messages += progress.broken_off(messages)
+            progress = _Progress()
             messages.append(record.message)
-    if arriving:
-        messages.append(_broken_off(arriving))
-    return History(tuple(_answered(messages, started)))
+    messages += progress.broken_off(messages)
+    return History(tuple(_answer_all(messages, started)))
 
 
-def _broken_off(text: str) -> Reply:
-    return Reply(text=text, finish="unknown", error=BROKEN_OFF)
+class _Progress:
+    """The text of a reply of which only parts were recorded."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+
+    def add(self, record: ReplyProgress) -> None:
+        """Put the next part in its place, over what was recorded there before."""
+        if record.start < self._length:
+            self._parts = ["".join(self._parts)[: record.start]]
+            self._length = record.start
+        self._parts.append(record.text)
+        self._length += len(record.text)
+
+    def broken_off(self, messages: list[Message]) -> list[Message]:
+        """Return the reply that broke off, if any.
+
+        Older versions recorded progress once more after the whole reply: that is not another one.
+        """
+        text = "".join(self._parts)
+        last = messages[-1] if messages else None
+        if not text or (isinstance(last, Reply) and last.text.startswith(text)):
+            return []
+        return [Reply(text=text, finish="unknown", error=BROKEN_OFF)]
 
 
-def _answered(messages: list[Message], started: set[str]) -> Iterator[Message]:
+def _answer_all(messages: list[Message], started: set[str]) -> Iterator[Message]:
     """Yield the messages with each call answered once, in call order, right after its reply."""
     results: dict[str, ToolResult] = {}
     for message in messages:
@@ -99,10 +128,10 @@ def _answered(messages: list[Message], started: set[str]) -> Iterator[Message]:
         yield message
         if isinstance(message, Reply):
             for call in message.calls:
-                yield results.get(call.id) or _lost(call, call.id in started)
+                yield results.get(call.id) or _missing_result(call, call.id in started)
 
 
-def _lost(call: ToolCall, started: bool) -> ToolResult:
+def _missing_result(call: ToolCall, started: bool) -> ToolResult:
     """Return the result of a call that a dead process left without one."""
     if started:
         text = (

@@ -1,4 +1,4 @@
-"""What a chat changed and what took it back, read from its journal."""
+"""The changes of a chat and what took them back, read from its journal."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ from agentchat.core.messages import Note
 from agentchat.core.tools.tool import Undo
 from agentchat.journal import records as r
 
+PreviewRecord = r.PreviewStaged | r.PreviewResolving | r.PreviewResolved
+ChangeRecord = r.ChangeStarted | r.ChangeApplied | r.ChangeSettled | r.RecoveryStarted
+CallRecord = r.CallStarted | r.CallFinished | r.UndoOffered
+
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FileStep:
     """One change of one file.
 
-    ``at`` is its place among the records, ``number`` that of its change among all changes.
-    ``before`` and ``after`` are hashes of bytes, ``None`` for no file. ``takes`` are the changes
-    it takes back. One that is not ``certain`` was begun, and nothing says that it was made.
-    The rest is as in ``core.changes.FileChange``.
+    ``index`` is its place among the records, ``number`` that of its change among all changes.
+    ``before`` and ``after`` are hashes of bytes, ``None`` for no file. ``reverts`` are the changes
+    that it takes back. One that is not ``certain`` was begun, and no record says that it was made.
+    The other fields are those of ``core.changes.FileChange``.
     """
 
-    at: int
+    index: int
     number: int
     turn: int
     source: str
@@ -29,7 +33,7 @@ class Step:
     before: str | None
     after: str | None
     mode: int | None = None
-    takes: tuple[int, ...] = ()
+    reverts: tuple[int, ...] = ()
     certain: bool = False
     owner: tuple[int, int] | None = None
     attributes: tuple[tuple[str, bytes], ...] = ()
@@ -37,20 +41,20 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CallRun:
     """A call that ran; ``status`` is empty if it never ended.
 
-    ``undo`` is what its tool said after success, ``takes`` the call that this one takes back.
+    ``undo`` is what its tool offered after success, ``reverts`` the call that this one takes back.
     """
 
-    at: int
+    index: int
     turn: int
     call_id: str
     tool: str
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     status: str = ""
     undo: Undo | None = None
-    takes: str = ""
+    reverts: str = ""
 
     @property
     def can_be_undone(self) -> bool:
@@ -59,10 +63,10 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Saga:
+class UndoRun:
     """An undo of a turn, or a redo: then ``undone`` is the id of the undo it takes back."""
 
-    at: int
+    index: int
     id: str
     turn: int
     calls: Mapping[str, str]
@@ -70,207 +74,252 @@ class Saga:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """A preview that nothing can resolve any more; ``begun``: it was just being resolved."""
+class LostPreview:
+    """A preview that ended with its process; ``resolving``: while it was being resolved."""
 
     label: str
-    begun: bool = False
+    resolving: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class CutOff:
-    """A change of files that the process before this one began, and did not live to end."""
+class UnfinishedChange:
+    """A change of files that the previous process began and did not end."""
 
     source: str
-    steps: tuple[Step, ...]
+    steps: tuple[FileStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """All that can matter to an undo; each list is oldest first.
+class Timeline:
+    """Everything that can matter to an undo; each list is oldest first.
 
-    ``turn`` is the newest turn's number, ``told`` where the model was last told something;
-    ``lost`` are the previews that the process before this one left unresolved, ``cut_off`` the
-    changes it left half made, ``recoveries`` the ids under which such were taken back.
+    ``turn`` is the number of the newest turn, ``last_note`` the index of the newest note to the
+    model. ``lost_previews`` and ``unfinished`` are what the previous process left, ``recoveries``
+    the ids under which unfinished changes were taken back.
     """
 
     turn: int = 0
-    steps: tuple[Step, ...] = ()
-    calls: tuple[Ran, ...] = ()
-    sagas: tuple[Saga, ...] = ()
-    told: int = -1
-    lost: tuple[Lost, ...] = ()
-    cut_off: tuple[CutOff, ...] = ()
+    steps: tuple[FileStep, ...] = ()
+    calls: tuple[CallRun, ...] = ()
+    undos: tuple[UndoRun, ...] = ()
+    last_note: int = -1
+    lost_previews: tuple[LostPreview, ...] = ()
+    unfinished: tuple[UnfinishedChange, ...] = ()
     recoveries: frozenset[str] = frozenset()
 
-    def doubtful(self) -> frozenset[str]:
+    def uncertain_paths(self) -> frozenset[str]:
         """Return the paths of changes that may have been made or not."""
         return frozenset(step.path for step in self.steps if not step.certain)
 
-    def settled(self, now: Mapping[str, str | None]) -> Past:
-        """Return the past with every doubt resolved; ``now`` has the hash of each doubtful file."""
-        kept = (step for step in self.steps if step.certain or self._was_made(step, now))
+    def resolve_uncertain(self, current: Mapping[str, str | None]) -> Timeline:
+        """Return the timeline without uncertain steps.
+
+        Args:
+            current: the hash of each file of ``uncertain_paths``.
+        """
+        kept = (step for step in self.steps if step.certain or self._was_made(step, current))
         return replace(self, steps=tuple(replace(step, certain=True) for step in kept))
 
-    def steps_in_force(self) -> tuple[Step, ...]:
+    def effective_steps(self) -> tuple[FileStep, ...]:
         """Return the changes that nothing has taken back, newest first."""
-        kept: list[Step] = []
-        taken: set[tuple[int, str]] = set()
+        kept: list[FileStep] = []
+        reverted: set[tuple[int, str]] = set()
         for step in reversed(self.steps):
-            if (step.number, step.path) not in taken:
+            if (step.number, step.path) not in reverted:
                 if step.source not in self.recoveries:
                     kept.append(step)
-                taken.update((number, step.path) for number in step.takes)
+                reverted.update((number, step.path) for number in step.reverts)
         return tuple(kept)
 
-    def calls_in_force(self) -> tuple[Ran, ...]:
+    def effective_calls(self) -> tuple[CallRun, ...]:
         """Return the calls that no other call has taken back, newest first."""
-        kept: list[Ran] = []
-        taken: set[str] = set()
+        kept: list[CallRun] = []
+        reverted: set[str] = set()
         for call in reversed(self.calls):
-            if call.call_id not in taken:
+            if call.call_id not in reverted:
                 kept.append(call)
                 if call.status == "success":
-                    taken.add(call.takes)
+                    reverted.add(call.reverts)
         return tuple(kept)
 
-    def saga_of(self, item: Step | Ran) -> str:
+    def undo_of(self, item: FileStep | CallRun) -> str:
         """Return the id of the undo or redo that did this; empty if a turn did."""
-        source = item.source if isinstance(item, Step) else item.call_id
-        found = (saga.id for saga in self.sagas if source == saga.id or source in saga.calls)
+        source = item.source if isinstance(item, FileStep) else item.call_id
+        found = (undo.id for undo in self.undos if source == undo.id or source in undo.calls)
         return next(found, "")
 
-    def sagas_in_force(self) -> tuple[Saga, ...]:
+    def effective_undos(self) -> tuple[UndoRun, ...]:
         """Return the undos and redos that took something back, and still do; oldest first."""
-        ids = {self.saga_of(step) for step in self.steps_in_force()}
-        ids |= {self.saga_of(c) for c in self.calls_in_force() if c.status == "success"}
-        return tuple(saga for saga in self.sagas if saga.id in ids)
+        ids = {self.undo_of(step) for step in self.effective_steps()}
+        ids |= {self.undo_of(call) for call in self.effective_calls() if call.status == "success"}
+        return tuple(undo for undo in self.undos if undo.id in ids)
 
-    def _was_made(self, step: Step, now: Mapping[str, str | None]) -> bool:
+    def _was_made(self, step: FileStep, current: Mapping[str, str | None]) -> bool:
         later = (other for other in self.steps if other.path == step.path and other.certain)
-        follower = next((other for other in later if other.at > step.at), None)
-        found = now.get(step.path) if follower is None else follower.before
+        follower = next((other for other in later if other.index > step.index), None)
+        found = current.get(step.path) if follower is None else follower.before
         return found == step.after
 
 
-def past(records: Iterable[r.Record]) -> Past:
-    """Return what a journal tells of changes and of those taken back."""
-    reader = _Reader()
-    for at, record in enumerate(records):
-        reader.take(at, record)
-    return reader.past()
+def read_timeline(records: Iterable[r.Record], reopened: bool = False) -> Timeline:
+    """Return the timeline of a journal.
+
+    Args:
+        reopened: the process that wrote these records has ended.
+    """
+    builder = _Builder()
+    for index, record in enumerate(records):
+        builder.add(index, record)
+    if reopened:
+        builder.end_process()
+    return builder.timeline()
 
 
-class _Reader:
-    """Gathers a past record by record."""
+class _Builder:
+    """Builds a timeline record by record."""
 
     def __init__(self) -> None:
         self._turn = 0
-        self._told = -1
-        self._steps: list[Step] = []
+        self._last_note = -1
+        self._steps: list[FileStep] = []
         self._changes: list[range] = []
         self._newest: dict[str, range] = {}
-        self._calls: dict[str, Ran] = {}
-        self._sagas: dict[str, Saga] = {}
-        self._takes: dict[str, str] = {}
-        self._waiting: dict[str, Lost] = {}
-        self._lost: tuple[Lost, ...] = ()
+        self._calls: dict[str, CallRun] = {}
+        self._undos: dict[str, UndoRun] = {}
+        self._reverts: dict[str, str] = {}
+        self._pending: dict[str, LostPreview] = {}
+        self._lost: tuple[LostPreview, ...] = ()
         self._open: dict[str, range] = {}
-        self._cut_off: dict[str, range] = {}
+        self._unfinished: dict[str, range] = {}
+        self._failed: set[int] = set()
         self._recoveries: set[str] = set()
 
-    def take(self, at: int, record: r.Record) -> None:
-        """Take the next record."""
-        if isinstance(record, (r.Opened, r.Staged, r.Resolving, r.Resolved)):
-            self._previewed(record)
+    def add(self, index: int, record: r.Record) -> None:
+        """Add the next record."""
+        if isinstance(record, r.ChatOpened):
+            self.end_process()
         elif isinstance(record, r.TurnStarted):
             self._turn = max(self._turn, record.number)
-        elif isinstance(record, r.Said):
-            self._told = at if isinstance(record.message, Note) else self._told
-        elif isinstance(record, r.Changing):
-            self._changing(at, record)
-        elif isinstance(record, (r.Changed, r.Settled)):
-            self._changed(record)
-        elif isinstance(record, r.Recovering):
-            self._recoveries.add(record.id)
-        elif isinstance(record, (r.Undone, r.Redone)):
-            self._saga(at, record)
-        elif isinstance(record, r.CallStarted):
-            self._started(at, record)
-        elif isinstance(record, (r.CallFinished, r.UndoNoted)) and record.call_id in self._calls:
-            self._calls[record.call_id] = _ended(self._calls[record.call_id], record)
+        elif isinstance(record, r.MessageRecorded):
+            self._last_note = index if isinstance(record.message, Note) else self._last_note
+        elif isinstance(record, PreviewRecord):
+            self._add_preview(record)
+        elif isinstance(record, ChangeRecord):
+            self._add_change(index, record)
+        elif isinstance(record, CallRecord):
+            self._add_call(index, record)
+        elif isinstance(record, (r.UndoStarted, r.RedoStarted)):
+            self._add_undo(index, record)
 
-    def past(self) -> Past:
-        """Return what was gathered."""
-        calls, sagas = tuple(self._calls.values()), tuple(self._sagas.values())
-        return Past(
-            self._turn,
-            tuple(self._steps),
-            calls,
-            sagas,
-            self._told,
-            self._lost,
-            tuple(self._left(source) for source in self._cut_off if source in self._open),
-            frozenset(self._recoveries),
+    def end_process(self) -> None:
+        """Note what a process leaves behind that wrote the records so far."""
+        self._lost, self._pending = tuple(self._pending.values()), {}
+        self._unfinished = dict(self._open)
+
+    def timeline(self) -> Timeline:
+        """Return what was built."""
+        unfinished = [source for source in self._unfinished if source in self._open]
+        return Timeline(
+            turn=self._turn,
+            steps=tuple(s for i, s in enumerate(self._steps) if i not in self._failed),
+            calls=tuple(self._calls.values()),
+            undos=tuple(self._undos.values()),
+            last_note=self._last_note,
+            lost_previews=self._lost,
+            unfinished=tuple(self._unfinished_change(source) for source in unfinished),
+            recoveries=frozenset(self._recoveries),
         )
 
-    def _left(self, source: str) -> CutOff:
-        return CutOff(source, tuple(self._steps[i] for i in self._cut_off[source]))
+    def _unfinished_change(self, source: str) -> UnfinishedChange:
+        return UnfinishedChange(source, tuple(self._steps[i] for i in self._unfinished[source]))
 
-    def _previewed(self, record: r.Opened | r.Staged | r.Resolving | r.Resolved) -> None:
-        if isinstance(record, r.Opened):
-            self._lost, self._waiting = tuple(self._waiting.values()), {}
-            self._cut_off = dict(self._open)
-        elif isinstance(record, r.Staged):
-            self._waiting[record.preview] = Lost(record.label)
-        elif isinstance(record, r.Resolved):
-            self._waiting.pop(record.preview, None)
-        elif record.preview in self._waiting:
-            self._waiting[record.preview] = replace(self._waiting[record.preview], begun=True)
+    def _add_preview(self, record: PreviewRecord) -> None:
+        if isinstance(record, r.PreviewStaged):
+            self._pending[record.preview] = LostPreview(record.label)
+        elif isinstance(record, r.PreviewResolved):
+            self._pending.pop(record.preview, None)
+        elif record.preview in self._pending:
+            self._pending[record.preview] = replace(self._pending[record.preview], resolving=True)
 
-    def _changing(self, at: int, record: r.Changing) -> None:
+    def _add_change(self, index: int, record: ChangeRecord) -> None:
+        if isinstance(record, r.ChangeStarted):
+            self._start_change(index, record)
+        elif isinstance(record, r.RecoveryStarted):
+            self._recoveries.add(record.id)
+        else:
+            self._end_change(record)
+
+    def _start_change(self, index: int, record: r.ChangeStarted) -> None:
         first, number = len(self._steps), len(self._changes)
-        for f in record.files:
-            about = (record.source, f.path, f.before, f.after, f.mode, record.takes)
-            more = (False, f.owner, f.attributes, f.folders)
-            self._steps.append(Step(at, number, self._turn, *about, *more))
+        for file in record.files:
+            step = FileStep(
+                index=index,
+                number=number,
+                turn=self._turn,
+                source=record.source,
+                path=file.path,
+                before=file.before,
+                after=file.after,
+                mode=file.mode,
+                reverts=record.reverts,
+                owner=file.owner,
+                attributes=file.attributes,
+                folders=file.folders,
+            )
+            self._steps.append(step)
         self._changes.append(range(first, len(self._steps)))
         self._newest[record.source] = self._changes[-1]
         if record.source not in self._recoveries:
             self._open[record.source] = self._changes[-1]
 
-    def _changed(self, record: r.Changed | r.Settled) -> None:
-        """The newest change of this source is over.
-
-        If it was made, saving may have changed its files further.
-        """
+    def _end_change(self, record: r.ChangeApplied | r.ChangeSettled) -> None:
+        """Take over what the end of the newest change of a source says of its files."""
         self._open.pop(record.source, None)
-        if isinstance(record, r.Settled):
-            return
         after = {file.path: file.after for file in record.files}
+        if isinstance(record, r.ChangeSettled) and not after:
+            return  # it failed as a whole, or recovery left it: only the files can tell
         for i in self._newest.get(record.source, ()):
             step = self._steps[i]
-            settled = after.get(step.path, step.after)
-            self._steps[i] = replace(step, certain=True, after=settled)
+            if isinstance(record, r.ChangeSettled) and step.path not in after:
+                self._failed.add(i)
+            else:
+                self._steps[i] = replace(step, certain=True, after=after.get(step.path, step.after))
 
-    def _saga(self, at: int, record: r.Undone | r.Redone) -> None:
-        if isinstance(record, r.Undone):
-            saga = Saga(at, record.id, record.turn, record.calls)
+    def _add_undo(self, index: int, record: r.UndoStarted | r.RedoStarted) -> None:
+        if isinstance(record, r.UndoStarted):
+            undo = UndoRun(index, record.id, record.turn, record.calls)
         else:
-            undone = self._sagas.get(record.undone)
+            undone = self._undos.get(record.undone)
             turn = undone.turn if undone is not None else 0
-            saga = Saga(at, record.id, turn, record.calls, record.undone)
-        self._sagas[saga.id] = saga
-        self._takes.update(record.calls)
+            undo = UndoRun(index, record.id, turn, record.calls, record.undone)
+        self._undos[undo.id] = undo
+        self._reverts.update(record.calls)
 
-    def _started(self, at: int, record: r.CallStarted) -> None:
-        about = (record.call_id, record.tool, record.arguments)
-        takes = self._takes.get(record.call_id, "")
-        self._calls[record.call_id] = Ran(at, self._turn, *about, takes=takes)
+    def _add_call(self, index: int, record: CallRecord) -> None:
+        if isinstance(record, r.CallStarted):
+            self._start_call(index, record)
+        elif record.call_id in self._calls:
+            self._calls[record.call_id] = _end_call(self._calls[record.call_id], record)
+
+    def _start_call(self, index: int, record: r.CallStarted) -> None:
+        self._calls[record.call_id] = CallRun(
+            index=index,
+            turn=self._turn,
+            call_id=record.call_id,
+            tool=record.tool,
+            arguments=record.arguments,
+            reverts=self._reverts.get(record.call_id, ""),
+        )
 
 
-def _ended(ran: Ran, record: r.CallFinished | r.UndoNoted) -> Ran:
+def _end_call(call: CallRun, record: r.CallFinished | r.UndoOffered) -> CallRun:
     if isinstance(record, r.CallFinished):
-        return replace(ran, status=record.status)
-    about = (record.description, record.tool, record.given, record.irreversible, record.guide)
-    return replace(ran, undo=Undo(*about))
+        return replace(call, status=record.status)
+    undo = Undo(
+        description=record.description,
+        tool=record.tool,
+        given=record.arguments,
+        irreversible=record.irreversible,
+        guide=record.guide,
+    )
+    return replace(call, undo=undo)

@@ -1,4 +1,4 @@
-"""What an undo or a redo takes back, and how each file gets there."""
+"""What an undo or a redo takes back, and how each file is restored."""
 
 from __future__ import annotations
 
@@ -6,58 +6,58 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from agentchat.core.errors import UserError
-from agentchat.journal.records import Content, Record
-from agentchat.journal.timeline import Lost, Past, Ran, Saga, Step
+from agentchat.journal.records import ContentStored, Record
+from agentchat.journal.timeline import CallRun, FileStep, LostPreview, Timeline, UndoRun
 
-NO_TURN = "Nothing to undo: no turn of this chat has changes that are still there."
+NO_TURN = "Nothing to undo: no turn of this chat has changes left to take back."
 NO_UNDO = "Nothing to redo: no undo of this chat is left to take back."
 
 
 @dataclass(frozen=True, slots=True)
-class FileWork:
+class FileUndo:
     """The changes of one file that are to be taken back, newest first."""
 
     path: str
-    steps: tuple[Step, ...]
+    steps: tuple[FileStep, ...]
 
     @property
-    def at(self) -> int:
-        """The place of the newest one."""
-        return self.steps[0].at
+    def index(self) -> int:
+        """The place of the newest one among the records."""
+        return self.steps[0].index
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class UndoPlan:
     """What an undo of ``turn`` takes back, newest first; for a redo ``undone`` is the undo's id.
 
-    A call may be one that nothing takes back; it is there to be named.
+    A call may be one that nothing takes back; it is there to be reported.
     """
 
     turn: int
-    items: tuple[FileWork | Ran, ...]
+    items: tuple[FileUndo | CallRun, ...]
     undone: str = ""
 
     @property
-    def files(self) -> tuple[FileWork, ...]:
+    def files(self) -> tuple[FileUndo, ...]:
         """The files in it."""
-        return tuple(item for item in self.items if isinstance(item, FileWork))
+        return tuple(item for item in self.items if isinstance(item, FileUndo))
 
     @property
-    def calls(self) -> tuple[Ran, ...]:
+    def calls(self) -> tuple[CallRun, ...]:
         """The calls in it that another call takes back."""
-        return tuple(item for item in self.items if isinstance(item, Ran) and item.can_be_undone)
+        return tuple(i for i in self.items if isinstance(i, CallRun) and i.can_be_undone)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How a file gets back: ``target`` is the hash of its bytes then, ``None`` for no file.
+class FileRestore:
+    """How a file is restored: ``target`` is the hash of its bytes then, ``None`` for no file.
 
     ``mode``, ``owner`` and ``attributes`` are those of a file that comes back, ``folders`` how
-    many were made with one that goes. ``takes`` are the changes this takes back; ``rest`` is how
-    many older ones stay, because the file was changed by someone else in between.
+    many were made with one that is removed. ``reverts`` are the changes this takes back; ``rest``
+    is how many older ones stay, because the file was changed by someone else in between.
     """
 
-    takes: tuple[int, ...]
+    reverts: tuple[int, ...]
     target: str | None
     mode: int | None = None
     rest: int = 0
@@ -66,122 +66,131 @@ class Way:
     folders: int = 0
 
 
-def turns(past: Past) -> tuple[int, ...]:
+def undoable_turns(timeline: Timeline) -> tuple[int, ...]:
     """Return the turns that an undo without a number would take back, newest first.
 
     One that an undo took back, if only in part, comes again when it is redone or changes more.
     """
-    tried = {saga.turn: saga.at for saga in past.sagas_in_force() if not saga.undone}
-    calls = (call for call in past.calls_in_force() if call.can_be_undone)
-    all_there: tuple[Step | Ran, ...] = (*past.steps_in_force(), *calls)
-    found = (item for item in all_there if not past.saga_of(item))
-    return tuple(sorted({i.turn for i in found if i.at > tried.get(i.turn, -1)}, reverse=True))
+    tried = {undo.turn: undo.index for undo in timeline.effective_undos() if not undo.undone}
+    calls = (call for call in timeline.effective_calls() if call.can_be_undone)
+    effects: tuple[FileStep | CallRun, ...] = (*timeline.effective_steps(), *calls)
+    found = (item for item in effects if not timeline.undo_of(item))
+    return tuple(sorted({i.turn for i in found if i.index > tried.get(i.turn, -1)}, reverse=True))
 
 
-def undoing(past: Past, turn: int | None, named: Callable[[Ran], bool]) -> Work:
-    """Return what taking back a turn means, by default the newest that can be.
+def plan_undo(
+    timeline: Timeline, turn: int | None, is_reported: Callable[[CallRun], bool]
+) -> UndoPlan:
+    """Return the plan to undo a turn, by default the newest that can be.
 
     Args:
-        named: whether a call that nothing takes back is worth naming.
+        is_reported: whether a call that nothing takes back is worth reporting.
 
     Raises:
         UserError: there is nothing to take back.
     """
-    turn = _turn(past, turn)
-    steps = [s for s in past.steps_in_force() if s.turn == turn and not past.saga_of(s)]
-    calls = [c for c in past.calls_in_force() if c.turn == turn and not past.saga_of(c)]
-    calls = [call for call in calls if call.undo is not None or named(call)]
+    turn = _check_turn(timeline, turn)
+    steps = [s for s in timeline.effective_steps() if s.turn == turn and not timeline.undo_of(s)]
+    calls = [c for c in timeline.effective_calls() if c.turn == turn and not timeline.undo_of(c)]
+    calls = [call for call in calls if call.undo is not None or is_reported(call)]
     if not steps and not any(call.can_be_undone for call in calls):
-        if any(saga.turn == turn and not saga.undone for saga in past.sagas_in_force()):
+        if any(undo.turn == turn and not undo.undone for undo in timeline.effective_undos()):
             raise UserError(f"Turn {turn} is undone already; :AgentRedo takes that back.")
         if not calls:
             raise UserError(f"Nothing to undo in turn {turn}: it changed nothing.")
-    return Work(turn, _items(steps, calls))
+    return UndoPlan(turn, _items(steps, calls))
 
 
-def redoing(past: Past) -> Work:
-    """Return what taking back the last undo means; raises UserError if there is none."""
-    tried = {saga.undone for saga in past.sagas_in_force() if saga.undone}
-    undos = (s for s in reversed(past.sagas_in_force()) if not s.undone and s.id not in tried)
-    saga = next(undos, None)
-    if saga is None:
+def plan_redo(timeline: Timeline) -> UndoPlan:
+    """Return the plan to take the last undo back; raises UserError if there is none."""
+    undos = timeline.effective_undos()
+    tried = {undo.undone for undo in undos if undo.undone}
+    last = next((u for u in reversed(undos) if not u.undone and u.id not in tried), None)
+    if last is None:
         raise UserError(NO_UNDO)
-    steps = [step for step in past.steps_in_force() if past.saga_of(step) == saga.id]
-    calls = [c for c in past.calls_in_force() if past.saga_of(c) == saga.id]
-    return Work(saga.turn, _items(steps, [c for c in calls if c.status == "success"]), saga.id)
+    steps = [step for step in timeline.effective_steps() if timeline.undo_of(step) == last.id]
+    calls = [c for c in timeline.effective_calls() if timeline.undo_of(c) == last.id]
+    succeeded = [call for call in calls if call.status == "success"]
+    return UndoPlan(last.turn, _items(steps, succeeded), undone=last.id)
 
 
-def later_turn(past: Past, work: FileWork, now: str | None) -> int | None:
+def find_later_turn(timeline: Timeline, file: FileUndo, current: str | None) -> int | None:
     """Return the later turn that left the file as it is now, if one did."""
-    later = (s for s in past.steps_in_force() if s.path == work.path and s.at > work.at)
-    return next((s.turn for s in later if s.after == now and not past.saga_of(s)), None)
+    steps = timeline.effective_steps()
+    later = (step for step in steps if step.path == file.path and step.index > file.index)
+    return next((s.turn for s in later if s.after == current and not timeline.undo_of(s)), None)
 
 
-def way_back(steps: Sequence[Step], now: str | None) -> Way | None:
-    """Return how a file that is ``now`` gets back; ``None`` if someone else changed it since.
+def plan_restore(steps: Sequence[FileStep], current: str | None) -> FileRestore | None:
+    """Return how a file with this hash is restored; ``None`` if someone else changed it since.
 
-    Newer steps that are not to be seen in the file any more were taken back by hand.
+    Newer steps that are not visible in the file any more were taken back by hand.
     """
-    first = next((i for i, step in enumerate(steps) if step.after == now), None)
+    first = next((i for i, step in enumerate(steps) if step.after == current), None)
     if first is None:
         everything = tuple(step.number for step in steps)
-        return Way(everything, now) if steps[-1].before == now else None
+        return FileRestore(everything, current) if steps[-1].before == current else None
     last, target = first, steps[first].before
     while last + 1 < len(steps) and steps[last + 1].after == target:
         last += 1
         target = steps[last].before
     taken = steps[: last + 1]
-    numbers, rest = tuple(step.number for step in taken), len(steps) - len(taken)
-    folders = sum(step.folders for step in taken if step.before is None)
-    gone = next((step for step in taken if step.after is None), None)
-    if gone is None:
-        return Way(numbers, target, rest=rest, folders=folders)
-    return Way(numbers, target, gone.mode, rest, gone.owner, gone.attributes, folders)
+    deletion = next((step for step in taken if step.after is None), None)
+    return FileRestore(
+        reverts=tuple(step.number for step in taken),
+        target=target,
+        mode=deletion.mode if deletion else None,
+        rest=len(steps) - len(taken),
+        owner=deletion.owner if deletion else None,
+        attributes=deletion.attributes if deletion else (),
+        folders=sum(step.folders for step in taken if step.before is None),
+    )
 
 
-def contents(records: Iterable[Record], wanted: Collection[str]) -> dict[str, bytes | None]:
-    """Return kept bytes by their hash: ``None`` for those withheld, nothing for unknown ones."""
+def read_contents(records: Iterable[Record], wanted: Collection[str]) -> dict[str, bytes | None]:
+    """Return stored bytes by their hash: ``None`` for those withheld, nothing for unknown ones."""
     return {
         record.sha256: None if record.withheld else record.data
         for record in records
-        if isinstance(record, Content) and record.sha256 in wanted
+        if isinstance(record, ContentStored) and record.sha256 in wanted
     }
 
 
-def untold(past: Past) -> tuple[str, ...]:
+def unreported_undos(timeline: Timeline) -> tuple[str, ...]:
     """Return what the model does not know yet of what was taken back, one text for each time."""
-    return tuple(_told(past, saga) for saga in past.sagas if saga.at > past.told)
+    news = (undo for undo in timeline.undos if undo.index > timeline.last_note)
+    return tuple(_describe_undo(timeline, undo) for undo in news)
 
 
-def gone(lost: Lost) -> str:
-    """Return what the model is told of a preview that the process before this one left."""
-    if lost.begun:
+def describe_lost_preview(lost: LostPreview) -> str:
+    """Return what the model is told of a preview that the previous process left pending."""
+    if lost.resolving:
         how = "while it was resolved: look at its files before you go on."
     else:
         how = "before it was resolved. Nothing of it was changed; stage it again if it is wanted."
     return f"The preview ({lost.label}) is gone: the plugin's process ended {how}"
 
 
-def _told(past: Past, saga: Saga) -> str:
-    command = ":AgentRedo" if saga.undone else ":AgentUndo"
-    paths = {step.path for step in past.steps if past.saga_of(step) == saga.id}
+def _describe_undo(timeline: Timeline, undo: UndoRun) -> str:
+    command = ":AgentRedo" if undo.undone else ":AgentUndo"
+    paths = {step.path for step in timeline.steps if timeline.undo_of(step) == undo.id}
     names = ", ".join(sorted(paths)) or "none"
-    return f"The user ran {command} on turn {saga.turn}. Files it changed: {names}."
+    return f"The user ran {command} on turn {undo.turn}. Files it changed: {names}."
 
 
-def _turn(past: Past, turn: int | None) -> int:
+def _check_turn(timeline: Timeline, turn: int | None) -> int:
     if turn is None:
-        turn = next(iter(turns(past)), None)
+        turn = next(iter(undoable_turns(timeline)), None)
         if turn is None:
             raise UserError(NO_TURN)
-    if not 1 <= turn <= past.turn:
-        there = f"turns 1 to {past.turn}" if past.turn else "no turns yet"
-        raise UserError(f"There is no turn {turn}: this chat has {there}.")
+    if not 1 <= turn <= timeline.turn:
+        known = f"turns 1 to {timeline.turn}" if timeline.turn else "no turns yet"
+        raise UserError(f"There is no turn {turn}: this chat has {known}.")
     return turn
 
 
-def _items(steps: Sequence[Step], calls: Sequence[Ran]) -> tuple[FileWork | Ran, ...]:
+def _items(steps: Sequence[FileStep], calls: Sequence[CallRun]) -> tuple[FileUndo | CallRun, ...]:
     """Return files with their steps, and calls, newest first."""
     paths = dict.fromkeys(step.path for step in steps)
-    files = (FileWork(path, tuple(s for s in steps if s.path == path)) for path in paths)
-    return tuple(sorted((*files, *calls), key=lambda item: item.at, reverse=True))
+    files = (FileUndo(path, tuple(s for s in steps if s.path == path)) for path in paths)
+    return tuple(sorted((*files, *calls), key=lambda item: item.index, reverse=True))

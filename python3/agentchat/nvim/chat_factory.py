@@ -24,11 +24,9 @@ from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Surroundings
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
-from agentchat.journal.calls import past_calls
-from agentchat.journal.file import Journal
-from agentchat.journal.log_text import decisions, transcript
-from agentchat.journal.reader import history
-from agentchat.journal.writer import JournalScribe
+from agentchat.journal.index import list_past_calls
+from agentchat.journal.log_text import only_decisions, render_log
+from agentchat.journal.writer import JournalWriter
 from agentchat.models.choice import choose, secrets
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import Bridge
@@ -85,7 +83,7 @@ class Opened:
         self,
         session: Session,
         view: View,
-        journal: Journal,
+        journal: JournalWriter,
         settings: Settings,
         models: Models,
         frontend: NvimFrontend,
@@ -193,7 +191,7 @@ class Opened:
     def journal_lines(self, only: str = "") -> list[str]:
         """Return the journal as readable text; ``only`` may be ``decisions``."""
         records = self._journal.records()
-        return transcript(decisions(records) if only == "decisions" else records)
+        return render_log(only_decisions(records) if only == "decisions" else records)
 
     async def close(self) -> None:
         """End what runs and close the journal."""
@@ -245,22 +243,21 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
     root = site.workspace.root
     origin = payload.get("place") or root
     view = View(bridge, payload["chat"], root)
-    journal = Journal.open(state.folder, payload["chat"], secrets(settings.model, os.environ))
+    journal = JournalWriter.open(state.folder, payload["chat"], secrets(settings.model, os.environ))
     models = Models(settings.model)
     frontend = NvimFrontend(bridge, payload["chat"], root)
-    scribe = JournalScribe(journal)
     rulebook = Rulebook(site.project, state.config, state.trust_file)
     rulebook.settings = Reading(settings.rules, settings.rule_problems)
     registry = Registry(builtins(settings.edits))
     chat = _chat(payload["chat"], root, settings, registry)
     # After the host died the same chat is opened again, and goes on where its journal ends.
-    chat.history = history(journal.records())
-    scribe.opened(chat.uuid, origin, "", agentchat.__version__)
+    chat.history = journal.restored.history
+    journal.record_chat_opened(chat.uuid, origin, "", agentchat.__version__)
     session = Session(
         chat,
         workspace=site.workspace,
         screen=view,
-        scribe=scribe,
+        scribe=journal,
         storage=Storage(state.folder / "results" / payload["chat"]),
         model=models.current,
         max_parallel=settings.max_parallel,
@@ -272,7 +269,7 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
         workspace=site.workspace,
         rulebook=rulebook,
         judging=session.judging,
-        past=partial(past_calls, state.folder, origin, MOST_CALLS),
+        past=partial(list_past_calls, state.folder, origin, MOST_CALLS),
         trust=truster(bridge),
     )
     session.catch_up()

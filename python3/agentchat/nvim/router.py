@@ -17,7 +17,7 @@ import pynvim
 import agentchat
 from agentchat.core.diff.hunk_decisions import Replacement
 from agentchat.core.errors import UserError
-from agentchat.journal.index import Saved, fork, saved_chats
+from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
 from agentchat.nvim import payloads, streams
 from agentchat.nvim.chat_factory import Opened, State, open_chat
 from agentchat.nvim.custom_tools import CustomTools
@@ -117,7 +117,7 @@ class Desk:
         saved = payload.get("saved") or {}
         try:
             if saved.get("source"):
-                fork(self._state.folder, saved["source"], payload["chat"])
+                fork_chat(self._state.folder, saved["source"], payload["chat"])
             opened = open_chat(payload, self._bridge, self._state)
         except UserError:
             if saved:
@@ -187,9 +187,9 @@ class Desk:
         items = [{"chat": one.chat, "title": one.title, "at": int(one.at)} for one in found]
         self._bridge.call("agentchat.history", "choose", items, dict(payload))
 
-    def _saved(self, cwd: str, words: str) -> list[Saved]:
+    def _saved(self, cwd: str, words: str) -> list[SavedChat]:
         place = cwd if "://" in cwd else os.path.realpath(cwd)
-        return saved_chats(self._state.folder, place, words)
+        return list_saved_chats(self._state.folder, place, words)
 
     async def _explain(self, payload: Payload) -> None:
         chat = self._chat(payload)

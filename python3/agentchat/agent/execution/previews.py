@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import Scope, path_scope, tool_scope
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import rebased
@@ -25,6 +24,7 @@ from agentchat.core.turn.preview_stack import (
     resolution_details,
 )
 from agentchat.core.turn.view import Screen
+from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Staging:
         store: PendingStore,
         workspace: Workspace,
         screen: Screen,
-        scribe: Scribe,
+        scribe: JournalWriter,
         changed: Callable[[], None],
     ) -> None:
         self._changed = changed
@@ -58,7 +58,7 @@ class Staging:
                 self.replace(_in_place_of(earlier, registered))
                 continue
             self._store.push(registered)
-            self._scribe.staged(registered)
+            self._scribe.record_preview_staged(registered)
             self._screen.stage(registered)
             self._event("AgentPreviewStaged", registered)
 
@@ -84,7 +84,7 @@ class Staging:
     def replace(self, pending: Pending) -> None:
         """Show a preview anew in the place of the one with its id."""
         self._store.replace(pending)
-        self._scribe.staged(pending)
+        self._scribe.record_preview_staged(pending)
         self._screen.stage(pending)
 
     async def resolve(
@@ -106,7 +106,7 @@ class Staging:
     async def _resolve(
         self, pending: Pending, action: str, reason: str, extra: Extra
     ) -> Result | Moved:
-        self._scribe.resolving(pending, action)
+        self._scribe.record_preview_resolving(pending, action)
         try:
             result = await _call_back(pending, action, reason, extra)
         except Stale as stale:
@@ -133,7 +133,7 @@ class Staging:
             self._screen.unstage(pending)
         details = resolution_details(pending, action, reason, extra, result)
         said = result or Result(discarded(pending, reason) if action == "discard" else "")
-        self._scribe.resolved(pending, action, reason)
+        self._scribe.record_preview_resolved(pending, action, reason)
         if action == "apply":
             # Before anybody hears of it: who resolves the next one then has seen it as it is.
             await self._preview_anew(pending)

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Staging
 from agentchat.agent.execution.result_store import Storage
-from agentchat.agent.scribe import Scribe
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.text import masked
@@ -23,6 +22,7 @@ from agentchat.core.tools.tool import Preview, Result, Staged, Step, Tool, ToolC
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.effects import Moved, Ready
 from agentchat.core.turn.view import Block, Screen
+from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Runner:
         self,
         workspace: Workspace,
         screen: Screen,
-        scribe: Scribe,
+        scribe: JournalWriter,
         staging: Staging,
         storage: Storage,
         *,
@@ -139,7 +139,7 @@ class Runner:
             noting = asyncio.to_thread(hook, call.arguments, result)
             undo = await asyncio.wait_for(noting, HOOK_SECONDS)
             if undo is not None:
-                self._scribe.undo_noted(call.call.id, undo)
+                self._scribe.record_undo_offered(call.call.id, undo)
         except Exception:
             log.exception("%s did not say how to undo its call", call.tool.name)
 
@@ -169,7 +169,7 @@ class Runner:
         return ToolContext(
             workspace=cast(
                 "Workspace",
-                RecordedWorkspace(
+                JournaledWorkspace(
                     self._workspace, self._scribe, call.call.id, located=_located(call, place)
                 ),
             ),

@@ -21,7 +21,7 @@ from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Question
-from agentchat.journal.calls import PastCall
+from agentchat.journal.index import PastCall
 
 MOST_CALLS = 200
 """How many calls of the past a rule is tried on."""
