@@ -203,6 +203,65 @@ def test_a_second_process_cannot_write_it(state: Path) -> None:
     JournalFile.open(state, CHAT).close()
 
 
+def test_a_closed_journal_can_be_opened_though_a_child_still_shares_its_file(state: Path) -> None:
+    journal = JournalFile.open(state, CHAT)
+    shared = os.dup(journal._handle)  # what a program that is just being started has
+    journal.close()
+    JournalFile.open(state, CHAT).close()
+    os.close(shared)
+
+
+def test_nothing_is_added_after_closing(state: Path) -> None:
+    journal = JournalFile.open(state, CHAT)
+    journal.close()
+    journal.close()
+    with pytest.raises(UserError, match="closed"):
+        journal.append(r.TurnStarted(1))
+
+
+def test_what_it_held_is_there_once_without_the_bytes_of_files(state: Path) -> None:
+    first = JournalFile.open(state, CHAT)
+    first.append(r.TurnStarted(1, at=1.0))
+    name = first.store(b"x" * 1000)
+    first.close()
+    journal = JournalFile.open(state, CHAT)
+    started, content = journal.take_previous()
+    assert started == r.TurnStarted(1, at=1.0)
+    assert isinstance(content, r.ContentStored)
+    assert (content.sha256, content.data) == (name, b"")
+    assert journal.take_previous() == ()
+    journal.close()
+
+
+OLD: list[tuple[dict[str, Any], r.Record]] = [
+    ({"kind": "opened", "chat": "c", "cwd": "/w", "model": "m"}, r.ChatOpened("c", "/w", "m")),
+    (
+        {"kind": "tools", "given": ["a"], "taken": ["b"], "activated": []},
+        r.ToolsGiven(given=("a",), removed=("b",)),
+    ),
+    ({"kind": "so_far", "text": "I wi"}, r.ReplyProgress("I wi")),
+    (
+        {"kind": "changing", "source": "c", "files": [], "takes": [1, 2]},
+        r.ChangeStarted("c", (), reverts=(1, 2)),
+    ),
+    ({"kind": "settled", "source": "c"}, r.ChangeSettled("c")),
+    (
+        {"kind": "undo_noted", "call_id": "c", "description": "d", "given": {"x": 1}},
+        r.UndoOffered("c", "d", arguments={"x": 1}),
+    ),
+    ({"kind": "undone", "id": "u", "turn": 2}, r.UndoStarted("u", 2)),
+]
+
+
+@pytest.mark.parametrize(("stored", "record"), OLD, ids=[str(one["kind"]) for one, _ in OLD])
+def test_a_journal_of_an_older_version_is_read(
+    state: Path, stored: dict[str, Any], record: r.Record
+) -> None:
+    path = filled(state)
+    path.write_bytes(path.read_bytes() + msgpack.packb({"v": 1, "at": 0.0, **stored}))
+    assert list(read_records(path))[-1] == record
+
+
 def test_a_killed_process_leaves_all_it_wrote_and_no_lock(state: Path) -> None:
     code = (
         f"j = JournalFile.open({str(state)!r}, {CHAT!r})\n"

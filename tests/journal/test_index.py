@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult, UserText
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile, journal_path
-from agentchat.journal.index import fork_chat, list_saved_chats
-from agentchat.journal.reader import read_history
+from agentchat.journal.index import find_title, fork_chat, list_saved_chats
+from agentchat.journal.reader import read_history, read_records
 from agentchat.journal.timeline import LostPreview, read_timeline
 from agentchat.journal.undo_plan import describe_lost_preview
 
@@ -75,6 +76,47 @@ def test_a_fork_has_all_that_was_said_and_none_of_the_file_changes(tmp_path: Pat
     assert read_timeline(copy.records()).turn == 3
     assert read_timeline(copy.records()).steps == ()
     copy.close()
+
+
+def test_a_fork_is_found_in_the_project_of_its_source_only(tmp_path: Path) -> None:
+    a_journal(tmp_path, "source", "/p", "make a plan")
+    fork_chat(tmp_path, "source", "copy")
+    assert {one.chat for one in list_saved_chats(tmp_path, "/p")} == {"source", "copy"}
+    assert list_saved_chats(tmp_path, "/q") == []
+    opened = next(iter(read_records(journal_path(tmp_path, "copy"))))
+    assert isinstance(opened, r.ChatOpened)
+    assert (opened.chat, opened.cwd) == ("copy", "/p")
+
+
+def test_a_fork_of_an_older_version_that_was_opened_is_found_in_its_project(tmp_path: Path) -> None:
+    journal = JournalFile.open(tmp_path, "old")
+    journal.append(r.MessageRecorded(UserText("make a plan")))
+    journal.append(r.ChatOpened("old", "/p"))
+    journal.close()
+    assert [one.title for one in list_saved_chats(tmp_path, "/p")] == ["make a plan"]
+    assert list_saved_chats(tmp_path, "/q") == []
+
+
+def test_a_listing_reads_the_beginning_of_a_long_journal_only(tmp_path: Path) -> None:
+    a_journal(tmp_path, "long", "/p", "make a plan")
+    path = journal_path(tmp_path, "long")
+    path.write_bytes(path.read_bytes() + b"\xc1 not a record")
+    journal = Counting(read_records(path))
+    assert find_title(journal, "/p", []) == "make a plan"
+    assert journal.taken == 3
+
+
+class Counting:
+    """Records that count how many of them were taken."""
+
+    def __init__(self, records: Iterator[r.Record]) -> None:
+        self._records = records
+        self.taken = 0
+
+    def __iter__(self) -> Iterator[r.Record]:
+        for record in self._records:
+            self.taken += 1
+            yield record
 
 
 def test_a_preview_that_was_left_unresolved_is_lost_with_its_process() -> None:

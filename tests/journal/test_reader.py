@@ -60,6 +60,19 @@ def test_a_whole_answer_replaces_what_arrived_of_it() -> None:
     assert read_history(records).messages == (ASKED, Reply("I will."))
 
 
+def test_parts_of_an_answer_are_put_together_where_they_belong() -> None:
+    parts = [r.ReplyProgress("I wi"), r.ReplyProgress("ll sk", 4), r.ReplyProgress("[secret]", 7)]
+    broken = Reply("I will [secret]", finish="unknown", error=BROKEN_OFF)
+    assert read_history([*said(ASKED), *parts]).messages == (ASKED, broken)
+
+
+def test_progress_after_the_whole_answer_is_not_another_answer() -> None:
+    records = [*said(ASKED, Reply("I will.")), r.ReplyProgress("I will.")]
+    assert read_history(records).messages == (ASKED, Reply("I will."))
+    again = UserText("again")
+    assert read_history([*records, *said(again)]).messages == (ASKED, Reply("I will."), again)
+
+
 def test_a_transcript_tells_what_happened() -> None:
     records = [
         r.ChatOpened("c", "/work", "offline", "0.1.0"),

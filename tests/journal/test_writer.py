@@ -11,14 +11,17 @@ import pytest
 
 from agentchat.core.approval import Decision, Scope, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.messages import Status, ToolCall, ToolResult
+from agentchat.core.messages import History, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.tool import Extra, Preview, Result, Tool
+from agentchat.core.tools.toolset import Held
 from agentchat.core.turn.effects import Answer, Question, Ready
 from agentchat.core.turn.preview_stack import Pending
 from agentchat.journal import records as r
-from agentchat.journal.codec import kind_of
-from agentchat.journal.writer import JournalWriter
+from agentchat.journal.codec import kind_of, pack, to_fields
+from agentchat.journal.reader import read_history
+from agentchat.journal.timeline import LostPreview, Timeline
+from agentchat.journal.writer import JournalWriter, RestoredChat
 
 SCOPE = Scope("edit", "hash", ("tool",), "edit on ordinary paths")
 CHANGE = ChangeSet(
@@ -116,6 +119,62 @@ def test_a_preview_is_written_with_its_bytes_and_how_it_was_resolved(
     journal.record_preview_resolving(pending, "apply")
     journal.record_preview_resolved(pending, "apply", "fine")
     assert kinds(journal) == ["content", "content", "staged", "resolving", "resolved"]
+
+
+def test_an_arriving_answer_costs_its_own_length_and_not_its_square(journal: JournalWriter) -> None:
+    answer = "".join(f"This is sentence {number} of a long answer. " for number in range(1000))
+    for end in range(0, len(answer), 100):
+        journal.record_progress(answer[:end])
+    size = sum(len(pack(to_fields(record))) for record in journal.records())
+    assert size < 2 * len(answer)
+    (broken,) = journal_history(journal)
+    assert answer.startswith(broken)
+    assert len(broken) > len(answer) - 100
+
+
+def test_a_secret_that_arrives_in_two_parts_is_masked(journal: JournalWriter) -> None:
+    journal.hide(["sk-0123456789"])
+    answer = "The key sk-0123456789 is it"
+    for end in (7, 16, 24, len(answer)):
+        journal.record_progress(answer[:end])
+    assert journal_history(journal) == ["The key [secret] is it"]
+
+
+def test_the_next_answer_begins_anew(journal: JournalWriter) -> None:
+    journal.record_progress("I wi")
+    journal.record_message(Reply("I will."))
+    journal.record_progress("I did")
+    assert journal_history(journal) == ["I will.", "I did"]
+
+
+def test_an_answer_that_was_recorded_whole_is_not_recorded_again(journal: JournalWriter) -> None:
+    journal.record_progress("I will.")
+    journal.record_progress("I will.")
+    assert kinds(journal) == ["so_far"]
+
+
+def test_what_a_chat_was_is_known_as_soon_as_it_is_open(tmp_path: Path) -> None:
+    first = JournalWriter.open(tmp_path, "chat")
+    assert first.restored == RestoredChat(History(), Timeline(), None)
+    first.record_tools(Held(("bash",), ("read",), ()))
+    first.record_turn_started(3)
+    first.record_message(UserText("go"))
+    first.record_change_started("c", CHANGE)
+    first.record_preview_staged(Pending("Edit: a", "edit", nothing, id="p"))
+    first.close()
+    second = JournalWriter.open(tmp_path, "chat")
+    restored = second.restored
+    second.close()
+    assert restored.history.messages == (UserText("go"),)
+    assert restored.tools == Held(("bash",), ("read",), ())
+    assert restored.timeline.turn == 3
+    assert restored.timeline.lost_previews == (LostPreview("Edit: a"),)
+    assert [change.source for change in restored.timeline.unfinished] == ["c"]
+
+
+def journal_history(journal: JournalWriter) -> list[str]:
+    """Return the texts of the messages that a resume would restore."""
+    return [message.text for message in read_history(journal.records()).messages]
 
 
 def test_a_turn_has_a_beginning_and_an_end(journal: JournalWriter) -> None:

@@ -62,7 +62,9 @@ class Teller:
     def replied(self, reply: Reply) -> None:
         """Show what the stream did not: a whole answer, calls, an error."""
         if reply.text and not self._said:
-            self._text(reply.text)
+            # The journal has the whole reply already.
+            self._begin()
+            self._screen.text(reply.text)
         self._screen.finish_reply()
         for call in reply.calls:
             self._call(CallDelta(call.id, call.name, call.arguments))

@@ -108,13 +108,13 @@ def list_past_calls(
 def _read_head(path: Path, cwd: str, words: list[str]) -> SavedChat | None:
     try:
         at = path.stat().st_mtime
-        title = _find_title(read_records(path), cwd, words)
+        title = find_title(read_records(path), cwd, words)
     except OSError:  # gone, or not readable for us
         return None
     return SavedChat(path.name.removesuffix(SUFFIX), title, at) if title else None
 
 
-def _find_title(records: Iterable[Record], cwd: str, words: list[str]) -> str:
+def find_title(records: Iterable[Record], cwd: str, words: list[str]) -> str:
     """Return the title of a chat, empty if it is not one that is looked for.
 
     Reads no further than it must. Forks of older versions have messages before they say of which
