@@ -462,7 +462,7 @@ async def test_a_stop_while_applying_lets_it_end_and_shows_the_true_state(tmp_pa
     scene.session.stop()
     goes_on.set()
     await scene.finished()
-    assert scene.results()["2"] == "Cancelled by the user."
+    assert scene.results()["2"] == "done"
     assert wrote == ["all of it"]
     assert len(scene.chat.pending) == 0
     assert scene.screen.statuses[-1].pending == 0

@@ -41,12 +41,12 @@ SECRET = "sk-0123456789abcdef"
 class UndoScene:
     """A chat on a folder with a journal; ``restart`` opens it again as a new process would."""
 
-    def __init__(self, folder: Path, *tools: Tool) -> None:
+    def __init__(self, folder: Path, *tools: Tool, editor: Buffers | None = None) -> None:
         self.root = folder / "ws"
         self.root.mkdir()
         self.state = folder / "state"
         self.tools = (READ, EDIT, WRITE, DELETE, BASH, *tools)
-        self.editor = Buffers()
+        self.editor = editor or Buffers()
         self.ids = 0
         self._open()
 

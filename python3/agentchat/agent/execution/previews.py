@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
+from agentchat.agent.execution.journaled_workspace import FINISH_SECONDS
 from agentchat.core.approval import Scope, path_scope, tool_scope
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import rebased
@@ -29,7 +30,7 @@ from agentchat.journal.writer import JournalWriter
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 1.0
-"""How long a stop waits for an apply that has begun, so that the state shown is the true one."""
+"""How long a stop waits for a preview that is being resolved, before it cancels that."""
 
 
 class Staging:
@@ -92,8 +93,8 @@ class Staging:
     ) -> Result | Moved:
         """Apply or discard a preview; what raises becomes an error result and stays pending.
 
-        Once begun this runs to its end even if the caller is cancelled, for files and store
-        must agree.
+        Once begun this is finished even if the caller is cancelled, and returns what became of
+        it: files, store and result must agree.
         """
         task = asyncio.ensure_future(self._resolve(pending, action, reason, extra))
         try:
@@ -101,7 +102,10 @@ class Staging:
         except asyncio.CancelledError:
             await asyncio.wait({task}, timeout=GRACE_SECONDS)
             task.cancel()
-            raise
+            await asyncio.wait({task}, timeout=FINISH_SECONDS)
+            if not task.done() or task.cancelled():
+                raise
+            return task.result()
 
     async def _resolve(
         self, pending: Pending, action: str, reason: str, extra: Extra

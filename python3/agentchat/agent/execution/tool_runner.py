@@ -220,7 +220,9 @@ def _status(result: Result) -> Status:
 async def _guarded(tool: Tool, arguments: Any, context: ToolContext) -> Result:
     """Run the steps; every failure but Stale becomes an error result."""
     try:
-        return await asyncio.wait_for(_steps(tool, arguments, context), tool.timeout)
+        # No task of its own: a change that was finished though cancelled has a result to return.
+        async with asyncio.timeout(tool.timeout):
+            return await _steps(tool, arguments, context)
     except Stale:
         raise
     except ToolError as error:
