@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -121,3 +124,31 @@ async def test_a_change_that_failed_is_not_looked_at_again(cut: Cut) -> None:
     journal.close()
     assert await cut.reopen() == ("", "")
     assert cut.files() == {"a": b"1", "b": b"0"}
+
+
+class SlowLeftovers:
+    """A disk on which looking takes until ``go_on``."""
+
+    def __init__(self) -> None:
+        self.looking, self.go_on = threading.Event(), threading.Event()
+
+    def put_back(self, paths: Iterable[str]) -> None:
+        self._look()
+
+    def sweep(self, made: Mapping[str, int]) -> None:
+        self._look()
+
+    def _look(self) -> None:
+        self.looking.set()
+        assert self.go_on.wait(5), "the loop does not run meanwhile"
+
+
+async def test_other_chats_go_on_while_a_slow_disk_is_looked_at(cut: Cut) -> None:
+    cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"0"))
+    chat, leftovers = Reopened(cut.root, cut.state), SlowLeftovers()
+    chat.session.recover(leftovers)
+    assert await asyncio.to_thread(leftovers.looking.wait, 5)
+    leftovers.go_on.set()
+    await chat.idle()
+    chat.close()
+    assert cut.files() == {"a": b"0", "b": b"0"}

@@ -83,15 +83,16 @@ class Reopened:
     async def recover(self) -> None:
         """End what was left half made."""
         self.session.recover(self.site)
-        await self._idle()
+        await self.idle()
 
     async def undo(self) -> str:
         """Take the last turn back; return what was said."""
         self.session.undo()
-        await self._idle()
+        await self.idle()
         return self.screen.notes[-1][1]
 
-    async def _idle(self) -> None:
+    async def idle(self) -> None:
+        """Wait until nothing runs in the chat."""
         self.session.refresh()
         await self.screen.until(lambda: self.screen.statuses[-1].state == "idle")
 

@@ -8,17 +8,14 @@ by itself) the file is written in place; the caller has its old bytes.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.workspace.files.disk import Disk
+from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk
 from agentchat.workspace.files.operation import Job, Unchanged
 from agentchat.workspace.files.operations import Create, Remove, Replace
-
-ONE_AT_A_TIME = threading.Lock()
-"""Held while this process changes files, and while it looks for what was left of changes."""
 
 
 class Aborted(Exception):
@@ -43,7 +40,7 @@ class AtomicWriter:
             Aborted: ``called_off()`` became true before the first file was touched.
             In all three cases the files are as they were, unless the message says otherwise.
         """
-        with ONE_AT_A_TIME:
+        with FOLDER_LOCKS.hold(_folders(files)):
             jobs: list[Job] = []
             try:
                 for file in files:
@@ -95,6 +92,17 @@ class AtomicWriter:
             names = ", ".join(stuck)
             why = str(error).replace(" Nothing was changed.", "")
             raise ToolError(f"{why} Could not be taken back: {names}.") from error
+
+
+def _folders(files: Sequence[FileChange]) -> Iterator[str]:
+    """Yield the folders in which names change: also those that are made, or go with a file."""
+    for file in files:
+        for path in file.paths:
+            folder, removed = os.path.dirname(path), file.folders - 1
+            yield folder
+            while folder != "/" and (removed > 0 or not os.path.lexists(folder)):
+                folder, removed = os.path.dirname(folder), removed - 1
+                yield folder
 
 
 def _taken_back(job: Job) -> bool:
