@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Applied
-from agentchat.core.tools.tool import Metadata, Result, Step, Tool, ToolContext
 from agentchat.journal import records as r
 from agentchat.journal.reader import read_history
 from agentchat.journal.writer import JournalWriter
@@ -25,7 +23,7 @@ from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene
 from tests.agent.test_resolving import BEFORE, staging
 from tests.agent.test_undoing import UndoScene, edit
-from tests.core.world import a_call, a_tool, calls
+from tests.core.world import a_call, calls
 from tests.workspace.editor import Buffers
 
 
@@ -97,38 +95,6 @@ async def test_what_a_formatter_made_of_it_is_undone(scene: UndoScene) -> None:
     scene.editor.formatter = lambda lines: lines
     assert "restored: a" in await scene.undo()
     assert scene.files()["a"][0] == "zero\n"
-
-
-async def test_what_runs_beside_a_change_that_is_finished_is_cancelled(tmp_path: Path) -> None:
-    waiting = asyncio.Event()
-
-    async def wait(arguments: object, context: ToolContext) -> Result:
-        waiting.set()
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def change(arguments: object, context: ToolContext) -> Result:
-        path = str(tmp_path / "a")
-        await context.workspace.apply(ChangeSet((FileChange(path, None, b"1"),)))
-        return Result("made")
-
-    workspace = SlowWorkspace(tmp_path)
-    reply = calls(a_call("1", "wait"), a_call("2", "change"))
-    tools = (a_parallel_tool("wait", wait), a_parallel_tool("change", change))
-    scene = Scene(tmp_path, [reply], *tools, workspace=workspace)
-    scene.session.send("go")
-    await workspace.writing.wait()
-    await waiting.wait()
-    scene.session.stop()
-    workspace.may_write.set()
-    await scene.finished()
-    assert scene.results() == {"1": "Cancelled by the user.", "2": "made"}
-    assert (tmp_path / "a").read_text() == "1"
-
-
-def a_parallel_tool(name: str, step: Step) -> Tool:
-    tool = a_tool(name, asks=False, metadata=Metadata(concurrency_safe=True))
-    return replace(tool, steps=(step,))
 
 
 async def test_a_preview_that_is_being_applied_is_applied_and_the_model_hears_it(

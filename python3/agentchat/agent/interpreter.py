@@ -20,7 +20,7 @@ from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import ArgumentError, Preview
 from agentchat.core.turn import effects
 from agentchat.core.turn.effects import Answer, Effect, Moved, Phrase, Plan, Ready, Say, TearDown
-from agentchat.core.turn.loop import CANCELLED, Ending
+from agentchat.core.turn.loop import Ending
 from agentchat.core.turn.preview_stack import Pending, resolution_line
 from agentchat.core.turn.view import Block, Screen
 from agentchat.journal.writer import JournalWriter
@@ -109,14 +109,10 @@ class Performer:
         return answer
 
     async def _run_tools(self, effect: effects.RunTools) -> tuple[ToolResult | Moved, ...]:
-        tasks = [asyncio.ensure_future(self._run(ready)) for ready in effect.calls]
-        try:
-            await asyncio.wait(tasks)
-        except asyncio.CancelledError:
-            if not await _cancel_all(tasks):
-                raise
-        outcomes = zip(effect.calls, tasks, strict=True)
-        return tuple(_cancelled(r) if task.cancelled() else task.result() for r, task in outcomes)
+        if len(effect.calls) == 1:
+            # In this very task: a change that is finished though cancelled has a result.
+            return (await self._run(effect.calls[0]),)
+        return tuple(await asyncio.gather(*map(self._run, effect.calls)))
 
     async def _run(self, ready: Ready) -> ToolResult | Moved:
         async with self._slots:
@@ -168,20 +164,6 @@ class Performer:
             self._teller.replied(message)
         elif isinstance(message, ToolResult):
             self._teller.finished(message)
-
-
-async def _cancel_all(tasks: list[asyncio.Task[ToolResult | Moved]]) -> bool:
-    """Cancel what runs and wait for it; return whether something was finished all the same."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
-    return any(not task.cancelled() for task in tasks)
-
-
-def _cancelled(ready: Ready) -> ToolResult:
-    """Return the result of a call that was stopped while one beside it was finished."""
-    call = ready.call
-    return ToolResult(call.call.id, call.tool.name, CANCELLED, Status.CANCELLED)
 
 
 def _title(call: Call) -> str:

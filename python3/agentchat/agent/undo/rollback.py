@@ -102,7 +102,7 @@ class Rollback:
         except Stale:
             reason = CHANGED
         except ToolError as error:
-            reason = str(error).replace(" Nothing was changed.", "")
+            reason = str(error)
         except OSError as error:
             reason = f"it cannot be read: {error.strerror or error}"
         return UndoOutcome(f"left alone: {name}: {one_line(reason)}", False)

@@ -22,6 +22,14 @@ class Aborted(Exception):
     """The change was called off before its first file was touched."""
 
 
+class ChangeFailed(ToolError):
+    """A change that could not be made; ``reason`` says why, in a sentence."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason} Nothing was changed.")
+        self.reason = reason
+
+
 class AtomicWriter:
     """Makes changes on one disk; ``show`` turns an absolute path into what messages name."""
 
@@ -80,18 +88,17 @@ class AtomicWriter:
         except Stale as error:
             raise Stale(shown) from error
         except ToolError as error:
-            raise ToolError(f"{shown} {error} Nothing was changed.") from error
+            raise ChangeFailed(f"{shown} {error}") from error
         except OSError as error:
             reason = error.strerror or str(error)
-            raise ToolError(f"Cannot write {shown}: {reason}. Nothing was changed.") from error
+            raise ChangeFailed(f"Cannot write {shown}: {reason}.") from error
 
     def _roll_back(self, jobs: Sequence[Job], error: BaseException) -> None:
         """Undo what was done, newest first; raise if a file could not be taken back."""
         stuck = [self._show(job.path) for job in reversed(jobs) if not _taken_back(job)]
         if stuck:
             names = ", ".join(stuck)
-            why = str(error).replace(" Nothing was changed.", "")
-            raise ToolError(f"{why} Could not be taken back: {names}.") from error
+            raise ToolError(f"{_reason(error)} Could not be taken back: {names}.") from error
 
 
 def _folders(files: Sequence[FileChange]) -> Iterator[str]:
@@ -103,6 +110,13 @@ def _folders(files: Sequence[FileChange]) -> Iterator[str]:
             while folder != "/" and (removed > 0 or not os.path.lexists(folder)):
                 folder, removed = os.path.dirname(folder), removed - 1
                 yield folder
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a change failed, without what became of the files."""
+    if isinstance(error, Stale):
+        return f"{error.path} changed since the preview."
+    return error.reason if isinstance(error, ChangeFailed) else str(error)
 
 
 def _taken_back(job: Job) -> bool:
