@@ -11,7 +11,7 @@ import pytest
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.errors import ToolError
+from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Applied
@@ -164,6 +164,47 @@ async def test_a_change_that_failed_whole_leaves_nothing_to_undo(
     settled = list(journal.records())[-1]
     assert isinstance(settled, r.ChangeSettled)
     assert settled.files == ()
+    journal.close()
+
+
+class Lost(LocalWorkspace):
+    """A machine that is lost while it changes files."""
+
+    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+        raise Unreachable("The connection was lost.")
+
+    async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
+        raise Unreachable("The connection was lost.")
+
+
+async def test_a_change_of_which_nothing_is_known_is_left_to_recovery(
+    tmp_path: Path, journal: JournalWriter
+) -> None:
+    workspace = JournaledWorkspace(Lost(str(tmp_path)), journal, "c")
+    with pytest.raises(Unreachable):
+        await workspace.apply(ChangeSet((FileChange(str(tmp_path / "a"), b"0", b"1"),)))
+    journal.close()
+    again = JournalWriter.open(tmp_path / "state", "chat")
+    assert [change.source for change in again.restored.timeline.unfinished] == ["c"]
+    again.close()
+
+
+async def test_a_stop_does_not_wait_for_ever_and_the_change_is_recorded_when_it_ends(
+    tmp_path: Path, journal: JournalWriter
+) -> None:
+    slow = SlowWorkspace(tmp_path)
+    workspace = JournaledWorkspace(slow, journal, "c", finish_seconds=0.01)
+    change = ChangeSet((FileChange(str(tmp_path / "a"), None, b"1", "a"),))
+    applying = asyncio.ensure_future(workspace.apply(change))
+    await slow.writing.wait()
+    applying.cancel()
+    with pytest.raises(ToolError, match="Stopped while a was changed"):
+        await applying
+    slow.may_write.set()
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.wait(others)
+    assert (tmp_path / "a").read_bytes() == b"1"
+    assert isinstance(list(journal.records())[-1], r.ChangeApplied)
     journal.close()
 
 

@@ -35,12 +35,14 @@ class JournaledWorkspace:
         source: str,
         reverts: Sequence[int] = (),
         located: Mapping[str, Target] | None = None,
+        finish_seconds: float = FINISH_SECONDS,
     ) -> None:
         self._inner = inner
         self._journal = journal
         self._source = source
         self._reverts = reverts
         self._located = located or {}
+        self._finish_seconds = finish_seconds
 
     async def locate(self, path: str) -> Target:
         """Return the identity of a path as the model wrote it."""
@@ -58,7 +60,7 @@ class JournaledWorkspace:
         try:
             return await asyncio.shield(applying)
         except asyncio.CancelledError:
-            await asyncio.wait({applying}, timeout=FINISH_SECONDS)
+            await asyncio.wait({applying}, timeout=self._finish_seconds)
             _absorb_cancellation()
             if not applying.done():
                 applying.add_done_callback(_log_failure)
@@ -70,7 +72,7 @@ class JournaledWorkspace:
         try:
             applied = await self._inner.apply(change)
         except Exception:
-            # Where the files cannot be read either, the record stays open: recovery looks later.
+            # Where the files cannot be read either the change stays open: recovery looks later.
             with contextlib.suppress(OSError, ToolError):
                 changed = await self._still_changed(change)
                 self._journal.record_change_settled(self._source, changed)
