@@ -1,10 +1,9 @@
-"""A history and a readable text from what a journal holds, also after a sudden end."""
+"""The history that a journal holds, also after a sudden end."""
 
 from __future__ import annotations
 
 from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.journal import records as r
-from agentchat.journal.log_text import render_log
 from agentchat.journal.reader import BROKEN_OFF, read_history
 
 ASKED = UserText("rename x", shown="@ast_edit rename x")
@@ -71,33 +70,3 @@ def test_progress_after_the_whole_answer_is_not_another_answer() -> None:
     assert read_history(records).messages == (ASKED, Reply("I will."))
     again = UserText("again")
     assert read_history([*records, *said(again)]).messages == (ASKED, Reply("I will."), again)
-
-
-def test_a_transcript_tells_what_happened() -> None:
-    records = [
-        r.ChatOpened("c", "/work", "offline", "0.1.0"),
-        r.TurnStarted(1),
-        *said(ASKED, CALLS),
-        r.DecisionMade("2", "bash", "rm x in /work", "reject", "too bold", "user"),
-        r.PreviewStaged("p", "AST Edit", "ast_edit", (r.RecordedFile("/w/a", "1" * 64, None),)),
-        r.ContentStored("0", b"x"),
-        *said(READ),
-        r.TurnFinished(1, "stop"),
-    ]
-    text = "\n".join(render_log(records))
-    for part in (
-        "chat c opened in /work (offline, agentchat 0.1.0)",
-        "turn 1 started",
-        "    @ast_edit rename x",
-        '    call read (1): {"path": "a"}',
-        "decision on bash (2): reject by user [rm x in /work]: too bold",
-        "    D /w/a 111111111111 -> none",
-        "result of read (1): success\n    text",
-        "turn 1 finished: stop",
-    ):
-        assert part in text
-
-
-def test_no_line_of_a_transcript_holds_a_line_break() -> None:
-    records = [r.MessageRecorded(UserText("a\nb\r\nc"))]
-    assert all("\n" not in line for line in render_log(records))

@@ -1,4 +1,4 @@
-"""What a session's doings leave in the journal."""
+"""What a session records in the journal."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_secret_that_arrives_in_two_parts_is_masked(journal: JournalWriter) ->
     assert journal_history(journal) == ["The key [secret] is it"]
 
 
-def test_the_next_answer_begins_anew(journal: JournalWriter) -> None:
+def test_the_next_answer_begins_from_its_start(journal: JournalWriter) -> None:
     journal.record_progress("I wi")
     journal.record_message(Reply("I will."))
     journal.record_progress("I did")
