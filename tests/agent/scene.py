@@ -169,10 +169,11 @@ class Scene:
         chat: Chat | None = None,
         rulebook: Rulebook | None = None,
         workspace: LocalWorkspace | None = None,
+        journal: JournalWriter | None = None,
     ) -> None:
         self.screen = KeptScreen()
-        self.state = folder.parent / f"{folder.name}.state"
-        self.journal = JournalWriter.open(self.state, uuid.uuid4().hex)
+        state = folder.parent / f"{folder.name}.state"
+        self.journal = journal or JournalWriter.open(state, uuid.uuid4().hex)
         weakref.finalize(self, self.journal.close)
         self.model = ScriptedModel(replies)
         self.no_model = ""
