@@ -24,7 +24,7 @@ from agentchat.core.turn.preview_stack import Pending
 from agentchat.core.turn.view import Block, StatusLine
 from agentchat.journal.records import Record
 from agentchat.workspace.local import LocalWorkspace
-from tests.core.world import a_chat
+from tests.core.world import a_chat, a_response
 
 Script = Reply | Callable[[ModelRequest, Callable[[Piece], None]], Awaitable[Reply]]
 
@@ -254,7 +254,7 @@ class Scene:
         """Answer the question that is shown next."""
         await self.screen.until(lambda: bool(self.screen.questions))
         prompt = next(iter(self.screen.questions))
-        self.session.answer(prompt, Answer(answer) if isinstance(answer, str) else answer)
+        self.session.answer(prompt, a_response(answer))
         await self.screen.until(lambda: prompt not in self.screen.questions)
 
     async def finished(self, turns: int = 1) -> None:

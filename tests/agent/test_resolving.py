@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.agent.preview_actions import NOT_SHOWN, Order, Seen
+from agentchat.agent.preview_actions import NOT_SHOWN, ResolveCommand, ShownPreview
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement, stamp
 from agentchat.core.messages import Reply
@@ -103,12 +103,14 @@ async def test_what_was_not_seen_is_not_applied(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5)
     pending = scene.screen.staged[0]
     assert pending.preview.change is not None
-    scene.session.resolving.resolve(Order("apply", seen=Seen(pending.id, "another")))
-    scene.session.resolving.resolve(Order("apply", seen=Seen("another", "")))
+    scene.session.resolving.resolve(
+        ResolveCommand("apply", seen=ShownPreview(pending.id, "another"))
+    )
+    scene.session.resolving.resolve(ResolveCommand("apply", seen=ShownPreview("another", "")))
     assert [text for _, text in scene.screen.notes[-2:]] == [NOT_SHOWN, NOT_SHOWN]
     assert path.read_text() == BEFORE
-    seen = Seen(pending.id, stamp(pending.preview.change))
-    scene.session.resolving.resolve(Order("apply", seen=seen))
+    seen = ShownPreview(pending.id, stamp(pending.preview.change))
+    scene.session.resolving.resolve(ResolveCommand("apply", seen=seen))
     await resolved(scene)
     assert path.read_text() != BEFORE
 
@@ -134,7 +136,7 @@ async def test_text_of_the_user_is_shown_and_applied_and_told(tmp_path: Path) ->
 async def test_nothing_kept_is_discarded_with_the_comments_as_reason(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5)
     no = HunkDecision(str(path), 0, comment="leave it")
-    scene.session.resolving.resolve(Order("apply", hunks=(no,)))
+    scene.session.resolving.resolve(ResolveCommand("apply", hunks=(no,)))
     await resolved(scene)
     assert path.read_text() == BEFORE
     assert len(scene.chat.pending) == 0

@@ -14,10 +14,11 @@ from agentchat.core.diff.hunk_decisions import (
     taken,
     why_not,
 )
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.tools.tool import Preview, Result
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Answer, Moved
+from agentchat.core.turn.effects import Answer
 from agentchat.core.turn.loop import turn
 from agentchat.core.turn.preview_stack import Pending
 from tests.core.world import World, a_call, a_chat, a_tool, calls
@@ -187,7 +188,7 @@ def test_what_the_user_wrote_outlives_a_change_elsewhere() -> None:
         [CALL, DONE],
         [edit, "accept", "accept"],
         previews={"1": PREVIEW},
-        outcomes={"1": [Moved("a.py", "a.py changed since the preview. Nothing was changed.")]},
+        outcomes={"1": [StalePreview("a.py")]},
     )
 
     def move(call: object) -> None:
@@ -252,16 +253,23 @@ def test_a_preview_is_asked_about_on_top_of_what_the_file_is_now() -> None:
 
 
 def test_a_preview_whose_file_moves_while_it_is_asked_about_is_asked_about_again() -> None:
-    moved = Moved("a.py", "a.py changed since the preview. Nothing was changed.")
-    world = World([resolve(), DONE], ["accept", "accept"], moves=[moved])
+    file = FileChange("/ws/a.py", b"first\n" + BEFORE, b"first\n" + AFTER, "a.py")
+    fresh = staged(Preview(ChangeSet((file,))))
+    world = World(
+        [resolve(), DONE],
+        ["accept", "accept"],
+        moves=[StalePreview("a.py")],
+        refreshed=[staged(), fresh],
+    )
     play(world, a_chat_with(staged()))
-    assert len(world.questions) == 2
+    assert [question.problem[:17] for question in world.questions] == ["", "a.py changed sinc"]
+    assert world.applied[-1] == fresh.preview
     assert world.resolved == [("Stage: x", "apply", "ok")]
 
 
 def test_a_preview_that_fits_no_more_is_an_error_without_a_question() -> None:
     text = "a.py changed since the preview. Nothing was changed."
-    world = World([resolve(), DONE], refreshed=[text])
+    world = World([resolve(), DONE], refreshed=[ToolError(text)])
     play(world, a_chat_with(staged()))
     assert world.questions == []
     assert world.results()["1"] == text

@@ -8,12 +8,13 @@ import pytest
 
 from agentchat.core.approval import MODES
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
 from agentchat.core.rules import Rule
 from agentchat.core.tools.ports import Target, Zone
 from agentchat.core.tools.tool import Capability, Metadata, Preview
 from agentchat.core.turn.chat import REMINDER, Chat
-from agentchat.core.turn.effects import Answer, AskModel, AskUser, Moved, RunTools
+from agentchat.core.turn.effects import ApprovalResponse, AskModel, RequestApproval, RunTool
 from agentchat.core.turn.loop import RESOLVE_FIRST, turn
 from agentchat.core.turn.preview_stack import Pending
 from tests.core.world import Anything, World, a_call, a_chat, a_tool, calls
@@ -64,7 +65,7 @@ def test_a_call_runs_after_its_yes_and_its_result_goes_back() -> None:
 
 def test_a_rejected_call_is_not_run_and_the_model_hears_why() -> None:
     script = [calls(a_call("1", "m1"), a_call("2", "m1")), DONE]
-    world = World(script, [Answer("reject", "too bold"), "accept"])
+    world = World(script, [ApprovalResponse("reject", "too bold"), "accept"])
     assert play(a_chat(EFFECT), world) == "stop"
     assert world.ran == [("2",)]
     assert world.results()["1"] == "User rejected the m1 call. Reason: too bold"
@@ -86,7 +87,7 @@ def test_cancel_in_a_prompt_answers_all_and_sends_nothing(rounds: int) -> None:
     assert len(world.requests) == rounds
 
 
-@pytest.mark.parametrize("kind", [AskUser, RunTools])
+@pytest.mark.parametrize("kind", [RequestApproval, RunTool])
 def test_a_stop_ends_like_a_cancel_wherever_it_comes(kind: type) -> None:
     batch = calls(a_call("1", "m1"), a_call("2", "m1"))
     world = World([batch], ["accept"], stop_at=lambda effect: isinstance(effect, kind))
@@ -288,7 +289,7 @@ def test_a_checkpoint_without_a_handler_denies() -> None:
 
 
 def test_a_call_that_cannot_work_is_answered_before_any_question() -> None:
-    world = World([calls(a_call("1", "edit")), DONE], previews={"1": "not found in a"})
+    world = World([calls(a_call("1", "edit")), DONE], previews={"1": ToolError("not found in a")})
     play(a_chat(EDIT), world)
     assert world.questions == []
     assert world.results()["1"] == "not found in a"
@@ -299,7 +300,7 @@ def test_text_that_moved_is_previewed_and_asked_again() -> None:
     world = World(
         [calls(a_call("1", "edit")), DONE],
         ["accept", "accept"],
-        outcomes={"1": [Moved("a", "a changed since the preview. Nothing was changed."), done]},
+        outcomes={"1": [StalePreview("a"), done]},
         previews={"1": Preview(text="diff")},
     )
     play(a_chat(EDIT), world)
@@ -308,14 +309,14 @@ def test_text_that_moved_is_previewed_and_asked_again() -> None:
 
 
 def test_text_that_never_rests_is_an_error_in_the_end() -> None:
-    moved = Moved("a", "a changed since the preview. Nothing was changed.")
+    moved = StalePreview("a")
     world = World([calls(a_call("1", "edit")), DONE], ["accept"] * 3, outcomes={"1": [moved] * 3})
     play(a_chat(EDIT), world)
     assert world.results()["1"] == "a changed since the preview. Nothing was changed."
 
 
 def test_a_question_is_not_put_again_when_it_would_be_the_same() -> None:
-    moved = Moved("a", "a changed since the preview. Nothing was changed.")
+    moved = StalePreview("a")
     change = ChangeSet((FileChange("/w/a", b"1", b"2", "a"),))
     world = World(
         [calls(a_call("1", "edit")), DONE],
@@ -332,7 +333,11 @@ def test_arguments_the_user_changed_are_checked_and_told() -> None:
     needs = a_tool("needs", arguments=Anything(("path",)))
     world = World(
         [calls(a_call("1", "needs", '{"path": "a"}')), DONE],
-        [Answer("edit", arguments="{}"), Answer("edit", arguments='{"path": "b"}'), "accept"],
+        [
+            ApprovalResponse("edit", arguments="{}"),
+            ApprovalResponse("edit", arguments='{"path": "b"}'),
+            "accept",
+        ],
     )
     play(a_chat(needs), world)
     assert "Field required" in world.questions[1].problem
@@ -377,7 +382,7 @@ def test_apply_asks_and_discard_does_not() -> None:
 
 
 def test_rejecting_an_apply_discards_with_the_users_reason() -> None:
-    world = World([calls(resolve("1")), DONE], [Answer("reject", "not now")])  # type: ignore[arg-type]
+    world = World([calls(resolve("1")), DONE], [ApprovalResponse("reject", "not now")])  # type: ignore[arg-type]
     play(a_chat_with_preview(), world)
     assert world.resolved == [("Stage: x", "discard", "not now")]
     assert world.results()["1"].startswith("User rejected the resolve call. Reason: not now")

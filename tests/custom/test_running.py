@@ -475,7 +475,7 @@ async def test_a_command_is_shown_in_full_and_remembered_as_its_tool(tmp_path: P
     scene.session.send("go")
     await scene.screen.until(lambda: bool(scene.screen.questions))
     question = next(iter(scene.screen.questions.values()))
-    assert question.place.command == "echo a"
+    assert question.target.command == "echo a"
     await scene.answer("always")
     await scene.finished()
     assert scene.results() == {"1": "a", "2": "b; c"}

@@ -186,7 +186,7 @@ def test_a_preview_whose_file_changed_elsewhere_is_shown_anew_before_it_is_appli
     app.write_text(before + "more()\n")
     chat.focus()
     editor.command("AgentResolve apply")
-    editor.wait_notice("the preview is shown anew")
+    editor.wait_notice("the preview is shown again")
     assert "welcome" not in app.read_text()
     assert chat.status()["pending"] == 1
     editor.command("AgentResolve apply")

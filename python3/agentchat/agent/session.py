@@ -7,35 +7,35 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from agentchat.agent.attachments import Attaching, look_around
 from agentchat.agent.attention import Attention
 from agentchat.agent.chat_tools import Giving
-from agentchat.agent.execution.previews import Staging
+from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.result_store import Storage
-from agentchat.agent.execution.tool_runner import Phrasing, Runner
-from agentchat.agent.interpreter import Performer, Player
+from agentchat.agent.execution.tool_runner import ToolRunner
+from agentchat.agent.interpreter import Interpreter
 from agentchat.agent.jobs import Errands
 from agentchat.agent.message_queue import Inbox
-from agentchat.agent.permissions.approvals import Judging, Prompts
+from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.agent.plan_mode import Planning
-from agentchat.agent.preview_actions import Order, Resolving
+from agentchat.agent.preview_actions import PreviewActions, ResolveCommand
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.stream import replay
 from agentchat.agent.undo.commands import Undoing
 from agentchat.agent.undo.recovery import Leftovers, Recovery
 from agentchat.core.approval import MODES
 from agentchat.core.errors import UserError
-from agentchat.core.messages import Note, Status, ToolResult, UserText
+from agentchat.core.messages import Note, UserText
 from agentchat.core.tools.mentions import Captured, read_mentions
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Answer, Effect, Question
-from agentchat.core.turn.loop import Ending, turn
-from agentchat.core.turn.view import Screen, StatusLine
+from agentchat.core.turn.effects import Action, Answer, Question
+from agentchat.core.turn.loop import TurnEnd, failure, turn
+from agentchat.core.turn.view import ChatState, Screen, StatusLine
 from agentchat.journal.past import CutOff
 
 log = logging.getLogger(__name__)
@@ -68,15 +68,14 @@ class Session:
         self._inbox = Inbox(screen)
         self._attaching = Attaching(workspace, storage, frontend)
         self.giving = Giving(chat.toolbox, screen, scribe)
-        self._prompts = Prompts(screen, self.refresh)
-        self.judging = Judging(chat, self._prompts, screen, rulebook)
+        self.judging = Approvals(chat, screen, rulebook, self.refresh)
         self._attention = Attention(frontend, self.refresh) if frontend is not None else None
-        self._staging = Staging(chat.pending, workspace, screen, scribe, self.refresh)
-        runner = Runner(
+        previews = Previews(chat.pending, workspace, screen, scribe, self.refresh, self._note)
+        runner = ToolRunner(
             workspace,
             screen,
             scribe,
-            self._staging,
+            previews,
             storage,
             toolbox=chat.toolbox,
             frontend=self._attention,
@@ -89,28 +88,29 @@ class Session:
             runner=runner,
             tell=self._note,
         )
-        self.resolving = Resolving(
+        self.resolving = PreviewActions(
             chat.pending,
-            prompts=self._prompts,
-            staging=self._staging,
-            screen=screen,
+            approvals=self.judging,
+            previews=previews,
+            view=screen,
             tell=self._note,
             spawn=self._spawn,
         )
-        self._performer = Performer(
+        self._interpreter = Interpreter(
             workspace=workspace,
-            screen=screen,
+            view=screen,
             scribe=scribe,
             runner=runner,
-            staging=self._staging,
-            judging=self.judging,
-            inbox=self._inbox,
+            previews=previews,
+            approvals=self.judging,
+            queue=self._inbox,
             model=model,
             max_parallel=max_parallel,
-            phrasing=Phrasing(chat.toolbox),
+            preparation=self,
+            changed=self.refresh,
         )
         self._planning = Planning(chat, self.set_mode)
-        self._player: Player | None = None
+        self._in_turn = False
         self._errands = Errands(screen, self._spawn, self._errands_changed)
         self.cut_off: tuple[CutOff, ...] = ()
         """What the process before this one left half made, until ``recover`` takes it."""
@@ -127,7 +127,7 @@ class Session:
         lines = self.giving.mentioned(mentioned.names)
         message = UserText(mentioned.text, shown=text)
         self._inbox.put(message, lines, lambda said: self._attaching.complete(said, captured))
-        if self._player is None and not self._errands.busy:
+        if not self._in_turn and not self._errands.busy:
             self._begin_turn()
 
     def stop(self) -> None:
@@ -136,8 +136,8 @@ class Session:
         What was sent and not taken yet is in the user's prompt again.
         """
         self._inbox.drop()
-        if self._player is not None:
-            self._player.stop()
+        if self._in_turn:
+            self._interpreter.stop()
         self._errands.cancel()
 
     def undo(self, turn: int | None = None) -> None:
@@ -170,12 +170,12 @@ class Session:
 
     def answer(self, prompt: str, answer: Answer) -> None:
         """Take an answer to a question; a stale one does nothing."""
-        if not self._prompts.answer(prompt, answer):
+        if not self.judging.answer(prompt, answer):
             log.info("an answer (%s) came for a question that is not open", answer.choice)
 
     def resolve(self, action: str, reason: str) -> None:
         """Apply or discard the newest preview: the user's command is the consent."""
-        self.resolving.resolve(Order(action, reason))
+        self.resolving.resolve(ResolveCommand(cast("Action", action), reason))
 
     def set_mode(self, mode: str) -> None:
         """Change the mode; an open question that the new mode settles is answered by it."""
@@ -186,10 +186,14 @@ class Session:
         self.judging.judge_again()
         self.refresh()
 
+    async def prepare(self) -> None:
+        """Look at the workspace for the turn that begins."""
+        self.chat.surroundings = await look_around(self._workspace)
+
     @property
     def question(self) -> Question | None:
         """The question that is open."""
-        return self._prompts.question
+        return self.judging.request
 
     def reread_rules(self) -> None:
         """Take the rules soon as they are now, in case a file of them changed."""
@@ -212,7 +216,7 @@ class Session:
         return task
 
     def _take_back(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self._player is not None:
+        if self._in_turn:
             text = f"Nothing to {what} while a turn runs: stop it first with :AgentStop."
             self._screen.notify("warn", text)
         else:
@@ -229,59 +233,42 @@ class Session:
             self._begin_turn()
 
     def _begin_turn(self) -> None:
-        self._player = Player(self._perform)
-        self._spawn(self._take_turn(self._player))
+        self._in_turn = True
+        self._spawn(self._take_turn())
 
-    async def _take_turn(self, player: Player) -> None:
-        ending = await self._played(player)
-        self._player = None
-        if ending.reason != "stop" and not player.stopped and self._inbox.drop():
+    async def _take_turn(self) -> None:
+        end = await self._played()
+        self._in_turn = False
+        if end.reason != "stop" and not end.stopped and self._inbox.drop():
             # Nobody took it: what ended this turn would end the next one too.
             self._screen.give_back()
         self.refresh()
-        self._screen.event("AgentTurnFinished", {"reason": ending.reason})
+        self._screen.event("AgentTurnFinished", {"reason": end.reason})
         if self._inbox.wants_answer:
             # Sent after the turn's last request: nothing the user typed is left unanswered.
             self._begin_turn()
 
-    async def _played(self, player: Player) -> Ending:
+    async def _played(self) -> TurnEnd:
         self.chat.turn += 1
         self.refresh()
         self._screen.event("AgentTurnStarted", {"turn": self.chat.turn})
         try:
-            ending = await self._planned(player)
+            self._scribe.turn_started(self.chat.turn)
+            end = await self._interpreter.play(turn(self.chat))
+            self._scribe.turn_finished(self.chat.turn, end.reason)
         except UserError as error:
-            ending = Ending("error", str(error))
-            self._answer_rest(ending.message)
+            end = TurnEnd("error", str(error))
         except Exception as error:
             log.exception("the turn failed")
-            ending = Ending("error", f"The turn failed: {error!r}. See the log.")
-            self._answer_rest(ending.message)
-        if ending.message:
-            self._screen.note("error", ending.message)
-        return ending
-
-    async def _planned(self, player: Player) -> Ending:
-        self._scribe.turn_started(self.chat.turn)
-        self.chat.surroundings = await look_around(self._workspace)
-        ending = await player.play(turn(self.chat))
-        self._scribe.turn_finished(self.chat.turn, ending.reason)
-        return ending
-
-    async def _perform(self, effect: Effect) -> Any:
-        answer = await self._performer.perform(effect)
-        self.refresh()
-        return answer
-
-    def _answer_rest(self, text: str) -> None:
-        for call in self.chat.history.unanswered():
-            result = ToolResult(call.id, call.name, text, Status.ERROR)
-            self.chat.history = self.chat.history.add(result)
+            end = TurnEnd("error", failure(error))
+        if end.message:
+            self._screen.note("error", end.message)
+        return end
 
     def _status(self) -> StatusLine:
-        question = self._prompts.question
-        idle = self._player is None and not self._errands.busy
-        running = "idle" if idle else "running"
+        question = self.judging.request
+        idle = not self._in_turn and not self._errands.busy
+        running: ChatState = "idle" if idle else "running"
         asks = self._attention is not None and self._attention.wanted
         usage = self.chat.history.usage()
         return StatusLine(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentchat.agent.execution.locate import suppose, survey
-from agentchat.agent.permissions.approvals import Judging
+from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
@@ -83,7 +83,7 @@ class Ruling:
         *,
         workspace: Workspace,
         rulebook: Rulebook,
-        judging: Judging,
+        judging: Approvals,
         past: Callable[[], Sequence[PastCall]],
         trust: Callable[[Path, str], Awaitable[bool]],
     ) -> None:
@@ -164,7 +164,7 @@ class Ruling:
         if text:
             call, place = await suppose(self._chat, self._workspace, text)
         elif question is not None and question.pending is None:
-            call, place = question.call, question.place
+            call, place = question.call, question.target
         else:
             raise UserError(NO_QUESTION)
         if isinstance(place, str):

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable
 
-from agentchat.agent.execution.tool_runner import Runner
+from agentchat.agent.execution.tool_runner import ToolRunner
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.undo.rollback import Outcome, Rollback, read
 from agentchat.core.approval import PLANNING
@@ -32,7 +32,7 @@ class Undoing:
         workspace: Workspace,
         screen: Screen,
         scribe: Scribe,
-        runner: Runner,
+        runner: ToolRunner,
         tell: Callable[[str], None],
     ) -> None:
         self._toolbox = toolbox

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
-from agentchat.agent.execution.tool_runner import Runner, parsed
+from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
 from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import Decision, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.messages import Status, ToolCall, ToolResult
+from agentchat.core.messages import Status, ToolCall
 from agentchat.core.text import escape
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Applied, Target, Workspace
@@ -47,7 +47,7 @@ class Rollback:
         *,
         workspace: Workspace,
         scribe: Scribe,
-        runner: Runner,
+        runner: ToolRunner,
         find: FindTool,
     ) -> None:
         self.id = id
@@ -158,25 +158,25 @@ class Rollback:
     async def _ran(self, tool: Tool, undo: Undo, call_id: str) -> str | None:
         """Run the call that undoes another; return why it failed, if it did."""
         try:
-            arguments = await parsed(tool, undo.given)
-        except ArgumentError as error:
+            arguments = await parse_arguments(tool, undo.given)
+        except (ArgumentError, ToolError) as error:
             return str(error)
         given = dict(undo.given)
         asked = ToolCall(call_id, tool.name, json.dumps(given, default=str))
         call = Call(asked, tool, given, arguments)
         decision = Decision(Verdict.ALLOW, "the user's command is the consent")
         ready = Ready(call, Place(self._workspace.root), decision)
-        problem = await self._runner.set_up(call)
         try:
-            return problem if problem is not None else await self._outcome(ready)
+            await self._runner.set_up(call)
+            return await self._outcome(ready)
+        except ToolError as error:
+            return str(error)
         finally:
             await self._runner.tear_down(call)
 
     async def _outcome(self, ready: Ready) -> str | None:
         self._scribe.started(ready)
         outcome = await self._runner.run(ready)
-        if not isinstance(outcome, ToolResult):
-            return outcome.message
         self._scribe.finished(outcome)
         return None if outcome.status is Status.SUCCESS else outcome.text
 
@@ -223,7 +223,7 @@ def _shown(ran: Ran, tool: Tool | None) -> str:
         line, *more = command.strip().split("\n")
         said = line + (" ..." if more else "")
     elif tool is not None:
-        said = tool.render_call(ran.given)
+        said = tool.title(ran.given)
     else:
         said = json.dumps(dict(ran.given), default=str)
     # The line of a call may begin with the name of its tool, as its block does.
