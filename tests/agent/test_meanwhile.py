@@ -73,9 +73,20 @@ def _rewritten(path: Path) -> None:
     path.write_text(TEXT.replace("line 5\n", "mine\n"))
 
 
-@pytest.mark.parametrize("change", [_deleted, _folder, _pipe, _rewritten])
+CHANGED = "a.txt changed since the preview."
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (_deleted, CHANGED),
+        (_rewritten, CHANGED),
+        (_folder, "a.txt is a directory, not a regular file."),
+        (_pipe, "a.txt is a device, socket or pipe, not a regular file."),
+    ],
+)
 async def test_what_became_of_a_file_is_told_and_nothing_is_made_of_it(
-    path: Path, change: Callable[[Path], None]
+    path: Path, change: Callable[[Path], None], why: str
 ) -> None:
     scene = editing(path.parent, 5)
     await asked(scene)
@@ -83,7 +94,7 @@ async def test_what_became_of_a_file_is_told_and_nothing_is_made_of_it(
     kind = path.lstat().st_mode if path.exists() else None
     await scene.answer("accept")
     await scene.finished()
-    assert "LINE 5" not in scene.results()["1"]
+    assert scene.results()["1"] == f"{why} Nothing was changed."
     assert "line 5" not in (path.read_text() if path.is_file() else "")
     assert (path.lstat().st_mode if path.exists() else None) == kind
 

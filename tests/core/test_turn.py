@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from agentchat.core.approval import MODES
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.errors import StalePreview, ToolError, UserError
 from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
 from agentchat.core.rules import Rule
 from agentchat.core.tools.ports import Target, Zone
-from agentchat.core.tools.tool import Capability, Metadata, Preview
+from agentchat.core.tools.tool import Capability, Hooks, Metadata, Preview
 from agentchat.core.turn.chat import REMINDER, Chat
-from agentchat.core.turn.effects import ApprovalResponse, AskModel, RequestApproval, RunTool
+from agentchat.core.turn.effects import (
+    ApprovalResponse,
+    AskModel,
+    Effect,
+    Record,
+    RequestApproval,
+    RunTool,
+)
 from agentchat.core.turn.loop import RESOLVE_FIRST, turn
 from agentchat.core.turn.preview_stack import Pending
 from tests.core.world import Anything, World, a_call, a_chat, a_tool, calls
@@ -413,3 +421,91 @@ def test_notes_of_the_plugin_reach_the_model() -> None:
     world = World([calls(a_call("1", "quiet")), DONE], steering=[(Note("applied"),)])
     play(a_chat(QUIET), world)
     assert world.requests[1].history.messages[-1] == Note("applied")
+
+
+# --- one judgement, one result, a clean end ---------------------------------------------------
+
+
+def test_a_call_is_located_once() -> None:
+    batch = calls(a_call("1", "read"), a_call("2", "read"), a_call("3", "m1"))
+    world = World([batch, DONE], ["accept"])
+    play(a_chat(READ, EFFECT), world)
+    assert world.located == ["1", "2", "3"]
+
+
+def test_a_call_is_located_again_once_something_happened_since() -> None:
+    batch = calls(a_call("1", "m1"), a_call("2", "m1"), a_call("3", "quiet"))
+    world = World([batch, DONE], ["accept", "reject"])
+    play(a_chat(EFFECT, QUIET), world)
+    # The first question counts the calls ahead; each is judged as things are in its turn.
+    assert world.located == ["1", "2", "3", "2", "3"]
+
+
+def test_arguments_the_user_changed_are_located_again() -> None:
+    edit = ApprovalResponse("edit", arguments='{"path": "b"}')
+    outside = Target("/b", "/b", Zone.OUTSIDE)
+    world = World(
+        [calls(a_call("1", "m1", '{"path": "a"}')), DONE],
+        [edit, "accept"],
+        targets={"b": outside},
+    )
+    play(a_chat(EFFECT), world)
+    assert world.questions[1].target.writes == (outside,)
+    assert world.located == ["1", "1"]
+
+
+def test_a_change_that_cannot_be_previewed_again_is_reported_as_a_changed_file() -> None:
+    change = Preview(ChangeSet((FileChange("/ws/a", b"1", b"2", "a"),)))
+    world = World(
+        [calls(a_call("1", "edit")), DONE],
+        ["accept"],
+        outcomes={"1": [StalePreview("a")]},
+        previews={"1": [change, ToolError("edits[0]: old_text not found in a.")]},
+    )
+    play(a_chat(EDIT), world)
+    assert len(world.questions) == 1
+    assert world.results()["1"] == "a changed since the preview. Nothing was changed."
+
+
+@pytest.mark.parametrize("error", [UserError("The disk is full."), ValueError("a bug")])
+def test_a_turn_that_fails_leaves_no_call_without_its_result(error: Exception) -> None:
+    def fail(call: object) -> None:
+        raise error
+
+    chat = a_chat(QUIET)
+    world = World([calls(a_call("1", "quiet"), a_call("2", "quiet"))], on_run=fail)
+    if isinstance(error, UserError):
+        assert play(chat, world) == "error"
+    else:
+        with pytest.raises(ValueError, match="a bug"):
+            play(chat, world)
+    assert not chat.history.unanswered()
+    assert all(str(error) in text for text in world.results().values())
+
+
+def test_a_history_is_complete_even_if_the_journal_takes_nothing_more() -> None:
+    class FullDisk(World):
+        def perform(self, effect: Effect[Any]) -> Any:
+            if isinstance(effect, Record) and isinstance(effect.message, ToolResult):
+                raise UserError("The disk is full.")
+            return super().perform(effect)
+
+    chat = a_chat(QUIET)
+    end = FullDisk([calls(a_call("1", "quiet"), a_call("2", "quiet"))]).play(turn(chat))
+    assert (end.reason, end.message) == ("error", "The disk is full.")
+    assert not chat.history.unanswered()
+
+
+def test_a_plan_that_is_closed_asks_for_nothing_more() -> None:
+    hooked = a_tool("hooked", asks=False, hooks=Hooks(exit=_exit))
+    world = World([calls(a_call("1", "hooked"))])
+    plan = turn(a_chat(hooked))
+    effect = next(plan)
+    while not isinstance(effect, RunTool):
+        effect = plan.send(world.perform(effect))
+    plan.close()
+    assert world.lives == [("SetUp", "1")]
+
+
+async def _exit(arguments: object, context: object) -> None:
+    return None
