@@ -88,7 +88,8 @@ def _broken(*arguments: Any) -> Any:
 async def test_a_hook_that_only_words_something_costs_no_more_than_the_words(
     tmp_path: Path, hook: str
 ) -> None:
-    scene = Scene(tmp_path, [CALL, DONE], tool(works, **{hook: _broken}))
+    broken: dict[str, Any] = {hook: _broken}
+    scene = Scene(tmp_path, [CALL, DONE], tool(works, **broken))
     assert await scene.play() == "stop"
     assert scene.results() == {"1": "worked"}
 
@@ -142,7 +143,7 @@ async def test_a_path_of_megabytes_is_not_repeated_in_the_error(
     [
         ("n" * 8_000_000, "{}"),
         ("read", json.dumps({"f" * 8_000_000: 1})),
-        ("read", '{"%s": 1, "%s": 2}' % ("f" * 4_000_000, "f" * 4_000_000)),
+        ("read", '{{"{0}": 1, "{0}": 2}}'.format("f" * 4_000_000)),
     ],
     ids=["name", "field", "key"],
 )

@@ -248,12 +248,13 @@ class Interpreter:
 
     async def _resolve(self, effect: e.ResolvePreview) -> ToolResult:
         call, label = effect.call, effect.pending.label
-        self._show_start(call.id, call.name, resolution_line(label, effect.action, failed=False))
+        title = resolution_line(label, effect.action, failed=False, kept=effect.kept)
+        self._show_start(call.id, call.name, title)
         result = await self._previews.resolve(
             effect.pending, effect.action, effect.reason, effect.extra
         )
         if result.is_error:
-            title = resolution_line(label, effect.action, failed=True)
+            title = resolution_line(label, effect.action, failed=True, kept=effect.kept)
             self._view.block(call.id, ToolBlock(title=title))
         return self._runner.bounded(call.id, call.name, result)
 

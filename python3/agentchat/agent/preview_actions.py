@@ -14,6 +14,7 @@ from agentchat.core.diff.hunk_decisions import (
     HunkDecision,
     Replacement,
     amended,
+    kept_extent,
     stamp,
     taken,
     why_not,
@@ -140,16 +141,17 @@ class PreviewActions:
         if kept is None:
             await self._discard(pending, command)
         else:
-            await self._finish(replace(pending, preview=kept), command)
+            extent = kept_extent(pending.preview.change, kept.change)
+            await self._finish(replace(pending, preview=kept), command, extent)
 
     async def _discard(self, pending: Pending, command: ResolveCommand) -> None:
         why = why_not(command.reason, pending.preview, command.hunks)
         await self._finish(pending, replace(command, action="discard", reason=why))
 
-    async def _finish(self, pending: Pending, command: ResolveCommand) -> None:
+    async def _finish(self, pending: Pending, command: ResolveCommand, kept: str = "") -> None:
         reason = command.reason or NO_REASON
         result = await self._previews.resolve(pending, command.action, reason)
-        line = resolution_line(pending.label, command.action, result.is_error)
+        line = resolution_line(pending.label, command.action, result.is_error, kept)
         self._view.note("error" if result.is_error else "info", f"{line}\nReason: {reason}")
         did = f"The user ran :AgentResolve {command.action} on the preview {pending.label!r}."
         self._tell(f"{did} Reason: {reason}\n{result.text}")

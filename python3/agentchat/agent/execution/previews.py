@@ -197,7 +197,7 @@ class Previews:
             return pending
         first = rebased(pending.proposed, now) if pending.proposed else None
         proposed = first if isinstance(first, ChangeSet) else pending.proposed
-        preview = replace(pending.preview, change=moved)
+        preview = replace(pending.preview, change=moved, places=())
         return replace(pending, preview=preview, proposed=proposed)
 
     async def _bytes(self, path: str) -> bytes | None:

@@ -6,7 +6,15 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, Hunk, accept, hunks, rebase
+from agentchat.core.diff.changeset import (
+    ChangeSet,
+    FileChange,
+    Hunk,
+    ReplacedLines,
+    accept,
+    hunks,
+    rebase,
+)
 from agentchat.core.diff.text_file import encode
 from agentchat.core.tools.tool import Preview
 
@@ -112,7 +120,36 @@ def taken(
     made = ChangeSet(tuple(file for file in left if not file.changes_nothing))
     edited = _edited(proposed, change)
     said = [*_counted(change, decisions, {one.path for one in edited}), *_told(edited)]
-    return replace(preview, change=made, headline="\n".join(said))
+    places = tuple(place for place in preview.places if _is_made(place, change, decisions))
+    return replace(preview, change=made, headline="\n".join(said), places=places)
+
+
+def kept_extent(whole: ChangeSet | None, kept: ChangeSet | None) -> str:
+    """Return how much of a change is kept, like ``1 of 3 hunks in 1 file``; empty if all is."""
+    if whole is None or kept is None or whole == kept:
+        return ""
+    total = sum(len(hunks(file)) for file in whole.files)
+    number = sum(len(hunks(file)) for file in kept.files)
+    if number >= total:
+        return ""
+    files = len(kept.files)
+    return f"{number} of {total} hunks in {files} {'file' if files == 1 else 'files'}"
+
+
+def _is_made(place: ReplacedLines, change: ChangeSet, decisions: Sequence[HunkDecision]) -> bool:
+    """Whether a replacement is in a hunk that is kept."""
+    rejected = {one.index for one in decisions if one.path == place.path and not one.keep}
+    kept = (
+        hunk
+        for file in change.files
+        if place.path == file.path
+        for hunk in hunks(file)
+        if hunk.index not in rejected
+    )
+    return any(
+        place.first < hunk.old_start + max(hunk.old_count, 1) and hunk.old_start <= place.last
+        for hunk in kept
+    )
 
 
 def why_not(reason: str, preview: Preview | None, decisions: Sequence[HunkDecision]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.diff.changeset import ChangeSet, ReplacedLines
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Image, ToolResult
 from agentchat.core.text import clip
@@ -116,6 +116,8 @@ class Preview:
     notes: tuple[str, ...] = ()
     impact: Mapping[str, Any] = field(default_factory=dict)
     headline: str = ""
+    places: tuple[ReplacedLines, ...] = ()
+    """Where the replacements are, for a tool that counts those that are made."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,8 @@ class ResolvePreview(Effect[ToolResult]):
     action: Action
     reason: str
     extra: Mapping[str, Any] | None
+    kept: str = ""
+    """How much of the preview is applied, where that is not all."""
 
 
 @dataclass(frozen=True, slots=True)

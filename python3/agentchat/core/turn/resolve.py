@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentchat.core.approval import USUAL, Decision, Policy, Verdict, mode_allows
+from agentchat.core.diff.hunk_decisions import kept_extent
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.tools.call import CallTarget, ValidCall
@@ -66,8 +67,10 @@ class ResolveAttempt(CallAttempt):
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
         """Apply what the user saw and kept of the preview."""
         self.decision = decision
+        whole = request.pending.preview.change if request.pending is not None else None
+        kept = kept_extent(whole, request.change)
         reason = self.call.arguments.reason
-        return (yield from self._resolve(_as_shown(request), self._action, reason))
+        return (yield from self._resolve(_as_shown(request), self._action, reason, kept))
 
     def reject(self, request: ApprovalRequest, why: str) -> Plan[ToolResult]:
         """Discard the preview that the user rejected."""
@@ -102,9 +105,11 @@ class ResolveAttempt(CallAttempt):
             return (yield from do(RefreshPreview(pending)))
         return pending
 
-    def _resolve(self, pending: Pending, action: Action, reason: str) -> Plan[ToolResult]:
+    def _resolve(
+        self, pending: Pending, action: Action, reason: str, kept: str = ""
+    ) -> Plan[ToolResult]:
         extra = self.call.arguments.extra
-        return (yield from do(ResolvePreview(self.call.call, pending, action, reason, extra)))
+        return (yield from do(ResolvePreview(self.call.call, pending, action, reason, extra, kept)))
 
 
 def _as_shown(request: ApprovalRequest) -> Pending:
