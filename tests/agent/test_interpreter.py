@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,24 @@ async def test_a_stop_while_a_tool_runs_gives_its_exit_hook_a_second(tmp_path: P
     async with asyncio.timeout(2):
         await scene.finished()
     assert exits.calls == ["1"]
+
+
+async def test_a_stop_does_not_wait_for_a_result_that_is_being_formatted(tmp_path: Path) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def slow(result: ToolResult) -> ToolResult:
+        begun.set()
+        goes_on.wait(30)
+        return result
+
+    scene = Scene(tmp_path, [CALL], tool(works, hooks=Hooks(result=slow)))
+    scene.session.send("go")
+    await asyncio.to_thread(begun.wait)
+    scene.session.stop()
+    async with asyncio.timeout(1.6):
+        await scene.finished()
+    goes_on.set()
+    assert scene.results() == {"1": "worked"}
 
 
 async def test_the_exit_hook_runs_once_when_the_turn_fails(tmp_path: Path) -> None:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.tool_runner import (
-    FORMAT_SECONDS,
-    HOOK_SECONDS,
-    ToolRunner,
-    parse_arguments,
-)
+from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
 from agentchat.agent.message_queue import Inbox
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.scribe import Scribe
@@ -31,6 +26,8 @@ from agentchat.core.turn.preview_stack import resolution_line
 from agentchat.core.turn.view import ToolBlock, View
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 STOP_SECONDS = 1.0
 """What exit hooks and formatting get in all after a stop."""
@@ -50,9 +47,9 @@ class Interpreter:
     """Plays the turns of one chat, one at a time, with the real model, tools, user and journal.
 
     ``stop`` cancels the running effect and throws ``Cancelled`` into the plan, which answers the
-    open calls. ``Record`` and ``TearDown`` are performed even then: what was said is kept, what was
-    set up is cleaned. Exit hooks that the plan did not run, because it was abandoned or broke, are
-    run at the end.
+    open calls. ``Record`` and ``TearDown`` are performed even then, so that every result is in the
+    journal and every set-up is taken back. Exit hooks that the plan did not run, because it was
+    closed or broke, are run at the end.
     """
 
     def __init__(
@@ -83,7 +80,7 @@ class Interpreter:
         self._stream = ReplyStream(view, scribe)
         self._slots = asyncio.Semaphore(max_parallel)
         self._running: asyncio.Task[Any] | None = None
-        self._exit_limit: asyncio.Timeout | None = None
+        self._hook_limit: asyncio.Timeout | None = None
         self._set_up_calls: dict[str, ValidCall] = {}
         self._deadline: float | None = None
         self._ended = asyncio.Event()
@@ -120,8 +117,8 @@ class Interpreter:
         self._deadline = asyncio.get_running_loop().time() + STOP_SECONDS
         if self._running is not None:
             self._running.cancel()
-        if self._exit_limit is not None:
-            self._exit_limit.reschedule(self._deadline)
+        if self._hook_limit is not None:
+            self._hook_limit.reschedule(self._deadline)
 
     async def close(self) -> None:
         """Stop the turn that is played, if one is, and wait for its end."""
@@ -261,7 +258,7 @@ class Interpreter:
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message
         if isinstance(message, ToolResult):
-            message = await self._runner.format(message, self._limit(FORMAT_SECONDS))
+            message = await self._format(message)
             if effect.heading:
                 message = replace(message, text=f"{effect.heading}\n{message.text}")
         self._scribe.said(message, effect.decision)
@@ -271,23 +268,30 @@ class Interpreter:
             show_result(message, self._view)
         return message
 
+    async def _format(self, result: ToolResult) -> ToolResult:
+        try:
+            return await self._even_after_a_stop(self._runner.format(result))
+        except TimeoutError:
+            log.warning("%s did not format its result in time after a stop", result.name)
+            return result
+
     async def _tear_down(self, call: ValidCall) -> None:
         self._set_up_calls.pop(call.call.id, None)
         try:
-            # A hook has a limit of its own, so this one counts only after a stop.
-            async with asyncio.timeout(self._limit(2 * HOOK_SECONDS)) as self._exit_limit:
-                await self._runner.tear_down(call)
+            await self._even_after_a_stop(self._runner.tear_down(call))
         except TimeoutError:
             log.warning("the exit hook of %s did not end in time after a stop", call.tool.name)
-        finally:
-            self._exit_limit = None
 
-    def _limit(self, seconds: float) -> float:
-        """Return how long something may take that goes on even after a stop."""
-        if self._deadline is None:
-            return seconds
-        left = self._deadline - asyncio.get_running_loop().time()
-        return min(max(left, LEAST_SECONDS), seconds)
+    async def _even_after_a_stop(self, hook: Awaitable[T]) -> T:
+        """Await a hook that runs in any case; raises TimeoutError once a stop has waited enough."""
+        try:
+            async with asyncio.timeout(None) as self._hook_limit:
+                if self._deadline is not None:
+                    least = asyncio.get_running_loop().time() + LEAST_SECONDS
+                    self._hook_limit.reschedule(max(self._deadline, least))
+                return await hook
+        finally:
+            self._hook_limit = None
 
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
         self._view.block(call_id, ToolBlock(title=title, state="running"))

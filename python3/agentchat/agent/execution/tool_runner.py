@@ -105,7 +105,7 @@ class ToolRunner:
         except ToolError as error:
             log.warning("the exit hook of %s failed: %s", call.tool.name, error)
 
-    async def format(self, result: ToolResult, seconds: float = FORMAT_SECONDS) -> ToolResult:
+    async def format(self, result: ToolResult) -> ToolResult:
         """Return a result as the tool's own hook words it.
 
         The hook changes the text, never which call ended how. One that raises, takes too long or
@@ -115,7 +115,7 @@ class ToolRunner:
         if tool is None or tool.hooks.result is None:
             return result
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(FORMAT_SECONDS):
                 formatted = await asyncio.to_thread(tool.hooks.result, result)
             return _formatted(result, formatted)
         except Exception:

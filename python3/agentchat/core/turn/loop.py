@@ -87,7 +87,7 @@ def turn(chat: Chat) -> Plan[TurnEnd]:
 
 
 def failure(error: Exception) -> str:
-    """Return what is said of an internal error that ends a turn."""
+    """Return the message about an internal error that ends a turn."""
     return f"The turn failed: {error!r}. See the log."
 
 
