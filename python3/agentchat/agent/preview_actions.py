@@ -13,11 +13,11 @@ from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import (
     HunkDecision,
     Replacement,
-    amended,
+    apply_decisions,
     kept_extent,
+    rejection_reason,
+    replace_proposed_texts,
     stamp,
-    taken,
-    why_not,
 )
 from agentchat.core.diff.text_file import has_surrogates, why_not_text
 from agentchat.core.errors import ToolError
@@ -109,7 +109,7 @@ class PreviewActions:
         if pending is None or change is None or pending.make is None:
             self._view.notify("warn", "This preview is no longer pending.")
             return
-        fresh = replace(pending.preview, change=amended(change, [replaced]))
+        fresh = replace(pending.preview, change=replace_proposed_texts(change, [replaced]))
         self._previews.replace(replace(pending, preview=fresh, proposed=pending.proposed or change))
 
     def _change(self, subject: str) -> ChangeSet | None:
@@ -137,7 +137,7 @@ class PreviewActions:
         if fresh is not pending:
             self._view.notify("warn", CHANGED.format(_changed_files(pending, fresh)))
             return
-        kept = taken(pending.preview, command.hunks, pending.proposed)
+        kept = apply_decisions(pending.preview, command.hunks, pending.proposed)
         if kept is None:
             await self._discard(pending, command)
         else:
@@ -145,7 +145,7 @@ class PreviewActions:
             await self._finish(replace(pending, preview=kept), command, extent)
 
     async def _discard(self, pending: Pending, command: ResolveCommand) -> None:
-        why = why_not(command.reason, pending.preview, command.hunks)
+        why = rejection_reason(command.reason, pending.preview, command.hunks)
         await self._finish(pending, replace(command, action="discard", reason=why))
 
     async def _finish(self, pending: Pending, command: ResolveCommand, kept: str = "") -> None:

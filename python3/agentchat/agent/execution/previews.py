@@ -12,7 +12,7 @@ from dataclasses import replace
 from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import Scope, path_scope, tool_scope
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import rebased
+from agentchat.core.diff.hunk_decisions import rebase_change
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.ports import Workspace
@@ -190,13 +190,13 @@ class Previews:
         if change is None or pending.make is None:
             return pending
         now = {file.origin: await self._bytes(file.origin) for file in change.files}
-        moved = rebased(change, now)
-        if isinstance(moved, str):
-            raise StalePreview(moved)
+        moved = rebase_change(change, now)
         if moved is change:
             return pending
-        first = rebased(pending.proposed, now) if pending.proposed else None
-        proposed = first if isinstance(first, ChangeSet) else pending.proposed
+        proposed = pending.proposed
+        if proposed is not None:
+            with contextlib.suppress(StalePreview):
+                proposed = rebase_change(proposed, now)
         preview = replace(pending.preview, change=moved, places=())
         return replace(pending, preview=preview, proposed=proposed)
 

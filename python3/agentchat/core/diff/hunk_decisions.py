@@ -16,6 +16,7 @@ from agentchat.core.diff.changeset import (
     rebase,
 )
 from agentchat.core.diff.text_file import encode
+from agentchat.core.errors import StalePreview
 from agentchat.core.tools.tool import Preview
 
 _EDITED_LINES = 60
@@ -81,7 +82,7 @@ def keys(file: FileChange) -> list[str]:
     return names
 
 
-def amended(change: ChangeSet, replaced: Iterable[Replacement]) -> ChangeSet:
+def replace_proposed_texts(change: ChangeSet, replaced: Iterable[Replacement]) -> ChangeSet:
     """Return the change with the user's text in place of the proposed one."""
     texts = {one.path: encode(one.text) for one in replaced}
     return ChangeSet(
@@ -89,21 +90,25 @@ def amended(change: ChangeSet, replaced: Iterable[Replacement]) -> ChangeSet:
     )
 
 
-def rebased(change: ChangeSet, now: Mapping[str, bytes | None]) -> ChangeSet | str:
-    """Return the change on top of what its files are now, or the name of one where it cannot be.
+def rebase_change(change: ChangeSet, now: Mapping[str, bytes | None]) -> ChangeSet:
+    """Return the change on top of what its files are now; the same one if none changed.
 
-    ``now`` holds the bytes of every file of the change by its origin, ``None`` for no file.
+    Args:
+        now: the bytes of every file of the change by its origin, ``None`` for no file.
+
+    Raises:
+        StalePreview: a file changed in the very place.
     """
     files = []
     for file in change.files:
         moved = rebase(file, now[file.origin])
         if moved is None:
-            return file.name
+            raise StalePreview(file.name)
         files.append(moved)
     return change if tuple(files) == change.files else ChangeSet(tuple(files))
 
 
-def taken(
+def apply_decisions(
     preview: Preview, decisions: Sequence[HunkDecision], proposed: ChangeSet | None = None
 ) -> Preview | None:
     """Return the preview with only what the user keeps; ``None`` if they keep nothing.
@@ -152,7 +157,9 @@ def _is_made(place: ReplacedLines, change: ChangeSet, decisions: Sequence[HunkDe
     )
 
 
-def why_not(reason: str, preview: Preview | None, decisions: Sequence[HunkDecision]) -> str:
+def rejection_reason(
+    reason: str, preview: Preview | None, decisions: Sequence[HunkDecision]
+) -> str:
     """Return the reason of a *no* together with what the user said of single hunks."""
     said = [reason] if reason else []
     for file in preview.change.files if preview is not None and preview.change else ():

@@ -9,8 +9,13 @@ from typing import Protocol
 
 from agentchat.core.approval import Decision, Verdict
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import amended, rebased, taken, why_not
-from agentchat.core.errors import Cancelled
+from agentchat.core.diff.hunk_decisions import (
+    apply_decisions,
+    rebase_change,
+    rejection_reason,
+    replace_proposed_texts,
+)
+from agentchat.core.errors import Cancelled, StalePreview
 from agentchat.core.text import has_hidden
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Preview
@@ -78,7 +83,7 @@ def with_replacements(request: ApprovalRequest, response: ApprovalResponse) -> A
     """Return the request with the user's text in place of the proposed one."""
     if request.change is None:
         return request
-    change = amended(request.change, response.replaced)
+    change = replace_proposed_texts(request.change, response.replaced)
     return _with_change(request, change, request.proposed or request.change)
 
 
@@ -86,7 +91,7 @@ def with_kept_hunks(request: ApprovalRequest, response: ApprovalResponse) -> App
     """Return the request with only what the user keeps of its preview; ``None``: nothing."""
     if request.preview is None:
         return request
-    preview = taken(request.preview, response.hunks, request.proposed)
+    preview = apply_decisions(request.preview, response.hunks, request.proposed)
     return None if preview is None else replace(request, preview=preview)
 
 
@@ -98,8 +103,10 @@ def rebased_request(request: ApprovalRequest, last: ApprovalRequest, path: str) 
     request = replace(request, problem=MOVED.format(path))
     if request.change is None or last.change is None or last.proposed is None:
         return request
-    moved = rebased(last.change, {file.origin: file.before for file in request.change.files})
-    if isinstance(moved, str):
+    now = {file.origin: file.before for file in request.change.files}
+    try:
+        moved = rebase_change(last.change, now)
+    except StalePreview:
         return replace(request, problem=f"{request.problem} {EDIT_LOST}")
     return _with_change(request, moved, request.proposed or request.change)
 
@@ -141,7 +148,7 @@ def rejection(call: ValidCall, reason: str) -> str:
 
 def reason(request: ApprovalRequest, response: ApprovalResponse) -> str:
     """Return why the user said no, to all of it or hunk by hunk."""
-    return why_not(response.reason, request.preview, response.hunks)
+    return rejection_reason(response.reason, request.preview, response.hunks)
 
 
 def consent(chat: Chat, request: ApprovalRequest, response: ApprovalResponse) -> Decision:
