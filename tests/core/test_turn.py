@@ -19,6 +19,7 @@ from agentchat.core.turn.effects import (
     ApprovalResponse,
     AskModel,
     Effect,
+    Locate,
     Record,
     RequestApproval,
     RunTool,
@@ -439,6 +440,21 @@ def test_a_call_is_located_again_once_something_happened_since() -> None:
     play(a_chat(EFFECT, QUIET), world)
     # The first question counts the calls ahead; each is judged as things are in its turn.
     assert world.located == ["1", "2", "3", "2", "3"]
+
+
+def test_a_call_that_cannot_act_is_located_once_and_answered_in_its_turn() -> None:
+    class Nowhere(World):
+        def perform(self, effect: Effect[Any]) -> Any:
+            answer = super().perform(effect)
+            if isinstance(effect, Locate) and effect.call.call.id == "2":
+                raise ToolError("The path is too long.")
+            return answer
+
+    batch = calls(a_call("1", "quiet"), a_call("2", "read"), a_call("3", "read"))
+    world = Nowhere([batch, DONE])
+    play(a_chat(READ, QUIET), world)
+    assert world.located == ["1", "2", "3"]
+    assert list(world.results().items())[1] == ("2", "The path is too long.")
 
 
 def test_arguments_the_user_changed_are_located_again() -> None:

@@ -60,6 +60,7 @@ class CallAttempt:
         self.call = call
         self.queue = queue
         self.target: CallTarget | None = None
+        self._unlocatable = ToolError("")
         self._version = -1
         self._stale: StalePreview | None = None
         self._asked: ApprovalRequest | None = None
@@ -114,7 +115,7 @@ class CallAttempt:
         try:
             target = yield from self._located()
         except ToolError:
-            return None  # answered in its turn
+            return None  # the error is the call's result, in its turn
         decision = self.decide(target)
         if decision.verdict is not Verdict.ALLOW:
             return None
@@ -135,9 +136,14 @@ class CallAttempt:
 
     def _located(self) -> Plan[CallTarget]:
         """Return where the call acts, looked up once as long as nothing happens."""
-        if self.target is None or self._version != self.queue.version:
-            self.target = yield from self.locate()
-            self._version = self.queue.version
+        if self._version != self.queue.version:
+            self._version, self.target = self.queue.version, None
+            try:
+                self.target = yield from self.locate()
+            except ToolError as error:
+                self._unlocatable = error
+        if self.target is None:
+            raise self._unlocatable
         return self.target
 
     def _settle(self) -> Plan[ToolResult]:
