@@ -59,6 +59,21 @@ async def test_an_unsaved_buffer_is_read_instead_of_its_file(world: World) -> No
     assert await world.workspace.unsaved() == {str(path): b"mine\nand more\n"}
 
 
+async def test_a_text_that_is_read_in_pieces_is_kept_until_its_end_or_the_next_turn(
+    world: World,
+) -> None:
+    path = world.root / "a"
+    world.editor.load(path, "old\ntext\n")
+    assert await world.workspace.read(str(path), 4) == b"old\n"
+    world.editor.load(path, "new\nwords\n")
+    assert await world.workspace.read(str(path), 4, 4) == b"text"
+    assert await world.workspace.read(str(path), 4, 8) == b"\n"
+    assert await world.workspace.read(str(path), 5, 4) == b"words"
+    world.editor.load(path, "far newer\n")
+    await world.workspace.ready()
+    assert await world.workspace.read(str(path), 5, 4) == b"newer"
+
+
 async def test_a_new_unsaved_buffer_is_a_file_and_an_empty_one_is_none(world: World) -> None:
     world.editor.load(world.root / "new", "text\n")
     world.editor.load(world.root / "empty")

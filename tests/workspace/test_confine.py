@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,26 @@ async def test_off_confines_nothing_and_tries_nothing(tmp_path: Path) -> None:
     workspace = LocalWorkspace(str(tmp_path))
     assert workspace.confinement.describe() == ""
     assert await run(workspace, "echo ran") == "ran\n"
+
+
+async def test_a_sandbox_is_tried_once_in_the_background_however_many_chats_ask(
+    tmp_path: Path,
+) -> None:
+    begun, goes_on, tried = threading.Event(), threading.Event(), []
+
+    def wrap(root: str, temp: str, cwd: str) -> tuple[str, ...]:
+        tried.append(root)
+        begun.set()
+        assert goes_on.wait(10)
+        return ("/usr/bin/env",)
+
+    chats = [Confinement(str(tmp_path), "auto", [Way("slow", wrap)]) for _ in range(3)]
+    looking = [asyncio.ensure_future(chat.look()) for chat in chats]
+    assert await asyncio.to_thread(begun.wait, 10)
+    goes_on.set()
+    await asyncio.gather(*looking)
+    assert [chat.describe() for chat in chats] == ["slow"] * 3
+    assert tried == [str(tmp_path)]
 
 
 def test_what_whole_means_is_said(tmp_path: Path) -> None:

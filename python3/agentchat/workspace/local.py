@@ -41,6 +41,12 @@ class LocalWorkspace:
         """Empty: it is the user's own machine."""
         return ""
 
+    async def ready(self) -> None:
+        """Do nothing: it is always there."""
+
+    async def close(self) -> None:
+        """Do nothing: nothing is open."""
+
     async def locate(self, path: str) -> Target:
         """Return the identity of a path as the model wrote it."""
         return await asyncio.to_thread(self._paths.locate, path)
