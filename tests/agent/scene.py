@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentchat.agent.chat_tools import ToolFiles
 from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.agent.session import Session
@@ -54,6 +55,7 @@ class KeptScreen:
     def __init__(self) -> None:
         self.users: list[str] = []
         self.given_back = 0
+        self.mentions: list[str] = []
         self.said = ""
         self.notes: list[tuple[str, str]] = []
         self.blocks: dict[str, list[Block]] = {}
@@ -98,6 +100,9 @@ class KeptScreen:
     def status(self, status: StatusLine) -> None:
         self.statuses.append(status)
         self._changed.set()
+
+    def tools(self, chat: Chat) -> None:
+        self.mentions = [tool.name for tool in chat.toolbox.tools()]
 
     def event(self, name: str, data: Mapping[str, Any]) -> None:
         self.events.append((name, dict(data)))
@@ -216,6 +221,7 @@ class Scene:
         chat: Chat | None = None,
         rulebook: Rulebook | None = None,
         workspace: LocalWorkspace | None = None,
+        tool_files: ToolFiles | None = None,
     ) -> None:
         self.screen = KeptScreen()
         self.scribe = KeptNotes()
@@ -233,6 +239,7 @@ class Scene:
             max_parallel=10,
             frontend=frontend,
             rulebook=rulebook,
+            tool_files=tool_files,
         )
 
     def _source(self) -> ScriptedModel:

@@ -40,7 +40,7 @@ class Cut:
         """Open the chat again; return what the user and the model are told."""
         chat = Reopened(self.root, self.state)
         await chat.recover()
-        taken = await chat.session._inbox.take()
+        taken = await chat.session._queue.take()
         chat.close()
         user = "\n".join(text for _, text in chat.screen.notes)
         return user, "\n".join(message.text for message in taken if isinstance(message, Note))
@@ -109,7 +109,7 @@ async def test_a_change_taken_back_can_be_neither_undone_nor_redone(cut: Cut) ->
 async def test_an_undo_at_once_waits_for_the_recovery(cut: Cut) -> None:
     cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"1"))
     chat = Reopened(cut.root, cut.state)
-    chat.session.recover(chat.site)
+    chat.session.recover(leftovers)
     said = await chat.undo()
     chat.close()
     assert said.startswith("Undo of turn 1:")

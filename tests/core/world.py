@@ -26,6 +26,7 @@ from agentchat.core.turn.effects import (
     Parse,
     Phrase,
     Plan,
+    Prepare,
     Question,
     Refresh,
     ResolvePending,
@@ -142,6 +143,8 @@ class World:
         if isinstance(effect, Say):
             self.said.append(effect.message)
             return None
+        if isinstance(effect, Prepare):
+            return Surroundings("/ws")
         if isinstance(effect, Phrase):
             return effect.result
         if isinstance(effect, TakeSteering):

@@ -12,7 +12,6 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.model import Model
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
-from agentchat.nvim.workspaces import Site
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
 from tests.core.world import a_chat
@@ -68,7 +67,6 @@ class Reopened:
         scribe = JournalScribe(self.journal)
         scribe.opened("chat", str(root), "", "")
         workspace = LocalWorkspace(str(root))
-        self.site = Site(workspace, workspace.confinement, workspace.root)
         self.session = Session(
             a_chat(),
             workspace=workspace,
@@ -78,14 +76,14 @@ class Reopened:
             model=self._model,
             max_parallel=1,
         )
-        self.session.catch_up()
+        self.session.restore(self.journal.records())
 
     def _model(self) -> Model:
         return ScriptedModel([])
 
     async def recover(self) -> None:
         """End what was left half made."""
-        self.session.recover(self.site)
+        self.session.recover(leftovers)
         await self._idle()
 
     async def undo(self) -> str:

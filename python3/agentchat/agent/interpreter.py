@@ -9,16 +9,17 @@ from typing import Any
 from agentchat.agent.execution.locate import survey
 from agentchat.agent.execution.previews import Staging
 from agentchat.agent.execution.tool_runner import Phrasing, Runner, parsed
-from agentchat.agent.message_queue import Inbox
+from agentchat.agent.message_queue import MessageQueue
 from agentchat.agent.permissions.approvals import Judging
+from agentchat.agent.preparation import Preparation
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.stream import Teller
 from agentchat.core.errors import Cancelled, UserError
-from agentchat.core.messages import Message, Reply, Status, ToolResult
+from agentchat.core.messages import Message, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import ArgumentError, Preview
+from agentchat.core.tools.tool import ArgumentError, Preview, Surroundings
 from agentchat.core.turn import effects
 from agentchat.core.turn.effects import Answer, Effect, Moved, Phrase, Plan, Ready, Say, TearDown
 from agentchat.core.turn.loop import Ending
@@ -38,7 +39,8 @@ class Performer:
         runner: Runner,
         staging: Staging,
         judging: Judging,
-        inbox: Inbox,
+        preparation: Preparation,
+        queue: MessageQueue,
         model: Callable[[], Model],
         max_parallel: int,
         phrasing: Phrasing,
@@ -49,12 +51,14 @@ class Performer:
         self._runner = runner
         self._staging = staging
         self._judging = judging
-        self._inbox = inbox
+        self._preparation = preparation
+        self._queue = queue
         self._teller = Teller(screen, scribe)
         self._phrasing = phrasing
         self._slots = asyncio.Semaphore(max_parallel)
         self._model = model
         self._kinds: dict[type, Callable[[Any], Awaitable[Any]]] = {
+            effects.Prepare: self._prepare,
             effects.AskModel: self._ask_model,
             effects.Parse: self._parse,
             effects.Locate: self._locate,
@@ -73,6 +77,9 @@ class Performer:
     async def perform(self, effect: effects.Effect) -> Any:
         """Perform one effect and return its answer."""
         return await self._kinds[type(effect)](effect)
+
+    async def _prepare(self, effect: effects.Prepare) -> Surroundings:
+        return await self._preparation.prepare()
 
     async def _ask_model(self, effect: effects.AskModel) -> Reply:
         try:
@@ -149,7 +156,7 @@ class Performer:
         self._show(effect.message)
 
     async def _take_steering(self, effect: effects.TakeSteering) -> tuple[Message, ...]:
-        return await self._inbox.take()
+        return await self._queue.take()
 
     def _start(self, call: Call) -> None:
         self._screen.block(call.call.id, Block(title=_title(call), state="running"))
@@ -157,7 +164,9 @@ class Performer:
         self._screen.event("AgentToolStarted", data)
 
     def _show(self, message: Message) -> None:
-        if isinstance(message, Reply):
+        if isinstance(message, UserText):
+            self._queue.show(message)
+        elif isinstance(message, Reply):
             self._teller.replied(message)
         elif isinstance(message, ToolResult):
             self._teller.finished(message)

@@ -75,6 +75,11 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepare:
+    """Wait until workspace, sandbox and tools are ready → Surroundings, as they are now."""
+
+
+@dataclass(frozen=True, slots=True)
 class AskModel:
     """Send a request → Reply."""
 
@@ -172,7 +177,8 @@ class TakeSteering:
 
 
 Effect = (
-    AskModel
+    Prepare
+    | AskModel
     | Parse
     | Locate
     | DryRun

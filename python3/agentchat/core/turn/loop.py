@@ -15,6 +15,7 @@ from agentchat.core.errors import Cancelled
 from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult
 from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.tool import Surroundings
 from agentchat.core.turn.approval_request import Queue
 from agentchat.core.turn.call import answer_call, run_together
 from agentchat.core.turn.chat import RESOLVE, Chat
@@ -22,6 +23,7 @@ from agentchat.core.turn.effects import (
     AskModel,
     Locate,
     Plan,
+    Prepare,
     Ready,
     Say,
     TakeSteering,
@@ -49,6 +51,7 @@ class Ending:
 def turn(chat: Chat) -> Plan[Ending]:
     """Plan one turn of ``chat``; whatever happens, every call has its one result at the end."""
     try:
+        chat.surroundings = yield from do(Prepare(), Surroundings)
         return (yield from _rounds(chat))
     except Cancelled:
         yield from _answer_rest(chat, CANCELLED, Status.CANCELLED)

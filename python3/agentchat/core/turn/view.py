@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import FileChange
+from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Question
 from agentchat.core.turn.preview_stack import Pending
 
@@ -73,6 +74,9 @@ class Screen(Protocol):
 
     def status(self, status: StatusLine) -> None:
         """Show the chat's state."""
+
+    def tools(self, chat: Chat) -> None:
+        """Show which tools and groups a prompt can mention."""
 
     def event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event."""
