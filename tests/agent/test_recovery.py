@@ -11,6 +11,7 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
+from agentchat.nvim.workspaces import LocalLeftovers
 from tests.faults.ground import Reopened
 
 
@@ -109,7 +110,7 @@ async def test_a_change_taken_back_can_be_neither_undone_nor_redone(cut: Cut) ->
 async def test_an_undo_at_once_waits_for_the_recovery(cut: Cut) -> None:
     cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"1"))
     chat = Reopened(cut.root, cut.state)
-    chat.session.recover(leftovers)
+    chat.session.recover(LocalLeftovers())
     said = await chat.undo()
     chat.close()
     assert said.startswith("Undo of turn 1:")

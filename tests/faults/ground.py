@@ -12,6 +12,7 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.model import Model
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
+from agentchat.nvim.workspaces import LocalLeftovers
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
 from tests.core.world import a_chat
@@ -83,7 +84,7 @@ class Reopened:
 
     async def recover(self) -> None:
         """End what was left half made."""
-        self.session.recover(leftovers)
+        self.session.recover(LocalLeftovers())
         await self._idle()
 
     async def undo(self) -> str:

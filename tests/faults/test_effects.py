@@ -18,7 +18,7 @@ WRITERS = {
     "agent/storage.py": "results too large for the model",
     "workspace/capture.py": "output too large for the model",
     "editor/opening.py": "the plugin's own folder",
-    "editor/streams.py": "/dev/null",
+    "editor/desk.py": "/dev/null",
     "workspace/confine.py": "an empty folder for a sandbox",
     "workspace/landlock.py": "/proc, in a child",
     "workspace/processes.py": "the input of a program, in a file without a name",

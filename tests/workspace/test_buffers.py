@@ -10,7 +10,7 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.workspace.buffer_text import Form, Snapshot, decoded, encoded
+from agentchat.workspace.buffer_text import Form, Snapshot, decode_lines, encode_lines
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from tests.workspace.editor import Buffers
@@ -230,7 +230,7 @@ async def test_files_that_are_not_loaded_go_to_the_disk(world: World) -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("fileformat", ["unix", "dos", "mac"])
 def test_any_bytes_are_lines_and_back(data: bytes, fileformat: str) -> None:
-    assert encoded(*decoded(data, Form(fileformat=fileformat))) == data
+    assert encode_lines(*decode_lines(data, Form(fileformat=fileformat))) == data
 
 
 def renamed(world: World, before: str, after: str) -> FileChange:

@@ -21,7 +21,7 @@ from agentchat.core.diff.hunk_decisions import Replacement
 from agentchat.core.errors import UserError
 from agentchat.core.tools.mentions import Captured
 from agentchat.journal.saved import Saved, fork, saved_chats
-from agentchat.nvim import payloads, streams
+from agentchat.nvim import payloads
 from agentchat.nvim.chat_factory import OpenChat, State, open_chat
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import Bridge
@@ -123,7 +123,7 @@ class Router:
         self._state = State(Path(payload["state"]), tuple(payload["runtime"]), config)
         self._state.prepare()
         self._custom = CustomTools(self._bridge, config, self._state.trust_file)
-        streams.part()
+        detach_standard_streams()
         # Ends by the ordinary way out, so that what runs at exit (killing children) runs.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         about = {
@@ -176,8 +176,9 @@ class Router:
         chat = self._chat(payload)
         chat.configure(payload.get("settings") or {}, payload.get("attended", True))
         captured = payload.get("captured") or {}
-        taken = {name: Captured(**found) for name, found in captured.items()}
-        chat.session.send(payload["text"], taken)
+        chat.session.send(
+            payload["text"], {name: Captured(**found) for name, found in captured.items()}
+        )
 
     def _amend(self, payload: Payload) -> None:
         text = Replacement(payload["path"], payload["text"])
@@ -217,3 +218,16 @@ class Router:
 
     def _page(self, title: str, lines: list[str]) -> None:
         self._bridge.call("agentchat.float", "page", title, lines)
+
+
+def detach_standard_streams() -> None:
+    """Let what tools and their programs read be empty, and what they print there be lost.
+
+    The connection to Neovim is a copy of standard input made before the host started; standard
+    output has been standard error ever since, which Neovim reads line by line.
+    """
+    if sys.__stdin__ is not None:
+        sys.stdin = sys.__stdin__
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)

@@ -83,7 +83,7 @@ class NvimView:
         if change.title is not None:
             fields["title"] = escape(" ".join(change.title.split()))[:TITLE_CHARACTERS]
         if change.body is not None and call_id in self._output:
-            self._tell(call_id, self._output.pop(call_id))
+            self._show_output(call_id, self._output.pop(call_id))
         if change.state == "streaming":
             self._stream_block(call_id, fields)
         else:
@@ -94,7 +94,7 @@ class NvimView:
         self._draw("message", "error" if level == "error" else "note", text)
 
     def notify(self, level: str, text: str) -> None:
-        """Tell the user one line."""
+        """Show one line to the user."""
         self._draw("notify", level, text)
 
     def status(self, status: StatusLine) -> None:
@@ -144,18 +144,18 @@ class NvimView:
             self._frame.cancel()
             self._frame = None
         for call_id, output in self._output.items():
-            self._tell(call_id, output)
+            self._show_output(call_id, output)
         if self._ops:
             ops, self._ops = self._ops, []
             self._out.call(CHAT, "apply", self._chat, ops)
 
-    def _tell(self, call_id: str, output: LiveOutput) -> None:
-        """Show and tell what is new of a call's output."""
+    def _show_output(self, call_id: str, output: LiveOutput) -> None:
+        """Show what is new of a call's output, and fire the event for it."""
         text = output.take()
         if text:
-            said = {"tool": output.tool, "call_id": call_id, "text": text.strip("\n")}
+            data = {"tool": output.tool, "call_id": call_id, "text": text.strip("\n")}
             self._ops.append(["block", call_id, {"stream": text}])
-            self._ops.append(_event("AgentToolProgress", said))
+            self._ops.append(_event("AgentToolProgress", data))
 
     def _draw(self, *op: Any) -> None:
         self._ops.append(list(op))
@@ -251,9 +251,9 @@ class Outbox:
         """
         self._waiting.append((module, name, args, build))
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._empty())
+            self._task = asyncio.get_running_loop().create_task(self._send_waiting())
 
-    async def _empty(self) -> None:
+    async def _send_waiting(self) -> None:
         while self._waiting:
             module, name, args, build = self._waiting[0]
             try:

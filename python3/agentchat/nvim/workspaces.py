@@ -16,6 +16,7 @@ from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.settings import Settings
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.destination import read_destination
+from agentchat.workspace.files import cleanup
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.ssh import SshWorkspace
 from agentchat.workspace.sshclient import Client
@@ -55,7 +56,19 @@ def project_folder(workspace: Workspace, place: str, state: Path) -> str:
 
 def leftovers_of(workspace: Workspace) -> Leftovers:
     """Return what removes the files that a killed process left behind in a workspace."""
-    return NoLeftovers() if workspace.host else leftovers
+    return NoLeftovers() if workspace.host else LocalLeftovers()
+
+
+class LocalLeftovers:
+    """Those of this machine."""
+
+    def put_back(self, paths: Iterable[str]) -> None:
+        """Give files that were set aside their names back."""
+        cleanup.put_back(paths)
+
+    def sweep(self, made: Mapping[str, int]) -> None:
+        """Remove temporary files beside paths, and the so many folders made for each of them."""
+        cleanup.sweep(made)
 
 
 class NoLeftovers:

@@ -12,14 +12,14 @@ from agentchat.core.errors import Stale, ToolError
 from agentchat.core.tools.ports import (
     Applied,
     Command,
+    CommandSandbox,
     Entry,
     Finished,
     Loaded,
-    Sandbox,
     Target,
     Workspace,
 )
-from agentchat.workspace.buffer_text import Snapshot, decoded
+from agentchat.workspace.buffer_text import Snapshot, decode_lines
 from agentchat.workspace.editor_port import Editor, LineEdits, Made, Moved
 
 UNCHANGED = "Nothing was changed."
@@ -65,7 +65,7 @@ class BuffersWorkspace:
         return self._inner.host
 
     @property
-    def confinement(self) -> Sandbox:
+    def confinement(self) -> CommandSandbox:
         """How its commands are confined."""
         return self._inner.confinement
 
@@ -107,7 +107,7 @@ class BuffersWorkspace:
     async def size(self, path: str) -> int:
         """Return the size of the text in bytes, as the user sees it."""
         seen = await self._buffer_of(path)
-        return await self._inner.size(path) if seen is None else len(seen.encoded())
+        return await self._inner.size(path) if seen is None else len(seen.to_bytes())
 
     async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
         """Return the text of the buffer, or the bytes of the file; raises OSError."""
@@ -117,7 +117,7 @@ class BuffersWorkspace:
             seen = await self._buffer_of(path)
             if seen is None:
                 return await self._inner.read(path, limit, start)
-            data = seen.encoded()
+            data = seen.to_bytes()
         end = len(data) if limit is None else start + limit
         self._reading = (path, data) if end < len(data) else None
         return data[start:end]
@@ -129,7 +129,7 @@ class BuffersWorkspace:
     async def unsaved(self) -> Mapping[str, bytes]:
         """Return the text of every buffer that differs from its file, by path."""
         texts = dict(await self._inner.unsaved())
-        texts.update({path: s.encoded() for path, s in (await self._editor.unsaved()).items()})
+        texts.update({path: s.to_bytes() for path, s in (await self._editor.unsaved()).items()})
         return texts
 
     async def run(
@@ -179,7 +179,7 @@ class BuffersWorkspace:
         except Exception as error:
             await self._take_back(disk, work, error)
             raise
-        done.update({path: await buffer.applied() for path, buffer in work.loaded.items()})
+        done.update({path: await buffer.result() for path, buffer in work.loaded.items()})
         for path in work.behind:
             await self._editor.reload(path)
         return tuple(done[file.path] for file in change.files)
@@ -193,10 +193,10 @@ class BuffersWorkspace:
             work.on_disk.append(file)
             work.behind += [file.path] if seen is not None else []
         elif file.after is None:
-            work.on_disk.append(await self._unloaded(file, seen))
+            work.on_disk.append(await self._disk_change(file, seen))
             work.behind.append(file.path)
         elif file.old_path:
-            moved = await self._unloaded(file, seen)
+            moved = await self._disk_change(file, seen)
             work.on_disk.append(replace(moved, after=moved.before))
             work.renamed.append(file)
             work.loaded[file.path] = BufferChange(self._editor, file, seen)
@@ -219,10 +219,10 @@ class BuffersWorkspace:
         data = await self._on_disk(file.path)
         if data is None and not seen.lines:
             return
-        if data is None or not seen.is_text_of(data):
+        if data is None or not seen.matches(data):
             raise Stale(file.name)
 
-    async def _unloaded(self, file: FileChange, seen: Snapshot) -> FileChange:
+    async def _disk_change(self, file: FileChange, seen: Snapshot) -> FileChange:
         """Return the deletion or new name of a loaded file, from the bytes that the disk has."""
         if seen.modified:
             raise ToolError(f"{file.name} is open with the user's unsaved changes. {UNCHANGED}")
@@ -232,7 +232,7 @@ class BuffersWorkspace:
                 f"{file.name} is open in a buffer, in the encoding {seen.encoding}: close it first."
                 f" {UNCHANGED}"
             )
-        if seen.encoded() != file.before:
+        if seen.to_bytes() != file.before:
             raise Stale(file.name)
         return replace(file, before=await self._on_disk(file.origin))
 
@@ -276,13 +276,13 @@ class BufferChange:
         self._editor = editor
         self._file = file
         self._seen = seen
-        self._lines, self._form = decoded(file.after or b"", seen.form)
+        self._lines, self._form = decode_lines(file.after or b"", seen.form)
         self._made: Made | None = None
         self._saved = False
 
     def check(self) -> None:
         """Raise Stale or ToolError if the change cannot be made in the buffer."""
-        if self._seen.encoded() != (self._file.before or b""):
+        if self._seen.to_bytes() != (self._file.before or b""):
             raise Stale(self._file.name)
         if not self._seen.modifiable:
             raise ToolError(f"The buffer of {self._file.name} is 'nomodifiable'. {UNCHANGED}")
@@ -311,7 +311,7 @@ class BufferChange:
             raise ToolError(f"Cannot save {self._file.name}: {outcome.problem}. {UNCHANGED}")
         self._saved = True
 
-    async def applied(self) -> Applied:
+    async def result(self) -> Applied:
         """Return what became of it, after saving."""
         reformatted: tuple[tuple[int, int], ...] = ()
         now = await self._editor.snapshot(self._file.path) if self._saved else None

@@ -94,7 +94,7 @@ class LocalWorkspace:
     ) -> Finished:
         """Run a program in its own process group; the group is dead when this returns."""
         if command.confine:
-            command = await self.confinement.confined(command)
+            command = await self.confinement.confine(command)
         return await run.run(command, on_output)
 
     async def environment(self) -> Mapping[str, str]:

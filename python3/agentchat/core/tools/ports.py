@@ -122,7 +122,7 @@ class Applied:
     reformatted: tuple[tuple[int, int], ...] = ()
 
 
-class Sandbox(Protocol):
+class CommandSandbox(Protocol):
     """What the user wants of a sandbox for commands, and what they get."""
 
     wanted: str
@@ -150,7 +150,7 @@ class Workspace(Protocol):
         """The machine it is on, as the user calls it; empty for the user's own."""
 
     @property
-    def confinement(self) -> Sandbox:
+    def confinement(self) -> CommandSandbox:
         """How its commands are confined."""
 
     async def ready(self) -> None:

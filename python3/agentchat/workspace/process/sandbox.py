@@ -38,7 +38,7 @@ class Way:
     temporary files and the working directory. One that is not ``whole`` leaves some network.
     """
 
-    described: str
+    description: str
     wrap: Callable[[str, str, str], tuple[str, ...]]
     whole: bool = True
     own_temp: bool = False
@@ -136,19 +136,19 @@ class Confinement:
             return ""
         way = self._way()
         if way is not None:
-            return way.described
+            return way.description
         return IMPOSSIBLE if self.wanted == REQUIRED else ""
 
-    async def confined(self, command: Command) -> Command:
+    async def confine(self, command: Command) -> Command:
         """Return a command as it runs in the sandbox; raises ToolError if it must and cannot."""
         if self.wanted == OFF:
             return command
         way = await asyncio.to_thread(self._way)
         if way is None and self.wanted == REQUIRED:
             raise ToolError(f"Nothing was run: {IMPOSSIBLE}.")
-        return command if way is None else self._within(way, command)
+        return command if way is None else self._wrap(way, command)
 
-    def _within(self, way: Way, command: Command) -> Command:
+    def _wrap(self, way: Way, command: Command) -> Command:
         temp = self._temporary()
         argv = (*way.wrap(self._root, temp, command.cwd), *command.argv)
         if way.own_temp:
