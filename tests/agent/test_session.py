@@ -21,6 +21,7 @@ from agentchat.core.turn.chat import REMINDER, Chat
 from agentchat.core.turn.effects import Answer
 from agentchat.core.turn.preview_stack import NOTHING_PENDING, Pending
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.process.sandbox import IMPOSSIBLE, Confinement
 from tests.agent.scene import Scene
 from tests.core.world import RESOLVE, a_call, a_tool, calls
 
@@ -612,6 +613,27 @@ async def test_a_prompt_comes_back_if_the_workspace_cannot_be_reached(tmp_path: 
     assert scene.screen.statuses[-1].state == "idle"
     far.problem = ""
     assert await scene.play() == "stop"
+
+
+async def test_the_sandbox_of_the_settings_counts_from_the_next_message_on(
+    tmp_path: Path,
+) -> None:
+    async def meanwhile(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        scene.session.set_sandbox("required")
+        confined.append(scene.chat.policy.confined)
+        scene.session.send("confine it")
+        return calls(a_call("1", "t"))
+
+    async def later(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        confined.append(scene.chat.policy.confined)
+        return DONE
+
+    confined: list[str] = []
+    workspace = LocalWorkspace(str(tmp_path))
+    workspace.confinement = Confinement(str(tmp_path), ways=())
+    scene = Scene(tmp_path, [meanwhile, later], tool(works), workspace=workspace)
+    await scene.play()
+    assert confined == ["", IMPOSSIBLE]
 
 
 async def test_a_stop_ends_the_wait_for_tools(tmp_path: Path) -> None:

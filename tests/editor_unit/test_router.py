@@ -89,6 +89,15 @@ async def test_a_message_sent_before_the_chat_is_open_is_answered(host: Host) ->
     assert host.neovim.notices() == []
 
 
+async def test_two_chats_opened_in_quick_order_are_both_answered(host: Host) -> None:
+    for chat in ("one", "two"):
+        host.open(chat)
+    for chat in ("one", "two"):
+        host.send(chat, f"hello from {chat}")
+    await host.neovim.until(lambda: host.neovim.drawn().count("AgentTurnFinished") == 2)
+    assert host.neovim.notices() == []
+
+
 async def test_a_chat_that_is_closed_and_at_once_opened_again_goes_on(host: Host) -> None:
     host.open("one")
     host.send("one", "hello there")

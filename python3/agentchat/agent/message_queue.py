@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools
+from agentchat.agent.preparation import Preparation
 from agentchat.core.messages import Message, Note, UserText
 from agentchat.core.tools.mentions import Captured
 from agentchat.core.turn.view import Screen
@@ -34,8 +35,15 @@ class MessageQueue:
     journaled and shown: what fails before gives it back to the prompt.
     """
 
-    def __init__(self, screen: Screen, tools: ChatTools, attachments: Attachments) -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        preparation: Preparation,
+        tools: ChatTools,
+        attachments: Attachments,
+    ) -> None:
         self._screen = screen
+        self._preparation = preparation
         self._tools = tools
         self._attachments = attachments
         self._waiting: list[QueuedMessage | Note] = []
@@ -86,7 +94,7 @@ class MessageQueue:
         return next((one for one in queued if one.message is None), None)
 
     async def _complete(self, queued: QueuedMessage) -> None:
-        await self._tools.ready()
+        await self._preparation.refresh()
         text, given = self._tools.give_mentioned(queued.text)
         message = UserText(text, shown=queued.text)
         queued.message, attached = await self._attachments.complete(message, queued.captured)

@@ -18,8 +18,8 @@ RULE_BYTES = 32 * KIB
 class Preparation:
     """Gets one chat ready for a turn. Nothing else holds a message of the user back.
 
-    ``sandbox`` is what the settings want, if they say; commands follow it from the next turn on,
-    so that what was approved is what runs.
+    ``sandbox`` is what the settings want, if they say. Commands follow it once a message of the
+    user is taken, so that what was approved is what runs.
     """
 
     def __init__(self, chat: Chat, workspace: Workspace, tools: ChatTools) -> None:
@@ -31,11 +31,7 @@ class Preparation:
     async def connect(self) -> None:
         """Reach the workspace, and find out how commands are confined; raises Unreachable."""
         await self._workspace.ready()
-        confinement = self._workspace.confinement
-        if self.sandbox is not None:
-            confinement.wanted = self.sandbox
-        await confinement.look()
-        self._chat.policy.confined = confinement.describe()
+        await self._find_sandbox()
 
     async def prepare(self) -> Surroundings:
         """Wait until workspace, sandbox and tools are ready; return where the chat works now.
@@ -49,6 +45,19 @@ class Preparation:
             raise UserError(str(error)) from error
         await self._tools.ready()
         return await look_around(self._workspace)
+
+    async def refresh(self) -> None:
+        """Take sandbox and tools as they are now, for a message that joins a turn."""
+        if self.sandbox not in (None, self._workspace.confinement.wanted):
+            await self._find_sandbox()
+        await self._tools.ready()
+
+    async def _find_sandbox(self) -> None:
+        confinement = self._workspace.confinement
+        if self.sandbox is not None:
+            confinement.wanted = self.sandbox
+        await confinement.look()
+        self._chat.policy.confined = confinement.describe()
 
 
 async def look_around(workspace: Workspace) -> Surroundings:

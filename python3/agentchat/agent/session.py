@@ -77,7 +77,7 @@ class Session:
         self.tools = ChatTools(chat, screen, scribe, tool_files)
         self._preparation = Preparation(chat, workspace, self.tools)
         attachments = Attachments(workspace, storage, frontend)
-        self._queue = MessageQueue(screen, self.tools, attachments)
+        self._queue = MessageQueue(screen, self._preparation, self.tools, attachments)
         self._prompts = Prompts(screen, self.refresh)
         self.judging = Judging(chat, self._prompts, screen, rulebook)
         self._staging = Staging(chat.pending, workspace, screen, scribe, self.refresh)
