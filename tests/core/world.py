@@ -144,7 +144,7 @@ class World:
             self.said.append(effect.message)
             return None
         if isinstance(effect, Prepare):
-            return Surroundings("/ws")
+            return None
         if isinstance(effect, Phrase):
             return effect.result
         if isinstance(effect, TakeSteering):

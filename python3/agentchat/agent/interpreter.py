@@ -19,7 +19,7 @@ from agentchat.core.messages import Message, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import ArgumentError, Preview, Surroundings
+from agentchat.core.tools.tool import ArgumentError, Preview
 from agentchat.core.turn import effects
 from agentchat.core.turn.effects import Answer, Effect, Moved, Phrase, Plan, Ready, Say, TearDown
 from agentchat.core.turn.loop import Ending
@@ -78,8 +78,8 @@ class Performer:
         """Perform one effect and return its answer."""
         return await self._kinds[type(effect)](effect)
 
-    async def _prepare(self, effect: effects.Prepare) -> Surroundings:
-        return await self._preparation.prepare()
+    async def _prepare(self, effect: effects.Prepare) -> None:
+        await self._preparation.prepare()
 
     async def _ask_model(self, effect: effects.AskModel) -> Reply:
         try:

@@ -33,8 +33,8 @@ class Preparation:
         await self._workspace.ready()
         await self._find_sandbox()
 
-    async def prepare(self) -> Surroundings:
-        """Wait until workspace, sandbox and tools are ready; return where the chat works now.
+    async def prepare(self) -> None:
+        """Wait until workspace, sandbox and tools are ready; look at the project again.
 
         Raises:
             UserError: the workspace cannot be reached.
@@ -44,7 +44,7 @@ class Preparation:
         except Unreachable as error:
             raise UserError(str(error)) from error
         await self._tools.ready()
-        return await look_around(self._workspace)
+        self._chat.surroundings = await look_around(self._workspace)
 
     async def refresh(self) -> None:
         """Take sandbox and tools as they are now, for a message that joins a turn."""

@@ -76,7 +76,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Wait until workspace, sandbox and tools are ready → Surroundings, as they are now."""
+    """Wait until workspace, sandbox and tools are ready → None."""
 
 
 @dataclass(frozen=True, slots=True)

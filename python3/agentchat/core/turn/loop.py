@@ -15,7 +15,6 @@ from agentchat.core.errors import Cancelled
 from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult
 from agentchat.core.tools.call import Call, Place
-from agentchat.core.tools.tool import Surroundings
 from agentchat.core.turn.approval_request import Queue
 from agentchat.core.turn.call import answer_call, run_together
 from agentchat.core.turn.chat import RESOLVE, Chat
@@ -51,7 +50,7 @@ class Ending:
 def turn(chat: Chat) -> Plan[Ending]:
     """Plan one turn of ``chat``; whatever happens, every call has its one result at the end."""
     try:
-        chat.surroundings = yield from do(Prepare(), Surroundings)
+        yield from do(Prepare())
         return (yield from _rounds(chat))
     except Cancelled:
         yield from _answer_rest(chat, CANCELLED, Status.CANCELLED)
