@@ -20,6 +20,8 @@ from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import REMINDER, Chat
 from agentchat.core.turn.effects import Answer
 from agentchat.core.turn.preview_stack import NOTHING_PENDING, Pending
+from agentchat.journal.records import Changing, FileBytes
+from agentchat.nvim.workspaces import LocalLeftovers
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.process.sandbox import IMPOSSIBLE, Confinement
 from tests.agent.scene import Scene
@@ -676,6 +678,27 @@ async def test_a_chat_closed_in_mid_turn_leaves_no_task(tmp_path: Path) -> None:
     assert asyncio.all_tasks() == before
 
 
+async def test_a_chat_closed_while_it_connects_or_runs_a_job_leaves_no_task(
+    tmp_path: Path,
+) -> None:
+    before, begun = asyncio.all_tasks(), asyncio.Event()
+
+    class Slow(LocalWorkspace):
+        async def ready(self) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+    records = [Changing("c", (FileBytes(str(tmp_path / "a"), None, "0" * 64),))]
+    scene = Scene(tmp_path, [], workspace=Slow(str(tmp_path)))
+    scene.scribe.records = lambda: records  # type: ignore[method-assign]
+    scene.session.restore(records)
+    scene.session.warm_up()
+    scene.session.recover(LocalLeftovers())
+    await begun.wait()
+    await asyncio.wait_for(scene.session.close(), 2)
+    assert asyncio.all_tasks() == before
+
+
 async def test_what_fails_in_the_background_is_logged_and_shown(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -688,9 +711,9 @@ async def test_what_fails_in_the_background_is_logged_and_shown(
     scene.scribe.resolving = fails  # type: ignore[method-assign]
     scene.session.resolve("apply", "")
     await scene.screen.until(lambda: bool(scene.screen.notes))
-    assert scene.screen.notes == [
-        ("error", "the command failed: RuntimeError('no way'). See the log.")
-    ]
+    ((level, text),) = scene.screen.notes
+    assert level == "error"
+    assert text.endswith("RuntimeError('no way'). See the log.")
     assert "Traceback" in caplog.text
 
 

@@ -103,8 +103,11 @@ class Jobs:
             self._running = job, task
             try:
                 await asyncio.wait([task])
-            finally:
+            except asyncio.CancelledError:
                 task.cancel()
+                await asyncio.wait([task])
+                raise
+            finally:
                 self._running = None
 
     async def _report_errors(self, job: Job) -> None:

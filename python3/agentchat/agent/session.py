@@ -7,6 +7,7 @@ sends meanwhile is in one queue; the running turn takes it before its next reque
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -121,6 +122,7 @@ class Session:
         )
         self._player: Player | None = None
         self._working = False
+        self._warming_up: list[asyncio.Task[None]] = []
         self._cut_off: tuple[CutOff, ...] = ()
         self._touched: frozenset[str] = frozenset()
 
@@ -198,8 +200,10 @@ class Session:
 
     def warm_up(self) -> None:
         """Get workspace and rules ready in the background: not while the user waits for it."""
-        self._background.start(self._connect(), "connecting")
-        self._background.start(self.judging.refresh(), "reading the rules")
+        self._warming_up = [
+            self._background.start(self._connect(), "connecting"),
+            self._background.start(self.judging.refresh(), "reading the rules"),
+        ]
 
     def recover(self, leftovers: Leftovers) -> None:
         """End what a process that was killed left half made; turns wait until that is done."""
@@ -210,6 +214,8 @@ class Session:
         """The chat's buffer is gone: stop, forget what was remembered, wait for the end."""
         self.stop()
         self.chat.policy.grants.clear()
+        for task in self._warming_up:
+            task.cancel()
         await self._background.close(CLOSE_SECONDS)
 
     # What it does, one thing at a time.
@@ -262,7 +268,10 @@ class Session:
                 self._screen.note("error", str(error))
 
     async def _recover(self, leftovers: Leftovers) -> None:
-        await self._workspace.ready()
+        try:
+            await self._workspace.ready()
+        except Unreachable:  # the attempt to connect says it
+            return
         cut_off, self._cut_off = self._cut_off, ()
         recovery = Recovery(
             self._workspace, self._screen, self._scribe, leftovers, self._queue.add_note
