@@ -176,90 +176,99 @@ class OpenChat:
         await self.workspace.close()
 
 
-async def open_chat(
-    payload: Mapping[str, Any], bridge: Bridge, state: State, tool_files: ToolFiles
-) -> OpenChat:
-    """Build the chat that Lua announces: ``chat``, ``buf``, ``cwd``, ``settings``.
+class ChatFactory:
+    """Builds the chats of this process.
 
-    ``place`` is the workspace on another machine, if it has one.
-
-    Raises:
-        UserError: the place is no workspace's, or the journal cannot be opened.
+    Args:
+        tool_files: where the user's own tools come from.
     """
-    name, settings = payload["chat"], read_settings(payload.get("settings") or {})
-    workspace = open_workspace(payload, settings, _guarded(settings, state), bridge)
-    known = secrets(settings.model, os.environ)
-    journal, records = await asyncio.to_thread(_open_journal, state.folder, name, known)
-    try:
-        return _build(payload, settings, workspace, journal, records, bridge, state, tool_files)
-    except BaseException:
-        journal.close()
-        raise
 
+    def __init__(self, bridge: Bridge, state: State, tool_files: ToolFiles) -> None:
+        self._bridge = bridge
+        self._state = state
+        self._tool_files = tool_files
 
-def _build(
-    payload: Mapping[str, Any],
-    settings: Settings,
-    workspace: Workspace,
-    journal: Journal,
-    records: list[Record],
-    bridge: Bridge,
-    state: State,
-    tool_files: ToolFiles,
-) -> OpenChat:
-    name, root = payload["chat"], workspace.root
-    place = payload.get("place") or root
-    project = project_folder(workspace, place, state.folder)
-    view = NvimView(bridge, name, root)
-    models = Models(settings.model)
-    frontend = NvimFrontend(bridge, name, root)
-    scribe = JournalScribe(journal)
-    rulebook = Rulebook(project, state.config, state.trust_file)
-    rulebook.settings = Reading(settings.rules, settings.rule_problems)
-    registry = Registry(builtins(settings.edits))
-    chat = _chat(name, root, settings, registry)
-    # After the host died the same chat is opened again, and goes on where its journal ends.
-    chat.history = history(records)
-    scribe.opened(chat.uuid, place, "", agentchat.__version__)
-    session = Session(
-        chat,
-        workspace=workspace,
-        screen=view,
-        scribe=scribe,
-        storage=Storage(state.folder / "results" / name),
-        model=models.current,
-        max_parallel=settings.max_parallel,
-        frontend=frontend,
-        rulebook=rulebook,
-        tool_files=tool_files,
-    )
-    session.set_sandbox(settings.sandbox)
-    session.restore(records)
-    ruling = Ruling(
-        chat,
-        workspace=workspace,
-        rulebook=rulebook,
-        judging=session.judging,
-        past=partial(past_calls, state.folder, place, MOST_CALLS),
-        trust=truster(bridge),
-    )
-    return OpenChat(
-        session=session,
-        view=view,
-        workspace=workspace,
-        journal=journal,
-        settings=settings,
-        models=models,
-        frontend=frontend,
-        shelf=Shelf(registry, chat.toolbox, project),
-        rulebook=rulebook,
-        rules=RuleWriting(bridge, session, ruling),
-    )
+    async def open(self, payload: Mapping[str, Any]) -> OpenChat:
+        """Build the chat that Lua announces: ``chat``, ``buf``, ``cwd``, ``settings``.
 
+        ``place`` is the workspace on another machine, if it has one.
 
-def _guarded(settings: Settings, state: State) -> tuple[str, ...]:
-    """Return the folders whose files ask in every mode: code that Neovim or the plugin runs."""
-    return (*state.runtime, str(state.folder), *map(os.path.expanduser, settings.tool_paths))
+        Raises:
+            UserError: the place is no workspace's, or the journal cannot be opened.
+        """
+        settings = read_settings(payload.get("settings") or {})
+        workspace = open_workspace(payload, settings, self._guarded(settings), self._bridge)
+        known = secrets(settings.model, os.environ)
+        opening = asyncio.to_thread(_open_journal, self._state.folder, payload["chat"], known)
+        journal, records = await opening
+        try:
+            return self._build(payload, settings, workspace, journal, records)
+        except BaseException:
+            journal.close()
+            raise
+
+    def _guarded(self, settings: Settings) -> tuple[str, ...]:
+        """Return the folders whose files ask in every mode: code that Neovim or the plugin runs."""
+        own = map(os.path.expanduser, settings.tool_paths)
+        return (*self._state.runtime, str(self._state.folder), *own)
+
+    def _build(
+        self,
+        payload: Mapping[str, Any],
+        settings: Settings,
+        workspace: Workspace,
+        journal: Journal,
+        records: list[Record],
+    ) -> OpenChat:
+        name, root = payload["chat"], workspace.root
+        place = payload.get("place") or root
+        bridge, state = self._bridge, self._state
+        project = project_folder(workspace, place, state.folder)
+        view = NvimView(bridge, name, root)
+        models = Models(settings.model)
+        frontend = NvimFrontend(bridge, name, root)
+        scribe = JournalScribe(journal)
+        rulebook = Rulebook(project, state.config, state.trust_file)
+        rulebook.settings = Reading(settings.rules, settings.rule_problems)
+        registry = Registry(builtins(settings.edits))
+        chat = _chat(name, root, settings, registry)
+        # After the host died the same chat is opened again, and goes on where its journal ends.
+        chat.history = history(records)
+        scribe.opened(name, place, "", agentchat.__version__)
+        session = Session(
+            chat,
+            workspace=workspace,
+            screen=view,
+            scribe=scribe,
+            storage=Storage(state.folder / "results" / name),
+            model=models.current,
+            max_parallel=settings.max_parallel,
+            frontend=frontend,
+            rulebook=rulebook,
+            tool_files=self._tool_files,
+        )
+        session.set_sandbox(settings.sandbox)
+        session.restore(records)
+        ruling = Ruling(
+            chat,
+            workspace=workspace,
+            rulebook=rulebook,
+            judging=session.judging,
+            past=partial(past_calls, state.folder, place, MOST_CALLS),
+            trust=truster(bridge),
+        )
+        return OpenChat(
+            session=session,
+            view=view,
+            workspace=workspace,
+            journal=journal,
+            settings=settings,
+            models=models,
+            frontend=frontend,
+            shelf=Shelf(registry, chat.toolbox, project),
+            rulebook=rulebook,
+            rules=RuleWriting(bridge, session, ruling),
+        )
 
 
 def _open_journal(

@@ -22,7 +22,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.tools.mentions import Captured
 from agentchat.journal.saved import Saved, fork, saved_chats
 from agentchat.nvim import payloads
-from agentchat.nvim.chat_factory import OpenChat, State, open_chat
+from agentchat.nvim.chat_factory import ChatFactory, OpenChat, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.render import listings
@@ -55,7 +55,7 @@ class Router:
             "send": self._send,
             "stop": lambda p: self._session(p).stop(),
             "answer": lambda p: self._session(p).answer(p["prompt"], payloads.answer(p)),
-            "answers": lambda p: self._chat(p).frontend.take(p["id"], p["answers"]),
+            "answers": lambda p: self._chat(p).frontend.answer(p["id"], p["answers"]),
             "resolve": lambda p: self._session(p).resolving.resolve(payloads.order(p)),
             "propose": lambda p: self._session(p).resolving.propose(p["subject"], p["path"]),
             "amend": self._amend,
@@ -137,9 +137,9 @@ class Router:
     def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:
         """Open or close a chat; what is said about it meanwhile waits."""
         self._changing[chat] = []
-        self._start_job(name, self._changed(chat, work))
+        self._start_job(name, self._finish_change(chat, work))
 
-    async def _changed(self, chat: str, work: Awaitable[None]) -> None:
+    async def _finish_change(self, chat: str, work: Awaitable[None]) -> None:
         try:
             await work
         finally:
@@ -151,7 +151,7 @@ class Router:
         try:
             if saved.get("source"):
                 await asyncio.to_thread(fork, self._state.folder, saved["source"], payload["chat"])
-            opened = await open_chat(payload, self._bridge, self._state, self._custom)
+            opened = await ChatFactory(self._bridge, self._state, self._custom).open(payload)
         except UserError:
             if saved:
                 self._bridge.call("agentchat.chat", "discard", payload["chat"])
