@@ -380,6 +380,20 @@ def test_a_chat_that_is_wiped_out_ends_its_turn(
     editor.wait(model_server.requests[0].hung_up.is_set, why="the request is given up")
 
 
+def test_a_chat_that_is_wiped_out_in_mid_turn_goes_on_when_it_is_resumed_at_once(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(stream("as far as ", Hold(threading.Event())), text("Welcome back."))
+    chat.send("go on")
+    editor.wait_text("as far as", chat.buffer)
+    editor.lua("vim.ui.select = function(items, _, choose) choose(items[1]) end")
+    editor.command(f"bwipeout! {chat.buffer}")
+    again = Chat.open(editor, "AgentHistory")
+    assert again.id == chat.id
+    again.play("still there?")
+    assert "Welcome back." in again.transcript()
+
+
 def test_the_chat_survives_leaving_and_unhiding_its_window(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:
