@@ -20,8 +20,6 @@ from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import REMINDER, Chat
 from agentchat.core.turn.effects import Answer
 from agentchat.core.turn.preview_stack import NOTHING_PENDING, Pending
-from agentchat.journal.records import Changing, FileBytes
-from agentchat.nvim.workspaces import LocalLeftovers
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.process.sandbox import IMPOSSIBLE, Confinement
 from tests.agent.scene import Scene
@@ -688,12 +686,11 @@ async def test_a_chat_closed_while_it_connects_or_runs_a_job_leaves_no_task(
             begun.set()
             await asyncio.Event().wait()
 
-    records = [Changing("c", (FileBytes(str(tmp_path / "a"), None, "0" * 64),))]
     scene = Scene(tmp_path, [], workspace=Slow(str(tmp_path)))
-    scene.scribe.records = lambda: records  # type: ignore[method-assign]
-    scene.session.restore(records)
+    for number in range(100):
+        scene.chat.history = scene.chat.history.add(Note(str(number)))
     scene.session.warm_up()
-    scene.session.recover(LocalLeftovers())
+    scene.session.replay()
     await begun.wait()
     await asyncio.wait_for(scene.session.close(), 2)
     assert asyncio.all_tasks() == before

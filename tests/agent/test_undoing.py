@@ -64,7 +64,7 @@ class UndoScene:
             model=lambda: self.model,
             max_parallel=10,
         )
-        self.session.restore(self.journal.records())
+        self.session.catch_up()
 
     def restart(self) -> None:
         self.journal.close()

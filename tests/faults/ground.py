@@ -77,7 +77,7 @@ class Reopened:
             model=self._model,
             max_parallel=1,
         )
-        self.session.restore(self.journal.records())
+        self.session.catch_up()
 
     def _model(self) -> Model:
         return ScriptedModel([])

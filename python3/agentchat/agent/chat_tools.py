@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol
 
 from agentchat.agent.scribe import Scribe
@@ -10,7 +9,7 @@ from agentchat.core.tools.mentions import read_mentions
 from agentchat.core.tools.toolset import Held
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import Screen
-from agentchat.journal.records import Record, Tools
+from agentchat.journal.records import Tools
 
 
 class ToolFiles(Protocol):
@@ -39,10 +38,10 @@ class ChatTools:
         if self._files is not None:
             await self._files.ready(self._chat.uuid)
 
-    def restore(self, records: Iterable[Record]) -> None:
+    def catch_up(self) -> None:
         """Give the chat what it had when it was last open."""
         held = None
-        for record in records:
+        for record in self._scribe.records():
             held = record if isinstance(record, Tools) else held
         if held is not None:
             self._toolbox.restore(Held(held.given, held.taken, held.activated))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -41,7 +41,6 @@ from agentchat.core.turn.effects import Answer, Effect, Question
 from agentchat.core.turn.loop import Ending, turn
 from agentchat.core.turn.view import Screen
 from agentchat.journal.past import CutOff
-from agentchat.journal.records import Record
 
 log = logging.getLogger(__name__)
 
@@ -185,9 +184,9 @@ class Session:
 
     # How a chat is opened and closed.
 
-    def restore(self, records: Iterable[Record]) -> None:
+    def catch_up(self) -> None:
         """Go on where the journal of this chat ends: its tools, turns, and notes to the model."""
-        self.tools.restore(records)
+        self.tools.catch_up()
         happened = self._undoing.catch_up()
         self.chat.turn = happened.turn
         self._cut_off = happened.cut_off

@@ -29,7 +29,6 @@ from agentchat.core.turn.chat import Chat
 from agentchat.journal.calls import past_calls
 from agentchat.journal.journal import Journal
 from agentchat.journal.reading import history
-from agentchat.journal.records import Record
 from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import decisions, transcript
 from agentchat.models.choice import choose, secrets
@@ -199,10 +198,10 @@ class ChatFactory:
         settings = read_settings(payload.get("settings") or {})
         workspace = open_workspace(payload, settings, self._guarded(settings), self._bridge)
         known = secrets(settings.model, os.environ)
-        opening = asyncio.to_thread(_open_journal, self._state.folder, payload["chat"], known)
-        journal, records = await opening
+        folder, chat = self._state.folder, payload["chat"]
+        journal = await asyncio.to_thread(Journal.open, folder, chat, known)
         try:
-            return self._build(payload, settings, workspace, journal, records)
+            return self._build(payload, settings, workspace, journal)
         except BaseException:
             journal.close()
             raise
@@ -218,7 +217,6 @@ class ChatFactory:
         settings: Settings,
         workspace: Workspace,
         journal: Journal,
-        records: list[Record],
     ) -> OpenChat:
         name, root = payload["chat"], workspace.root
         place = payload.get("place") or root
@@ -233,7 +231,7 @@ class ChatFactory:
         registry = Registry(builtins(settings.edits))
         chat = _chat(name, root, settings, registry)
         # After the host died the same chat is opened again, and goes on where its journal ends.
-        chat.history = history(records)
+        chat.history = history(journal.records())
         scribe.opened(name, place, "", agentchat.__version__)
         session = Session(
             chat,
@@ -248,7 +246,7 @@ class ChatFactory:
             tool_files=self._tool_files,
         )
         session.set_sandbox(settings.sandbox)
-        session.restore(records)
+        session.catch_up()
         ruling = Ruling(
             chat,
             workspace=workspace,
@@ -269,17 +267,6 @@ class ChatFactory:
             rulebook=rulebook,
             rules=RuleWriting(bridge, session, ruling),
         )
-
-
-def _open_journal(
-    folder: Path, chat: str, secrets: tuple[str, ...]
-) -> tuple[Journal, list[Record]]:
-    journal = Journal.open(folder, chat, secrets)
-    try:
-        return journal, list(journal.records())
-    except BaseException:
-        journal.close()
-        raise
 
 
 def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
