@@ -12,6 +12,7 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
 from agentchat.workspace.buffer_text import Form, Snapshot, decode_lines, encode_lines
 from agentchat.workspace.buffers import BuffersWorkspace
+from agentchat.workspace.editor_port import Moved
 from agentchat.workspace.local import LocalWorkspace
 from tests.workspace.editor import Buffers
 
@@ -267,3 +268,27 @@ async def test_a_rename_is_taken_back_when_something_else_fails(world: World) ->
     assert sorted(world.editor.loaded) == [str(world.root / "a"), str(world.root / "c")]
     assert (world.disk("a"), world.disk("c"), world.disk("new/b")) == ("one\n", "two\n", None)
     assert world.lines("a") == ("one",)
+
+
+class Moving(Buffers):
+    """An editor whose user types whenever something shall be taken back."""
+
+    async def undo(self, path: str, tick: int, state: int, form: Form) -> None:
+        raise Moved
+
+
+async def test_what_cannot_be_taken_back_is_named_and_nothing_else_is_claimed(
+    tmp_path: Path,
+) -> None:
+    editor = Moving()
+    world = World(tmp_path, editor, BuffersWorkspace(LocalWorkspace(str(tmp_path)), editor))
+    for name in ("a", "b"):
+        world.editor.load(world.write(name, "old\n"))
+    world.editor.broken.add(str(tmp_path / "b"))
+    files = [world.change(name, "old\n", "new\n") for name in ("a", "b")]
+    with pytest.raises(ToolError) as failed:
+        await world.workspace.apply(ChangeSet(tuple(files)))
+    assert str(failed.value) == (
+        "Cannot save b: E212: Can't open file for writing. "
+        "b could not be taken back. a could not be taken back."
+    )

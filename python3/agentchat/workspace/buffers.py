@@ -21,8 +21,7 @@ from agentchat.core.tools.ports import (
 )
 from agentchat.workspace.buffer_text import Snapshot, decode_lines
 from agentchat.workspace.editor_port import Editor, LineEdits, Made, Moved
-
-UNCHANGED = "Nothing was changed."
+from agentchat.workspace.files.transaction import ChangeFailed
 
 
 @dataclass
@@ -188,7 +187,7 @@ class BuffersWorkspace:
         """Put a file where it is changed: in its buffer, on disk, or both; raises as ``apply``."""
         seen = await self._editor.snapshot(file.origin)
         if file.old_path and await self._editor.snapshot(file.path) is not None:
-            raise ToolError(f"{file.path} is open in a buffer already. {UNCHANGED}")
+            raise ChangeFailed(f"{file.path} is open in a buffer already.")
         if seen is None or await self._comes_back(file, seen):
             work.on_disk.append(file)
             work.behind += [file.path] if seen is not None else []
@@ -225,12 +224,11 @@ class BuffersWorkspace:
     async def _disk_change(self, file: FileChange, seen: Snapshot) -> FileChange:
         """Return the deletion or new name of a loaded file, from the bytes that the disk has."""
         if seen.modified:
-            raise ToolError(f"{file.name} is open with the user's unsaved changes. {UNCHANGED}")
+            raise ChangeFailed(f"{file.name} is open with the user's unsaved changes.")
         if seen.encoding != "utf-8":
             # What is kept to bring it back is the text, not the bytes.
-            raise ToolError(
+            raise ChangeFailed(
                 f"{file.name} is open in a buffer, in the encoding {seen.encoding}: close it first."
-                f" {UNCHANGED}"
             )
         if seen.to_bytes() != file.before:
             raise Stale(file.name)
@@ -258,8 +256,7 @@ class BuffersWorkspace:
         except ToolError as problem:
             stuck.append(f"{problem} It could not be taken back.")
         if stuck:
-            said = str(error).replace(" Nothing was changed.", "")
-            raise ToolError(" ".join([said, *stuck])) from error
+            raise ToolError(" ".join([_reason(error), *stuck])) from error
 
     async def _buffer_of(self, path: str) -> Snapshot | None:
         """Return the buffer that stands for a file."""
@@ -285,10 +282,10 @@ class BufferChange:
         if self._seen.to_bytes() != (self._file.before or b""):
             raise Stale(self._file.name)
         if not self._seen.modifiable:
-            raise ToolError(f"The buffer of {self._file.name} is 'nomodifiable'. {UNCHANGED}")
+            raise ChangeFailed(f"The buffer of {self._file.name} is 'nomodifiable'.")
         if not self._seen.can_hold(self._lines):
             held = f"in the encoding {self._seen.encoding}, which cannot hold the new text"
-            raise ToolError(f"The buffer of {self._file.name} is {held}. {UNCHANGED}")
+            raise ChangeFailed(f"The buffer of {self._file.name} is {held}.")
 
     async def make(self) -> None:
         """Change the text; raises Stale."""
@@ -308,7 +305,7 @@ class BufferChange:
             return
         outcome = await self._editor.save(self._file.path)
         if not outcome.saved:
-            raise ToolError(f"Cannot save {self._file.name}: {outcome.problem}. {UNCHANGED}")
+            raise ChangeFailed(f"Cannot save {self._file.name}: {outcome.problem}.")
         self._saved = True
 
     async def result(self) -> Applied:
@@ -344,6 +341,13 @@ class BufferChange:
             found = await self._editor.snapshot(path)
         if found is not None and found.modified and not self._seen.modified:
             await self._editor.save(path)
+
+
+def _reason(error: Exception) -> str:
+    """Return why a change failed, without what became of the files."""
+    if isinstance(error, Stale):
+        return f"{error.path} changed since the preview."
+    return error.reason if isinstance(error, ChangeFailed) else str(error)
 
 
 def _edits(before: tuple[str, ...], after: tuple[str, ...]) -> LineEdits:

@@ -25,6 +25,14 @@ class Aborted(Exception):
     """The change was called off before its first file was touched."""
 
 
+class ChangeFailed(ToolError):
+    """A change that could not be made; ``reason`` says why, in a sentence."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason} Nothing was changed.")
+        self.reason = reason
+
+
 class AtomicWriter:
     """Makes changes on one disk; ``show`` turns an absolute path into what messages name."""
 
