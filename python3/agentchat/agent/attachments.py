@@ -80,8 +80,8 @@ class Attachments:
         command = Command(DIFF, self._workspace.root, timeout=DIFF_SECONDS)
         ended = await self._workspace.run(command)
         if ended.code != 0:
-            said = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-            raise ToolError(said or "git diff did not come to an end.")
+            problem = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+            raise ToolError(problem or "git diff did not finish.")
         text = ended.head.decode("utf-8", "replace")
         return _attachment("the diff", self._bounded(text or "(no changes since the last commit)"))
 

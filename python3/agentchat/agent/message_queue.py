@@ -31,8 +31,8 @@ class QueuedMessage:
 class MessageQueue:
     """Messages of the user and notes of the plugin, oldest first.
 
-    A message stays here until it is taken by a request, and counts as the user's until it is
-    journaled and shown: what fails before gives it back to the prompt.
+    A message waits until a request takes it. Until it is journaled and shown, an error gives it
+    back to the prompt.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class MessageQueue:
 
     @property
     def wants_answer(self) -> bool:
-        """Whether the user said something that no request has carried yet."""
+        """Whether the user sent something that no request has carried yet."""
         return any(isinstance(one, QueuedMessage) for one in self._waiting)
 
     def _incomplete(self) -> QueuedMessage | None:

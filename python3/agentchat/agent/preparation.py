@@ -18,8 +18,8 @@ RULE_BYTES = 32 * KIB
 class Preparation:
     """Gets one chat ready for a turn. Nothing else holds a message of the user back.
 
-    ``sandbox`` is what the settings want, if they say. Commands follow it once a message of the
-    user is taken, so that what was approved is what runs.
+    ``sandbox`` is what the settings want, if they were given. It takes effect with the next message
+    of the user, so that a command runs as it was approved.
     """
 
     def __init__(self, chat: Chat, workspace: Workspace, tools: ChatTools) -> None:

@@ -1,8 +1,8 @@
 """One chat: its queue of messages, its turns and its state.
 
 A session does one thing at a time: the jobs that wait (undo, redo, recovery, replay), one after
-the other, then a turn if the user said something, and so on until nothing is left. What the user
-sends meanwhile is in one queue; the running turn takes it before its next request.
+the other, then a turn if the user sent something, and so on until nothing is left. What the user
+sends meanwhile waits in one queue; the running turn takes it before its next request.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Session:
     def stop(self) -> None:
         """End the running turn, its request, tools and questions, or else the newest job.
 
-        The user's prompt has again what was sent and not taken yet.
+        What was sent and is not taken yet goes back to the prompt.
         """
         dropped = self._queue.drop()
         if self._player is not None:
@@ -193,7 +193,7 @@ class Session:
         self._touched = frozenset(step.path for step in happened.steps)
 
     def replay(self) -> None:
-        """Draw all that was said; turns wait until that is done."""
+        """Draw the history; turns wait until that is done."""
         work = partial(replay, self.chat.history, self._screen, self.chat.toolbox)
         self._add(Job("drawing", work))
 
@@ -210,7 +210,7 @@ class Session:
             self._add(Job("recovery", partial(self._recover, leftovers)))
 
     async def close(self) -> None:
-        """The chat's buffer is gone: stop, forget what was remembered, wait for the end."""
+        """End the chat: stop it, forget its grants, wait for what runs."""
         self.stop()
         self.chat.policy.grants.clear()
         for task in self._warming_up:

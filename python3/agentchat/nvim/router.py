@@ -1,4 +1,4 @@
-"""Routes what Lua says about a chat to its session, in the order in which it was said."""
+"""Routes the events of Lua to the chats, each chat's in their order."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ Payload = Mapping[str, Any]
 class Router:
     """Owns the chats of this process.
 
-    A chat is opened and closed in the background. What is said about it meanwhile waits, and is
-    routed in its order when that is done.
+    A chat is opened and closed in the background. Its events wait meanwhile, and are routed in
+    their order when that is done.
     """
 
     def __init__(self, bridge: Bridge, state: State | None = None) -> None:
@@ -135,7 +135,7 @@ class Router:
         self._bridge.call("agentchat.host", "ready", about)
 
     def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:
-        """Open or close a chat; what is said about it meanwhile waits."""
+        """Open or close a chat; its events wait meanwhile."""
         self._changing[chat] = []
         self._start_job(name, self._finish_change(chat, work))
 

@@ -33,7 +33,7 @@ Build = Callable[[], Any]
 
 
 class NvimView:
-    """The Screen of one chat. Text waits for the next frame, everything else goes at once."""
+    """Draws one chat. Text waits for the next frame, everything else is sent immediately."""
 
     def __init__(self, bridge: Bridge, chat: str, root: str) -> None:
         self._out = Outbox(bridge)
