@@ -167,11 +167,14 @@ class OpenChat:
         return transcript(decisions(records) if only == "decisions" else records)
 
     async def close(self) -> None:
-        """End what runs, then let the journal go before anything else: it may be opened again."""
+        """End what runs and close the journal: the chat may be opened again then."""
         try:
             await self.session.close()
         finally:
             self.journal.close()
+
+    async def clean_up(self) -> None:
+        """Let go of the rest, which may take a while."""
         await self.workspace.close()
 
 

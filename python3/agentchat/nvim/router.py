@@ -171,6 +171,7 @@ class Router:
         chat = self._chats.pop(payload["chat"], None)
         if chat is not None:
             await chat.close()
+            self._start_job("closing the workspace", chat.clean_up())
 
     def _send(self, payload: Payload) -> None:
         chat = self._chat(payload)
