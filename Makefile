@@ -4,8 +4,8 @@
 # JOBS=4              test processes (default: one a core, at most 8)
 # ARGS='-k approval'  passed on to pytest (or to the bench)
 
-CANDIDATES = python3 python3.13 python3.12 python3.11 python3.10
-FITS = 'import sys; sys.exit(sys.version_info < (3, 10))'
+CANDIDATES = python3 python3.14 python3.13 python3.12 python3.11
+FITS = 'import sys; sys.exit(sys.version_info < (3, 11))'
 VENV = .venv/bin/python
 JOBS = auto
 ARGS =
@@ -22,7 +22,7 @@ setup: ## build .venv in this checkout; quick when nothing changed
 	@for python in $(or $(PYTHON),$(CANDIDATES)); do \
 		if "$$python" -c $(FITS) 2>/dev/null; then exec "$$python" -m scripts.setup $(if $(PYTHON),--exactly); fi; \
 	done; \
-	echo "agentchat: no Python 3.10 or newer among: $(or $(PYTHON),$(CANDIDATES)). Install one, or run make PYTHON=/path/to/python3.12" >&2; \
+	echo "agentchat: no Python 3.11 or newer among: $(or $(PYTHON),$(CANDIDATES)). Install one, or run make PYTHON=/path/to/python3.12" >&2; \
 	exit 1
 
 demo: setup ## try it on a sample project (without a terminal: play a scripted session)

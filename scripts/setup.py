@@ -1,6 +1,6 @@
 """Build `.venv` in the checkout: the host's packages, the test tools, a Neovim where none fits.
 
-Run by `make setup` with any Python from 3.10 on. A stamp holds the hashes of the requirement
+Run by `make setup` with any Python from 3.11 on. A stamp holds the hashes of the requirement
 files and the interpreter's version, so that a second run costs a fraction of a second.
 """
 

@@ -159,8 +159,8 @@ def test_a_python_too_old_is_one_line_with_a_remedy(
         "sys.argv[:] = sys.argv[2:]; exec(code)"
     )
     old = stub(tmp_path, f"exec '{sys.executable}' -c '{pretend}' \"$@\"\n")
-    notice = refused(start_editor({"python": old}), r"3\.10", "too old", "AgentInstall")
-    assert "AgentInstall" in notice or "3.10" in notice
+    notice = refused(start_editor({"python": old}), r"3\.11", "too old", "AgentInstall")
+    assert "AgentInstall" in notice or "3.11" in notice
 
 
 def test_a_missing_package_is_one_line_with_a_remedy(
