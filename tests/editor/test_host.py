@@ -10,6 +10,8 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.journal.journal import Journal
 from agentchat.journal.scribe import JournalScribe
@@ -19,6 +21,8 @@ from tests.support.chat import Chat
 from tests.support.editor import Editor, RpcError
 from tests.support.model_server import ModelServer
 from tests.support.replies import Hold, call, calls, stream, text
+
+pytestmark = pytest.mark.real_host
 
 
 def host(editor: Editor) -> int:
