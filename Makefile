@@ -13,7 +13,7 @@ ARGS =
 # A cold import of the model client takes a second longer without bytecode.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSAFEPATH
 
-.PHONY: help setup demo test nightly check format bench clean
+.PHONY: help setup demo test quick nightly check format bench clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: setup ## try it on a sample project (without a terminal: play a scripted s
 
 test: setup ## run every test against a real Neovim
 	@$(VENV) -m scripts.test $(JOBS) $(ARGS)
+
+quick: setup ## run the tests of the inner loop: all without an editor, and a few with one
+	@$(VENV) -m scripts.test $(JOBS) -m 'smoke or not (neovim or slow)' $(ARGS)
 
 nightly: setup ## generated commands, all payloads, storms of keys, a fault at every call to the kernel
 	@AGENTCHAT_GENERATED=$${AGENTCHAT_GENERATED:-30000} AGENTCHAT_STORM=$${AGENTCHAT_STORM:-1000} \

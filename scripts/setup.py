@@ -60,8 +60,8 @@ def set_up(*, exactly: bool) -> str:
 
 
 def has_moved() -> bool:
-    """Tell whether the checkout was moved since, so that scripts in `.venv` name a lost Python."""
-    return STAMP.exists() and f"at {VENV}" not in STAMP.read_text().splitlines()
+    """Tell whether `.venv` was moved since, so that scripts in it name a lost Python."""
+    return STAMP.exists() and f"at {VENV.resolve()}" not in STAMP.read_text().splitlines()
 
 
 def stamp(version: str | None) -> str:
@@ -69,7 +69,7 @@ def stamp(version: str | None) -> str:
     hashes = [
         f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in REQUIREMENTS
     ]
-    return "\n".join([f"Python {version}", f"at {VENV}", *hashes, ""])
+    return "\n".join([f"Python {version}", f"at {VENV.resolve()}", *hashes, ""])
 
 
 def version_of(python: Path) -> str | None:

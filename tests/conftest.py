@@ -126,9 +126,10 @@ def _finish(editors: list[Editor]) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Scenarios wait for several processes: give them time on a busy machine."""
+    """Mark what drives a Neovim; it waits for several processes, so give it time."""
     for item in items:
-        if "tests/editor" in item.path.as_posix():
+        if "start_editor" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.neovim)
             item.add_marker(pytest.mark.timeout(240))
 
 

@@ -30,6 +30,8 @@ from tests.core.world import a_call, a_tool, calls
 from tests.custom.making import OPEN, a_library, made, tools_of
 from tests.support.launch import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 DONE = Reply("Done.")
 ALONE = """
 @tool(require_approval_before=False)

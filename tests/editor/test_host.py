@@ -38,6 +38,7 @@ def test_nothing_is_started_or_loaded_before_the_first_use(editor: Editor) -> No
     assert editor.eval("exists(':AgentChat')") == 2
 
 
+@pytest.mark.smoke
 def test_the_host_starts_with_the_first_chat(editor: Editor) -> None:
     chat = Chat.open(editor)
     editor.wait_event("AgentHostStarted")

@@ -37,6 +37,7 @@ def enter(chat: Chat, keys: str) -> None:
     chat.editor.keys(keys)
 
 
+@pytest.mark.smoke
 def test_exactly_what_is_kept_is_applied_and_the_model_is_told(
     chat: Chat, editor: Editor, model_server: ModelServer, file: Path
 ) -> None:

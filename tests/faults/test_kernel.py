@@ -24,6 +24,7 @@ from tests.workspace.test_atomic import Print, fingerprint
 
 COUNT = int(os.environ.get("AGENTCHAT_FAULTS", "3"))
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.timeout(60 + 5 * (COUNT or 200)),
     pytest.mark.skipif(STRACE is None, reason="needs the program strace (the package strace)"),
     pytest.mark.xdist_group("kernel"),
