@@ -59,9 +59,10 @@ def set_up(*, exactly: bool) -> str:
     return nvim.find() or install_neovim()
 
 
-def has_moved() -> bool:
+def has_moved(venv: Path = VENV) -> bool:
     """Tell whether `.venv` was moved since, so that scripts in it name a lost Python."""
-    return STAMP.exists() and f"at {VENV.resolve()}" not in STAMP.read_text().splitlines()
+    stamp = venv / STAMP.name
+    return stamp.exists() and f"at {venv.resolve()}" not in stamp.read_text().splitlines()
 
 
 def stamp(version: str | None) -> str:

@@ -1,4 +1,4 @@
-"""A workspace that is a mapping: for tests, and for work that must not touch a disk."""
+"""A workspace that is a mapping: no disk, no processes."""
 
 from __future__ import annotations
 
