@@ -109,6 +109,7 @@ class KeptScreen:
 
     def close_prompt(self, prompt: str) -> None:
         self.questions.pop(prompt, None)
+        self._changed.set()
 
     def stage(self, pending: Pending) -> None:
         ids = [other.id for other in self.staged]
@@ -123,6 +124,7 @@ class KeptScreen:
 
     def unstage(self, pending: Pending) -> None:
         self.staged = [other for other in self.staged if other.id != pending.id]
+        self._changed.set()
 
     def named(self, name: str) -> list[dict[str, Any]]:
         """Return the data of every event of one name."""

@@ -140,6 +140,7 @@ async def test_nothing_kept_is_discarded_with_the_comments_as_reason(tmp_path: P
     assert len(scene.chat.pending) == 0
     (event,) = scene.screen.named("AgentPreviewResolved")
     assert event["action"] == "discard"
+    await scene.screen.until(lambda: bool(scene.screen.notes))
     assert "leave it" in scene.screen.notes[-1][1]
 
 
