@@ -21,19 +21,26 @@ KNOWN = Path(__file__).parent / "layers_known.txt"
 
 LEVELS = (
     "core",
-    "core/diff core/edit core/shell",
+    "core/diff core/shell",
+    "core/edit",
     "core/tools",
     "core/permissions",
     "core/turn",
     "rpc",
-    "tools/search tools/astgrep workspace/process models/offline",
-    "tools workspace/files",
-    "tools/builtin tools/custom workspace",
+    "models/response",
+    "models/protocols",
+    "models/offline",
+    "tools",
+    "tools/search workspace/process",
+    "tools/astgrep workspace/files",
+    "tools/builtin",
+    "tools/custom workspace",
     "workspace/ssh models journal",
-    "agent/execution agent/permissions agent/undo",
+    "agent/execution",
+    "agent/permissions agent/undo",
     "agent",
-    "nvim/render editor",
-    "nvim",
+    "nvim/render",
+    "editor nvim",
 )
 """The folders, the lowest first: a folder may import itself and those in lines above it here."""
 
