@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import StartEditor
 from tests.support import processes
+from tests.support.chat import Chat
 from tests.support.prefork import Prefork
 
 HOST = "\n# pynvim.start_host()"
@@ -93,3 +95,16 @@ def test_no_host_outlives_the_server() -> None:
         prefork.close()
     assert process.returncode != 0
     assert processes.wait_gone([pid], 5) == {}
+
+
+@pytest.mark.skipif("AGENTCHAT_REAL_HOSTS" in os.environ, reason="no host is forked")
+def test_the_host_of_a_scenario_is_forked_below_its_editor(
+    prefork: Prefork, start_editor: StartEditor
+) -> None:
+    editor = start_editor()
+    Chat.open(editor)
+    pid = editor.wait_event("AgentHostStarted")["pid"]
+    (host,) = [host for host, parent in prefork.parents().items() if parent == pid]
+    assert editor.children() == [pid, host]
+    assert editor.close() == {}
+    assert prefork.parents() == {}
