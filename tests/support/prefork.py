@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
@@ -43,9 +42,8 @@ class Prefork:
         return {int(host): int(parent) for parent, host in pairs}
 
     def close(self) -> None:
-        """End the server and what it forked."""
+        """End the server and what it forked; it removes its folder."""
         self._server.communicate()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _write_client(self) -> str:
         path = self._folder / "python"

@@ -2,9 +2,9 @@
 
     python prefork_server.py FOLDER RPLUGIN_FOLDER LISTENING_SOCKET
 
-It serves the socket, a file descriptor, until its standard input ends, and keeps a file
-`FOLDER/hosts/PARENT-PID` for each host that runs. Modules that a host imported later are imported
-here when it has ended, so that the next one finds them loaded.
+It serves the socket, a file descriptor, until its standard input ends, and then removes the folder.
+A file `FOLDER/hosts/PARENT-PID` stands for each host that runs. Modules that a host imported later
+are imported here when it has ended, so that the next one finds them loaded.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import importlib
 import marshal
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -191,6 +192,7 @@ def main() -> None:
         importlib.import_module(name)
     gc.freeze()
     server.serve()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
