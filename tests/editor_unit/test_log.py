@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 
-from agentchat.journal.secrets import Secrets
+from agentchat.journal.secrets import SecretMask
 from agentchat.nvim.chat_factory import LogFormatter
 
 KEY = "a-key-that-a-command-printed"
 
 
 def test_a_key_is_masked_in_the_log_and_in_its_tracebacks() -> None:
-    secrets = Secrets()
+    secrets = SecretMask()
     formatter = LogFormatter(secrets)
     secrets.add([KEY])
     try:

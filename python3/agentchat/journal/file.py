@@ -1,4 +1,4 @@
-"""The journal of one chat on disk: appended to, never rewritten, written by one process only."""
+"""The file of one journal: appended to, never rewritten, written by one process only."""
 
 from __future__ import annotations
 
@@ -14,41 +14,44 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.core.errors import UserError
-from agentchat.journal.encoding import mapped, pack, to_fields
-from agentchat.journal.reading import measure, read
-from agentchat.journal.records import Content, Record
-from agentchat.journal.secrets import Secrets
+from agentchat.journal.codec import map_leaves, pack, to_fields
+from agentchat.journal.reader import Scan, read_records, scan
+from agentchat.journal.records import ContentStored, Record
+from agentchat.journal.secrets import SecretMask
 
 FOLDER = "journals"
-ENDING = ".msgpack"
+SUFFIX = ".msgpack"
 _CHAT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
-class Journal:
-    """One chat's journal, open for appending. Make one with ``Journal.open``."""
+class JournalFile:
+    """One chat's journal file, open for appending. Create one with ``JournalFile.open``."""
 
-    def __init__(self, path: Path, handle: int, end: int, contents: Iterable[str]) -> None:
+    def __init__(self, path: Path, handle: int, found: Scan) -> None:
         self.path = path
         self._handle = handle
-        self._end = end
-        self._contents = set(contents)
-        self._secrets = Secrets()
+        self._end = found.end
+        self._contents = set(found.contents)
+        self._previous = found.records
+        self._secrets = SecretMask()
 
     @classmethod
     def open(
         cls, state_dir: str | os.PathLike[str], chat: str, secrets: Iterable[str] = ()
-    ) -> Journal:
-        """Open the journal of ``chat`` under ``state_dir``, or begin it; a torn tail is cut off.
+    ) -> JournalFile:
+        """Open the journal of ``chat`` under ``state_dir``, or create it; cut off a torn tail.
+
+        Reads the whole file once: call it in a thread where it may be large.
 
         Args:
             secrets: values that are never written, like the key of a model server.
 
         Raises:
-            UserError: another process writes it, or the disk does not let us.
+            UserError: another process writes it, or the disk refuses.
         """
         path = journal_path(state_dir, chat)
         try:
-            return cls._opened(path, secrets)
+            return cls._open_path(path, secrets)
         except OSError as error:
             raise UserError(
                 f"The journal {path} cannot be opened: {error.strerror}. "
@@ -56,19 +59,19 @@ class Journal:
             ) from error
 
     @classmethod
-    def _opened(cls, path: Path, secrets: Iterable[str]) -> Journal:
-        _private_folder(path.parent)
+    def _open_path(cls, path: Path, secrets: Iterable[str]) -> JournalFile:
+        _make_private_folder(path.parent)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         handle = os.open(path, flags, 0o600)
         try:
             _lock(handle, path)
             os.fchmod(handle, 0o600)
-            extent = measure(path)
-            _cut(handle, extent.end, path)
+            found = scan(path)
+            _cut_off_tail(handle, found.end, path)
         except BaseException:
-            os.close(handle)
+            _release(handle)
             raise
-        journal = cls(path, handle, extent.end, extent.contents)
+        journal = cls(path, handle, found)
         journal.hide(secrets)
         return journal
 
@@ -77,9 +80,18 @@ class Journal:
         """Whether nothing can be appended any more."""
         return self._handle < 0
 
+    def take_previous(self) -> tuple[Record, ...]:
+        """Return, once, the records there were when it was opened, without stored bytes."""
+        previous, self._previous = self._previous, ()
+        return previous
+
     def hide(self, secrets: Iterable[str]) -> None:
         """Never write these values from now on."""
         self._secrets.add(secrets)
+
+    def mask(self, text: str) -> str:
+        """Return a text as it would be written."""
+        return self._secrets.mask_text(text)
 
     def append(self, record: Record, durable: bool = False) -> None:
         """Write one record; ``durable``: it survives a power cut once this returns.
@@ -87,38 +99,40 @@ class Journal:
         A record that is not durable survives the death of this process all the same.
 
         Raises:
-            UserError: the disk is full or gone; the journal is as it was before.
+            UserError: the disk is full or gone, or the journal was closed; it is as before.
         """
         fields = to_fields(record)
         fields["at"] = fields.get("at") or time.time()
-        self._write(self._packed(fields), durable)
+        self._write(self._pack(fields), durable)
 
-    def keep(self, data: bytes) -> str:
-        """Write bytes down, once, and return their SHA-256 for a record to name."""
+    def store(self, data: bytes) -> str:
+        """Write bytes, once, and return their SHA-256 for a record to name."""
         name = hashlib.sha256(data).hexdigest()
         if name not in self._contents:
-            withheld = self._secrets.within(data)
-            self.append(Content(name, b"" if withheld else data, withheld))
+            withheld = self._secrets.occurs_in(data)
+            self.append(ContentStored(name, b"" if withheld else data, withheld))
             self._contents.add(name)
         return name
 
     def records(self) -> Iterator[Record]:
-        """Yield all that was written so far."""
-        return read(self.path)
+        """Yield everything that was written so far; reads the file."""
+        return read_records(self.path)
 
     def close(self) -> None:
-        """Let go of the file; another process may write it now."""
+        """Release the file immediately; it can be opened again once this returns."""
         if not self.closed:
             handle, self._handle = self._handle, -1
-            os.close(handle)
+            _release(handle)
 
-    def _packed(self, fields: dict[str, Any]) -> bytes:
+    def _pack(self, fields: dict[str, Any]) -> bytes:
         packed = pack(fields)
-        if self._secrets.within(packed):
-            packed = pack(mapped(fields, self._secrets.masked))
+        if self._secrets.occurs_in(packed):
+            packed = pack(map_leaves(fields, self._secrets.mask))
         return packed
 
     def _write(self, packed: bytes, durable: bool) -> None:
+        if self.closed:
+            raise UserError("This chat is closed: nothing can be added to its journal.")
         try:
             _write_all(self._handle, packed)
             if durable:
@@ -128,7 +142,7 @@ class Journal:
                 os.ftruncate(self._handle, self._end)
             raise UserError(
                 f"The journal {self.path} cannot be written: {error.strerror}. "
-                "Nothing is done that is not written down first: free space, then try again."
+                "Nothing is done that cannot be recorded: free space, then try again."
             ) from error
         self._end += len(packed)
 
@@ -136,21 +150,21 @@ class Journal:
 def journal_path(state_dir: str | os.PathLike[str], chat: str) -> Path:
     """Return where the journal of a chat is; ``chat`` is its uuid."""
     if not _CHAT.fullmatch(chat):
-        raise ValueError(f"{chat!r} is no name of a chat")
-    return Path(state_dir) / FOLDER / f"{chat}{ENDING}"
+        raise ValueError(f"{chat!r} is not the name of a chat")
+    return Path(state_dir) / FOLDER / f"{chat}{SUFFIX}"
 
 
-def _private_folder(folder: Path) -> None:
-    """Make the folder, and those above it that are missing, for the user only."""
+def _make_private_folder(folder: Path) -> None:
+    """Make the folder, and missing ones above it, for the user only."""
     missing = [folder, *folder.parents]
-    for path in reversed(missing[: missing.index(_first_there(missing))]):
+    for path in reversed(missing[: missing.index(_first_existing(missing))]):
         path.mkdir(mode=0o700, exist_ok=True)
         _sync_folder(path.parent)
     if stat.S_IMODE(folder.stat().st_mode) != 0o700:
         folder.chmod(0o700)
 
 
-def _first_there(paths: list[Path]) -> Path:
+def _first_existing(paths: list[Path]) -> Path:
     return next(path for path in paths if path.exists())
 
 
@@ -163,7 +177,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _lock(handle: int, path: Path) -> None:
-    """Take the file for this process; the kernel lets go of it when the process dies."""
+    """Lock the file for this process; the kernel releases it when the process dies."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -172,8 +186,19 @@ def _lock(handle: int, path: Path) -> None:
         ) from None
 
 
-def _cut(handle: int, end: int, path: Path) -> None:
-    """Cut off what is no whole record. What is cut is kept beside the journal."""
+def _release(handle: int) -> None:
+    """Close the file and release its lock.
+
+    Closing alone is not enough: a child that is just being started shares the lock until it runs
+    its program.
+    """
+    with contextlib.suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_UN)
+    os.close(handle)
+
+
+def _cut_off_tail(handle: int, end: int, path: Path) -> None:
+    """Cut off what is not a whole record; it is kept beside the journal."""
     size = os.fstat(handle).st_size
     if size == 0:
         _sync_folder(path.parent)

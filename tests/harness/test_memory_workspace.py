@@ -6,7 +6,7 @@ import pytest
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command, Zone
-from agentchat.workspace.memory import MemoryWorkspace
+from tests.support.memory_workspace import MemoryWorkspace
 
 
 async def test_files_can_lie_outside_the_root() -> None:

@@ -1,4 +1,4 @@
-"""A workspace that is a mapping: for tests, and for work that must not touch a disk."""
+"""A workspace that is a mapping: no disk, no processes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from agentchat.core.errors import Stale, ToolError
 from agentchat.core.sensitive import is_protected, is_secret
 from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target, Zone
 from agentchat.workspace.paths import inside, refuse_special
+from agentchat.workspace.process.sandbox import Confinement
 
 
 class MemoryWorkspace:
@@ -18,6 +19,7 @@ class MemoryWorkspace:
     def __init__(self, files: Mapping[str, bytes | str], root: str = "/workspace") -> None:
         self.root = root
         self.host = ""
+        self.confinement = Confinement(root)
         self.files: dict[str, bytes] = {
             self._absolute(path): content.encode() if isinstance(content, str) else content
             for path, content in files.items()
@@ -25,6 +27,12 @@ class MemoryWorkspace:
 
     def _absolute(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.root, path))
+
+    async def ready(self) -> None:
+        """Do nothing: it is always there."""
+
+    async def close(self) -> None:
+        """Do nothing: nothing is open."""
 
     async def locate(self, path: str) -> Target:
         """Return the identity of a path; there are no links here."""

@@ -13,8 +13,8 @@ from agentchat.journal import records as r
 INDENT = "    "
 
 
-def transcript(records: Iterable[r.Record]) -> list[str]:
-    """Return what happened as lines: the time and the fact, what was said indented below it."""
+def render_log(records: Iterable[r.Record]) -> list[str]:
+    """Return lines: the time and what happened, with the text of messages indented below."""
     lines: list[str] = []
     for record in records:
         entry = list(_entry(record))
@@ -24,21 +24,21 @@ def transcript(records: Iterable[r.Record]) -> list[str]:
     return lines
 
 
-def decisions(records: Iterable[r.Record]) -> Iterator[r.Record]:
-    """Yield what was decided about calls, by whom and why."""
-    return (record for record in records if isinstance(record, r.Decided))
+def only_decisions(records: Iterable[r.Record]) -> Iterator[r.Record]:
+    """Yield the decisions about calls."""
+    return (record for record in records if isinstance(record, r.DecisionMade))
 
 
 def _entry(record: r.Record) -> Iterator[str]:
     """Yield the headline of a record and the texts below it; nothing for one that is not shown."""
-    if isinstance(record, r.Said):
-        yield from _said(record)
+    if isinstance(record, r.MessageRecorded):
+        yield from _message_entry(record)
     else:
-        tell: Callable[[Any], Iterable[str]] | None = _TELL.get(type(record))
-        yield from tell(record) if tell else ()
+        render: Callable[[Any], Iterable[str]] | None = _ENTRIES.get(type(record))
+        yield from render(record) if render else ()
 
 
-def _said(record: r.Said) -> Iterator[str]:
+def _message_entry(record: r.MessageRecorded) -> Iterator[str]:
     message = record.message
     if isinstance(message, UserText):
         yield "user"
@@ -50,10 +50,10 @@ def _said(record: r.Said) -> Iterator[str]:
         yield f"result of {message.name} ({message.call_id}): {message.status.value}"
         yield message.text
     else:
-        yield from _replied(message)
+        yield from _reply_entry(message)
 
 
-def _replied(reply: Reply) -> Iterator[str]:
+def _reply_entry(reply: Reply) -> Iterator[str]:
     used = f", {reply.usage.total_tokens} tokens" if reply.usage else ""
     yield f"agent ({reply.model or 'model'}, {reply.finish}{used})"
     if reply.reasoning:
@@ -67,19 +67,19 @@ def _replied(reply: Reply) -> Iterator[str]:
         yield f"error: {reply.error}"
 
 
-def _opened(record: r.Opened) -> Iterator[str]:
+def _opened_entry(record: r.ChatOpened) -> Iterator[str]:
     model = f"{record.model}, " if record.model else ""
     yield f"chat {record.chat} opened in {record.cwd} ({model}agentchat {record.version})"
 
 
-def _decided(record: r.Decided) -> Iterator[str]:
+def _decision_entry(record: r.DecisionMade) -> Iterator[str]:
     scope = f" [{record.scope}]" if record.scope else ""
     why = f": {record.why}" if record.why else ""
     verdict = f"{record.verdict} by {record.who}{scope}{why}"
     yield f"decision on {record.tool} ({record.call_id}): {verdict}"
 
 
-def _started(record: r.CallStarted) -> Iterator[str]:
+def _call_entry(record: r.CallStarted) -> Iterator[str]:
     kinds = " ".join(dict.fromkeys(filter(None, (record.permission, record.operation))))
     about = f" [{kinds}]" if kinds else ""
     yield f"started {record.tool} ({record.call_id}){about}: {_json(record.arguments)}"
@@ -87,11 +87,20 @@ def _started(record: r.CallStarted) -> Iterator[str]:
         yield f"{name.strip('_').replace('_', ' ')}: {_json(said)}"
 
 
+def _preview_entry(record: r.PreviewStaged) -> Iterator[str]:
+    yield from _files(f"staged by {record.source}: {record.label}", record.files)
+
+
+def _resolved_entry(record: r.PreviewResolved) -> Iterator[str]:
+    yield f"resolved, {record.action}: {record.label}"
+    yield record.reason
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _files(headline: str, files: tuple[r.FileBytes, ...]) -> Iterator[str]:
+def _files(headline: str, files: tuple[r.RecordedFile, ...]) -> Iterator[str]:
     yield headline
     for file in files:
         letter = "A" if file.before is None else "D" if file.after is None else "M"
@@ -102,24 +111,24 @@ def _short(hash: str | None) -> str:
     return hash[:12] if hash else "none"
 
 
-_TELL: dict[type, Callable[[Any], Iterable[str]]] = {
-    r.Opened: _opened,
-    r.Tools: lambda record: (f"tools of this chat: {', '.join(record.given)}",),
+_ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
+    r.ChatOpened: _opened_entry,
+    r.ToolsGiven: lambda record: (f"tools of this chat: {', '.join(record.given)}",),
     r.TurnStarted: lambda record: (f"turn {record.number} started",),
     r.TurnFinished: lambda record: (f"turn {record.number} finished: {record.reason}",),
-    r.Decided: _decided,
-    r.CallStarted: _started,
+    r.DecisionMade: _decision_entry,
+    r.CallStarted: _call_entry,
     r.CallFinished: lambda record: (f"finished ({record.call_id}): {record.status}",),
-    r.Changing: lambda record: _files(f"change ({record.source})", record.files),
-    r.Changed: lambda record: _files(f"changed ({record.source})", record.files),
-    r.Settled: lambda record: (f"over ({record.source})",),
-    r.Recovering: lambda record: (f"recovery of {record.source} ({record.id})",),
-    r.Staged: lambda record: _files(f"staged by {record.source}: {record.label}", record.files),
-    r.Resolving: lambda record: (f"resolving: {record.action}",),
-    r.Resolved: lambda record: (f"resolved, {record.action}: {record.label}", record.reason),
-    r.UndoNoted: lambda record: (f"can be undone ({record.call_id}): {record.description}",),
-    r.Undone: lambda record: (f"undo of turn {record.turn} ({record.id})",),
-    r.Redone: lambda record: (f"redo of {record.undone} ({record.id})",),
+    r.ChangeStarted: lambda record: _files(f"change ({record.source})", record.files),
+    r.ChangeApplied: lambda record: _files(f"changed ({record.source})", record.files),
+    r.ChangeSettled: lambda record: _files(f"change settled ({record.source})", record.files),
+    r.RecoveryStarted: lambda record: (f"recovery of {record.source} ({record.id})",),
+    r.PreviewStaged: _preview_entry,
+    r.PreviewResolving: lambda record: (f"resolving: {record.action}",),
+    r.PreviewResolved: _resolved_entry,
+    r.UndoOffered: lambda record: (f"can be undone ({record.call_id}): {record.description}",),
+    r.UndoStarted: lambda record: (f"undo of turn {record.turn} ({record.id})",),
+    r.RedoStarted: lambda record: (f"redo of {record.undone} ({record.id})",),
 }
 
 

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from agentchat.core.messages import Reply, ToolCall
-from agentchat.journal.calls import PastCall, past_calls
-from agentchat.journal.journal import Journal, journal_path
-from agentchat.journal.records import Decided, Opened, Record, Said
+from agentchat.journal.file import JournalFile, journal_path
+from agentchat.journal.index import PastCall, list_past_calls
+from agentchat.journal.records import ChatOpened, DecisionMade, MessageRecorded, Record
 
 
 def begin(state: Path, chat: str, *records: Record, cwd: str = "/ws", at: float = 0) -> None:
-    journal = Journal.open(state, chat)
-    for record in (Opened(chat, cwd, "m", "1"), *records):
+    journal = JournalFile.open(state, chat)
+    for record in (ChatOpened(chat, cwd, "m", "1"), *records):
         journal.append(record)
     journal.close()
     os.utime(journal_path(state, chat), (at, at))
 
 
-def said(*made: tuple[str, str]) -> Said:
-    return Said(Reply(calls=tuple(ToolCall(id, "bash", text) for id, text in made)))
+def said(*made: tuple[str, str]) -> MessageRecorded:
+    return MessageRecorded(Reply(calls=tuple(ToolCall(id, "bash", text) for id, text in made)))
 
 
-def decided(id: str, verdict: str, who: str = "policy") -> Decided:
-    return Decided(id, "bash", "", verdict, "", who)
+def decided(id: str, verdict: str, who: Literal["user", "policy"] = "policy") -> DecisionMade:
+    return DecisionMade(id, "bash", "", verdict, "", who)
 
 
 def test_each_call_ends_as_the_user_answered_or_else_as_was_decided(tmp_path: Path) -> None:
     made = said(("1", '{"command": "a"}'), ("2", '{"command": "b"}'), ("3", "{bad"), ("4", "[]"))
     answered = (decided("1", "accept", "user"), decided("1", "allow"))
     begin(tmp_path, "c1", made, *answered, decided("2", "deny"), decided("3", "allow"))
-    assert past_calls(tmp_path, "/ws", 9) == (
+    assert list_past_calls(tmp_path, "/ws", 9) == (
         PastCall("bash", {"command": "b"}, "deny"),
         PastCall("bash", {"command": "a"}, "accept"),
     )
@@ -42,7 +43,7 @@ def test_the_newest_chats_come_first_and_other_projects_not_at_all(tmp_path: Pat
         made = said(("1", f'{{"command": "{chat}"}}'))
         begin(tmp_path, chat, made, decided("1", "allow"), at=1000 + number)
     begin(tmp_path, "other", said(("1", "{}")), decided("1", "allow"), cwd="/else", at=2000)
-    found = past_calls(tmp_path, "/ws", 9)
+    found = list_past_calls(tmp_path, "/ws", 9)
     assert [one.given["command"] for one in found] == ["new", "old"]
-    assert len(past_calls(tmp_path, "/ws", 1)) == 1
-    assert past_calls(tmp_path / "nowhere", "/ws", 9) == ()
+    assert len(list_past_calls(tmp_path, "/ws", 1)) == 1
+    assert list_past_calls(tmp_path / "nowhere", "/ws", 9) == ()
