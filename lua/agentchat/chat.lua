@@ -1,7 +1,7 @@
 --- The chats of this Neovim: opened, found, talked to, drawn.
 local attendance = require('agentchat.attendance')
 local bridge = require('agentchat.bridge')
-local config = require('agentchat.config')
+local config = require('agentchat.config.settings')
 local drawing = require('agentchat.drawing')
 local host = require('agentchat.host')
 local life = require('agentchat.life')

@@ -167,7 +167,7 @@ end
 
 local function models()
   local chat = chats().near()
-  local model = require('agentchat.config').get().model or {}
+  local model = require('agentchat.config.settings').get().model or {}
   local seen = { offline = true }
   if chat and chat.status.model ~= '' then seen[chat.status.model] = true end
   for _, name in pairs({ model.name or '', vim.env.AGENTCHAT_MODEL or '' }) do

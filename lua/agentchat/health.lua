@@ -1,5 +1,5 @@
 --- `:checkhealth agentchat`.
-local config = require('agentchat.config')
+local config = require('agentchat.config.settings')
 local host = require('agentchat.host')
 local python = require('agentchat.python')
 

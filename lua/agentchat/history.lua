@@ -17,7 +17,7 @@ local M = {}
 function M.list(opts)
   opts = opts or {}
   local chat = require('agentchat.chat').near()
-  local far = require('agentchat.config').get().workspace
+  local far = require('agentchat.config.settings').get().workspace
   if chat then far = chat.place end
   require('agentchat.host').send('history', {
     cwd = far or vim.fn.getcwd(-1, 0),

@@ -1,5 +1,5 @@
 --- The Python process: start, handshake, death and the next start.
-local config = require('agentchat.config')
+local config = require('agentchat.config.settings')
 local events = require('agentchat.events')
 local notice = require('agentchat.notice')
 local python = require('agentchat.python')

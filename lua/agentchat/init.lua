@@ -17,7 +17,7 @@ end
 
 --- Merges settings into `g:agentchat`. Optional, and equal to setting the variable.
 ---@param opts? table
-function M.setup(opts) require('agentchat.config').setup(opts) end
+function M.setup(opts) require('agentchat.config.settings').setup(opts) end
 
 --- Shows the chat of this tab, or opens one.
 ---@param opts? { prompt?: string, new?: boolean, workspace?: string } `prompt` is sent at once

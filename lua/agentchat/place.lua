@@ -48,7 +48,7 @@ end
 ---@return string[]
 function M.known()
   local urls = vim.tbl_map(function(chat) return chat.place end, require('agentchat.chat').all())
-  table.insert(urls, require('agentchat.config').get().workspace)
+  table.insert(urls, require('agentchat.config.settings').get().workspace)
   return vim.fn.uniq(vim.fn.sort(vim.tbl_values(urls)))
 end
 

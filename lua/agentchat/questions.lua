@@ -4,7 +4,7 @@
 local bridge = require('agentchat.bridge')
 local calm = require('agentchat.calm')
 local chats = require('agentchat.chat')
-local config = require('agentchat.config')
+local config = require('agentchat.config.settings')
 local notice = require('agentchat.notice')
 
 local M = {}

@@ -3,7 +3,7 @@
 
 local bridge = require('agentchat.bridge')
 local commands = require('agentchat.commands')
-local config = require('agentchat.config')
+local config = require('agentchat.config.settings')
 local diff = require('agentchat.diff')
 local hunks = require('agentchat.hunks')
 local keypress = require('agentchat.keypress')

@@ -2,7 +2,7 @@
 
 local bridge = require('agentchat.bridge')
 local chats = require('agentchat.chat')
-local config = require('agentchat.config')
+local config = require('agentchat.config.settings')
 local field = require('agentchat.field')
 local float = require('agentchat.float')
 local keypress = require('agentchat.keypress')

@@ -3,7 +3,7 @@
 
 local chats = require('agentchat.chat')
 local columns = require('agentchat.columns')
-local config = require('agentchat.config')
+local config = require('agentchat.config.settings')
 local notice = require('agentchat.notice')
 local paper = require('agentchat.paper')
 

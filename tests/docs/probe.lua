@@ -54,7 +54,7 @@ end
 --- Settings by path, with what they must be and their default as Lua.
 local function settings()
   local found, inner = {}, {}
-  local defaults = require('agentchat.config').get()
+  local defaults = require('agentchat.config.settings').get()
   local function walk(shape, path, default)
     for name, field in pairs(shape.fields or {}) do
       local below = path == '' and name or path .. '.' .. name
@@ -69,7 +69,7 @@ local function settings()
       walk(field, below, value)
     end
   end
-  walk(require('agentchat.shape').settings, '', defaults)
+  walk(require('agentchat.config.schema').settings, '', defaults)
   return found, inner
 end
 

@@ -1,6 +1,6 @@
 --- Settings: read from `g:agentchat` and `b:agentchat` whenever they are needed.
 local notice = require('agentchat.notice')
-local shape = require('agentchat.shape')
+local shape = require('agentchat.config.schema')
 
 local M = {}
 
