@@ -1,7 +1,7 @@
 -- The questions that wait for an answer, one for each chat: shown, hidden, found and answered.
 
 local ask = require('agentchat.ask')
-local bridge = require('agentchat.bridge')
+local bridge = require('agentchat.host.rpc')
 local chats = require('agentchat.chat')
 local config = require('agentchat.config.settings')
 local diff = require('agentchat.diff')

@@ -1,9 +1,9 @@
 --- The chats of this Neovim: opened, found, talked to, drawn.
-local attendance = require('agentchat.attendance')
-local bridge = require('agentchat.bridge')
+local attendance = require('agentchat.host.ui_attached')
+local bridge = require('agentchat.host.rpc')
 local config = require('agentchat.config.settings')
 local drawing = require('agentchat.drawing')
-local host = require('agentchat.host')
+local host = require('agentchat.host.process')
 local life = require('agentchat.life')
 local notice = require('agentchat.notice')
 local place = require('agentchat.place')

@@ -1,5 +1,5 @@
 --- What the commands do, and how they complete.
-local bridge = require('agentchat.bridge')
+local bridge = require('agentchat.host.rpc')
 local notice = require('agentchat.notice')
 
 local M = {}
@@ -152,7 +152,7 @@ function RUN.AgentHistory(args)
   require('agentchat.history').list({ words = vim.trim(args.args), fork = args.bang })
 end
 
-function RUN.AgentInstall() require('agentchat.install').run() end
+function RUN.AgentInstall() require('agentchat.host.install').run() end
 
 --- Runs a command. A mistake in the plugin is one line, not a traceback.
 ---@param name string

@@ -1,6 +1,6 @@
 -- A diff that is drawn, with what the user says of its hunks: marked, dimmed, told to Python.
 
-local bridge = require('agentchat.bridge')
+local bridge = require('agentchat.host.rpc')
 local hunks = require('agentchat.hunks')
 local layout = require('agentchat.layout')
 local notice = require('agentchat.notice')

@@ -1,5 +1,5 @@
 --- What a chat remembers: listed with its exact scope, and revoked.
-local bridge = require('agentchat.bridge')
+local bridge = require('agentchat.host.rpc')
 local notice = require('agentchat.notice')
 
 local M = {}

@@ -1,7 +1,7 @@
 --- `:checkhealth agentchat`.
 local config = require('agentchat.config.settings')
-local host = require('agentchat.host')
-local python = require('agentchat.python')
+local host = require('agentchat.host.process')
+local python = require('agentchat.host.python')
 
 local M = {}
 

@@ -19,7 +19,7 @@ function M.list(opts)
   local chat = require('agentchat.chat').near()
   local far = require('agentchat.config.settings').get().workspace
   if chat then far = chat.place end
-  require('agentchat.host').send('history', {
+  require('agentchat.host.process').send('history', {
     cwd = far or vim.fn.getcwd(-1, 0),
     words = opts.words or '',
     fork = opts.fork or false,

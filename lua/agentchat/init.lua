@@ -72,7 +72,7 @@ local MODES = { ask = true, edit = true, plan = true, yolo = true }
 ---@param mode 'ask'|'edit'|'plan'|'yolo'
 function M.mode(bufnr, mode)
   vim.validate('mode', mode, function(v) return MODES[v] == true end, 'ask, edit, plan or yolo')
-  require('agentchat.bridge').send('mode', { chat = need_chat(bufnr).id, mode = mode })
+  require('agentchat.host.rpc').send('mode', { chat = need_chat(bufnr).id, mode = mode })
 end
 
 --- Chooses the model of a chat; without a name, says which one it is.
@@ -80,7 +80,7 @@ end
 ---@param name? string
 function M.model(bufnr, name)
   vim.validate('name', name, 'string', true)
-  require('agentchat.bridge').send('model', { chat = need_chat(bufnr).id, name = name })
+  require('agentchat.host.rpc').send('model', { chat = need_chat(bufnr).id, name = name })
 end
 
 --- Lets the user choose a saved chat of this project, to go on with it.
@@ -94,7 +94,7 @@ function M.history(opts)
 end
 
 --- Creates or updates the plugin's own Python environment; headless, waits until it is done.
-function M.install() require('agentchat.install').run() end
+function M.install() require('agentchat.host.install').run() end
 
 --- Takes back the file changes of a turn, newest first; calling it is the user's consent.
 ---@param bufnr? integer
@@ -102,12 +102,12 @@ function M.install() require('agentchat.install').run() end
 function M.undo(bufnr, turn)
   vim.validate('turn', turn, 'number', true)
   local chat = need_chat(bufnr).id
-  require('agentchat.bridge').send('undo', { chat = chat, turn = turn })
+  require('agentchat.host.rpc').send('undo', { chat = chat, turn = turn })
 end
 
 --- Takes the last undo of a chat back.
 ---@param bufnr? integer
-function M.redo(bufnr) require('agentchat.bridge').send('redo', { chat = need_chat(bufnr).id }) end
+function M.redo(bufnr) require('agentchat.host.rpc').send('redo', { chat = need_chat(bufnr).id }) end
 
 local CHOICES = { always = true, accept = true, reject = true, cancel = true }
 

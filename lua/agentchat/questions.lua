@@ -1,7 +1,7 @@
 -- Questions of the agent to the user, put with `vim.ui.select` and `vim.ui.input`, one after the
 -- other. Python does not wait for Lua: the answers go back as an event.
 
-local bridge = require('agentchat.bridge')
+local bridge = require('agentchat.host.rpc')
 local calm = require('agentchat.calm')
 local chats = require('agentchat.chat')
 local config = require('agentchat.config.settings')

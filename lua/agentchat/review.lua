@@ -1,7 +1,7 @@
 -- The previews that wait to be applied or discarded, those of a chat in one window: the newest is
 -- shown. Closing it hides it and decides nothing.
 
-local bridge = require('agentchat.bridge')
+local bridge = require('agentchat.host.rpc')
 local commands = require('agentchat.commands')
 local config = require('agentchat.config.settings')
 local diff = require('agentchat.diff')

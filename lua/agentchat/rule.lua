@@ -1,6 +1,6 @@
 -- Writing a rule: what it would be, what it would have matched, and one key that agrees to it.
 
-local bridge = require('agentchat.bridge')
+local bridge = require('agentchat.host.rpc')
 local chats = require('agentchat.chat')
 local config = require('agentchat.config.settings')
 local field = require('agentchat.field')

@@ -1,6 +1,6 @@
 --- Files with tools of the user's own: Python is told when one is saved, and the user is asked
 --- whether a project's are trusted.
-local bridge = require('agentchat.bridge')
+local bridge = require('agentchat.host.rpc')
 local notice = require('agentchat.notice')
 
 local M = {}
@@ -32,7 +32,7 @@ function M.watch(places)
     pattern = '*.py',
     desc = 'Load the tools of a file that was saved',
     callback = function(event)
-      local host = require('agentchat.host')
+      local host = require('agentchat.host.process')
       if host.is_ready() and is_watched(event.match) then host.send('reload', { anew = false }) end
     end,
   })

@@ -2,7 +2,7 @@
 
 _G.told = {}
 
-package.loaded['agentchat.host'] = {
+package.loaded['agentchat.host.process'] = {
   is_ready = function() return true end,
   ensure = function() end,
   forget = function() end,

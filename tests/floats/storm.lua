@@ -25,7 +25,7 @@ local function next_question()
   end, it.after)
 end
 
-package.loaded['agentchat.host'].send = function(name, payload)
+package.loaded['agentchat.host.process'].send = function(name, payload)
   if name ~= 'answer' then return end
   table.insert(M.answers, { payload.prompt, payload.choice, now() })
   next_question()

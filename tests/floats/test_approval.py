@@ -336,7 +336,7 @@ def test_what_is_typed_ahead_while_neovim_is_busy_answers_nothing(
 
 NEXT = """
   local chat, prompt = ...
-  local host = package.loaded['agentchat.host']
+  local host = package.loaded['agentchat.host.process']
   local send = host.send
   host.send = function(name, payload)
     send(name, payload)

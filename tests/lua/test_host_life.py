@@ -12,11 +12,11 @@ from tests.support.editor import Editor
 
 from .conftest import Drawn
 
-PHASE = "require('agentchat.host').state().phase"
+PHASE = "require('agentchat.host.process').state().phase"
 
 
 def test_two_halves_of_different_versions_say_so(offline_editor: Editor) -> None:
-    offline_editor.lua("require('agentchat.host').VERSION = '9.9.9'")
+    offline_editor.lua("require('agentchat.host.process').VERSION = '9.9.9'")
     chat = Chat.open(offline_editor)
     chat.send("keep me")
     notice = offline_editor.wait_notice("version 9.9.9")

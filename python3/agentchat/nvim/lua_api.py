@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 CALL = "local module, name = ...; return require(module)[name](select(3, ...))"
 """Values travel as arguments, never inside Lua source."""
 
-RUN = "require('agentchat.bridge').run(...)"
+RUN = "require('agentchat.host.rpc').run(...)"
 """For calls nobody waits for: what goes wrong in Lua must not reach the user as a traceback."""
 
 

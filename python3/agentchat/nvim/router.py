@@ -111,7 +111,7 @@ class Desk:
             "pynvim": str(pynvim.VERSION),
             "pid": os.getpid(),
         }
-        self._bridge.call("agentchat.host", "ready", about)
+        self._bridge.call("agentchat.host.process", "ready", about)
 
     def _open(self, payload: Payload) -> None:
         saved = payload.get("saved") or {}

@@ -2,7 +2,7 @@
 local config = require('agentchat.config.settings')
 local events = require('agentchat.events')
 local notice = require('agentchat.notice')
-local python = require('agentchat.python')
+local python = require('agentchat.host.python')
 
 local M = {}
 

@@ -1,6 +1,6 @@
 --- `:AgentInstall`: the plugin's own Python environment, made or brought up to date.
 local notice = require('agentchat.notice')
-local python = require('agentchat.python')
+local python = require('agentchat.host.python')
 
 local M = {}
 
@@ -119,7 +119,7 @@ local function finish(problem)
     return notice.error(problem)
   end
   say('installed: the Python environment is ready')
-  require('agentchat.host').restart()
+  require('agentchat.host.process').restart()
 end
 
 --- Whether Neovim runs only to install: then it must wait, and its exit code must tell.

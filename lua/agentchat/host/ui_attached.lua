@@ -6,7 +6,7 @@ local M = {}
 function M.now() return #vim.api.nvim_list_uis() > 0 end
 
 local function tell()
-  local host = require('agentchat.host')
+  local host = require('agentchat.host.process')
   if host.is_ready() then host.send('attended', { attended = M.now() }) end
 end
 

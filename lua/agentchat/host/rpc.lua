@@ -4,7 +4,7 @@ local M = {}
 --- Sends an event to the Python half, starting it if need be. Returns at once.
 ---@param name string
 ---@param payload table
-function M.send(name, payload) require('agentchat.host').send(name, payload) end
+function M.send(name, payload) require('agentchat.host.process').send(name, payload) end
 
 --- Runs a function of the plugin for Python; a mistake in it is one line and an entry in the log.
 ---@param module string
