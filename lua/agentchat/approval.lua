@@ -5,12 +5,12 @@ local bridge = require('agentchat.host.rpc')
 local chats = require('agentchat.chat')
 local config = require('agentchat.config.settings')
 local diff = require('agentchat.diff')
-local layout = require('agentchat.layout')
+local layout = require('agentchat.ui.layout')
 local notice = require('agentchat.notice')
 local question = require('agentchat.question')
 local review = require('agentchat.review')
 local sight = require('agentchat.sight')
-local stands = require('agentchat.stand')
+local stands = require('agentchat.ui.panel')
 
 local M = {}
 

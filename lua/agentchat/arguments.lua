@@ -1,6 +1,6 @@
 -- Lets the user change the arguments of a call before it runs.
 
-local field = require('agentchat.field')
+local field = require('agentchat.ui.input')
 local notice = require('agentchat.notice')
 
 local M = {}

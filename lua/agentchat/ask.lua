@@ -3,12 +3,12 @@
 
 local arguments = require('agentchat.arguments')
 local diff = require('agentchat.diff')
-local keypress = require('agentchat.keypress')
+local keypress = require('agentchat.ui.keypress')
 local notice = require('agentchat.notice')
-local paper = require('agentchat.paper')
+local paper = require('agentchat.ui.render')
 local question = require('agentchat.question')
-local reason = require('agentchat.reason')
-local stands = require('agentchat.stand')
+local reason = require('agentchat.ui.reason')
+local stands = require('agentchat.ui.panel')
 
 local M = {}
 

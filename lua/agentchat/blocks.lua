@@ -1,5 +1,5 @@
 --- Tool blocks: a header with the state of a call, and its output below, folded after ten lines.
-local folds = require('agentchat.folds')
+local folds = require('agentchat.ui.folds')
 local lines = require('agentchat.lines')
 local regions = require('agentchat.regions')
 

@@ -39,7 +39,7 @@ end
 function M.shown(chat)
   local win = api.nvim_get_current_win()
   window.dress(win)
-  require('agentchat.folds').restore(win, require('agentchat.transcript').folds(chat))
+  require('agentchat.ui.folds').restore(win, require('agentchat.transcript').folds(chat))
 end
 
 --- A buffer that is unloaded keeps its text for the moment: `:edit` reads it again at once.

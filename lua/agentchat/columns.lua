@@ -1,7 +1,7 @@
 -- A diff in two columns: the old text on the left, the new on the right, line facing line. Pure. A
 -- line too long for its column goes on below, so that nothing of it is cut.
 
-local paper = require('agentchat.paper')
+local paper = require('agentchat.ui.render')
 local wrapping = require('agentchat.wrapping')
 
 local M = {}

@@ -2,11 +2,11 @@
 
 local bridge = require('agentchat.host.rpc')
 local hunks = require('agentchat.hunks')
-local layout = require('agentchat.layout')
+local layout = require('agentchat.ui.layout')
 local notice = require('agentchat.notice')
-local paper = require('agentchat.paper')
+local paper = require('agentchat.ui.render')
 local quickfix = require('agentchat.quickfix')
-local reason = require('agentchat.reason')
+local reason = require('agentchat.ui.reason')
 local verdicts = require('agentchat.verdicts')
 
 local M = {}

@@ -1,6 +1,6 @@
 -- Moving about in a diff that is drawn: hunk by hunk, file by file.
 
-local paper = require('agentchat.paper')
+local paper = require('agentchat.ui.render')
 
 local M = {}
 

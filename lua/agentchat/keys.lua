@@ -128,7 +128,7 @@ function M.help()
     '  what they name. <C-x><C-o> completes both.',
     '  Keys are changed by mapping <Plug>(AgentChatSend) and so on: see :help agentchat-keys.',
   })
-  require('agentchat.float').page('Keys', lines)
+  require('agentchat.ui.float').page('Keys', lines)
 end
 
 --- Whether the user has set this key, or another one for the same.

@@ -1,8 +1,8 @@
 -- How staged previews are put: the title, the key hints and the help of a review.
 
 local diff = require('agentchat.diff')
-local float = require('agentchat.float')
-local layout = require('agentchat.layout')
+local float = require('agentchat.ui.float')
+local layout = require('agentchat.ui.layout')
 
 local M = {}
 

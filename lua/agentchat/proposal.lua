@@ -1,6 +1,6 @@
 -- The proposed text of a file, for the user to make something else of it.
 
-local field = require('agentchat.field')
+local field = require('agentchat.ui.input')
 
 local M = {}
 

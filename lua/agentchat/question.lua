@@ -2,7 +2,7 @@
 
 local diff = require('agentchat.diff')
 local hunks = require('agentchat.hunks')
-local layout = require('agentchat.layout')
+local layout = require('agentchat.ui.layout')
 
 local M = {}
 

@@ -2,7 +2,7 @@
 -- other. Python does not wait for Lua: the answers go back as an event.
 
 local bridge = require('agentchat.host.rpc')
-local calm = require('agentchat.calm')
+local calm = require('agentchat.ui.calm')
 local chats = require('agentchat.chat')
 local config = require('agentchat.config.settings')
 local notice = require('agentchat.notice')

@@ -3,12 +3,12 @@
 local bridge = require('agentchat.host.rpc')
 local chats = require('agentchat.chat')
 local config = require('agentchat.config.settings')
-local field = require('agentchat.field')
-local float = require('agentchat.float')
-local keypress = require('agentchat.keypress')
-local layout = require('agentchat.layout')
+local field = require('agentchat.ui.input')
+local float = require('agentchat.ui.float')
+local keypress = require('agentchat.ui.keypress')
+local layout = require('agentchat.ui.layout')
 local notice = require('agentchat.notice')
-local screen = require('agentchat.screen')
+local screen = require('agentchat.ui.screen')
 
 local M = {}
 

@@ -5,7 +5,7 @@ local chats = require('agentchat.chat')
 local columns = require('agentchat.columns')
 local config = require('agentchat.config.settings')
 local notice = require('agentchat.notice')
-local paper = require('agentchat.paper')
+local paper = require('agentchat.ui.render')
 
 local M = {}
 

@@ -17,7 +17,7 @@ local OPTIONS = {
   foldenable = true,
   foldmethod = 'manual',
   foldlevel = 99,
-  foldtext = "v:lua.require'agentchat.folds'.text()",
+  foldtext = "v:lua.require'agentchat.ui.folds'.text()",
   fillchars = 'fold: ',
   winbar = "%{%v:lua.require'agentchat.winbar'.render()%}",
 }

@@ -8,7 +8,7 @@ vim.fn.setreg('q', 'aaA')
 
 local function now() return vim.uv.hrtime() / 1e9 end
 
-local stands = require('agentchat.stand')
+local stands = require('agentchat.ui.panel')
 local show = stands.show
 stands.show = function(stand, form)
   local shown = show(stand, form)

@@ -205,7 +205,7 @@ class Desk:
             self._tell(str(error))
 
     def _page(self, title: str, lines: list[str]) -> None:
-        self._bridge.call("agentchat.float", "page", title, lines)
+        self._bridge.call("agentchat.ui.float", "page", title, lines)
 
     def _closed(self, payload: Payload) -> None:
         self._custom.leave(payload["chat"])

@@ -1,7 +1,7 @@
 -- Asks for the reason of a *no*. An empty one is fine; nothing typed here can mean yes.
 
-local field = require('agentchat.field')
-local float = require('agentchat.float')
+local field = require('agentchat.ui.input')
+local float = require('agentchat.ui.float')
 
 local M = {}
 

@@ -1,8 +1,8 @@
 -- A float to type in, over the question it belongs to: the reason of a *no*, changed arguments.
 
-local float = require('agentchat.float')
-local layout = require('agentchat.layout')
-local screen = require('agentchat.screen')
+local float = require('agentchat.ui.float')
+local layout = require('agentchat.ui.layout')
+local screen = require('agentchat.ui.screen')
 
 local M = {}
 

@@ -2,11 +2,11 @@
 -- What stands there and what its keys do is its owner's.
 
 local diff = require('agentchat.diff')
-local float = require('agentchat.float')
-local keypress = require('agentchat.keypress')
-local screen = require('agentchat.screen')
-local settle = require('agentchat.settle')
-local sheet = require('agentchat.sheet')
+local float = require('agentchat.ui.float')
+local keypress = require('agentchat.ui.keypress')
+local screen = require('agentchat.ui.screen')
+local settle = require('agentchat.ui.settle')
+local sheet = require('agentchat.ui.split')
 local sides = require('agentchat.sides')
 
 local M = {}

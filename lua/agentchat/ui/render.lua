@@ -1,7 +1,7 @@
 -- A buffer on which a doc is drawn, and the window options that show all of it as it is.
 
-local folds = require('agentchat.folds')
-local keypress = require('agentchat.keypress')
+local folds = require('agentchat.ui.folds')
+local keypress = require('agentchat.ui.keypress')
 
 local M = {}
 
@@ -251,7 +251,7 @@ function M.dress(win)
     foldenable = true,
     foldmethod = 'manual',
     foldcolumn = '0',
-    foldtext = [[v:lua.require'agentchat.paper'.folded()]],
+    foldtext = [[v:lua.require'agentchat.ui.render'.folded()]],
     fillchars = 'fold: ,eob: ',
     scrolloff = 0,
     conceallevel = 0,

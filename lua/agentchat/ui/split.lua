@@ -1,6 +1,6 @@
 -- A doc in an ordinary window: a split or a tab of its own. What `float` does, without the float.
 
-local paper = require('agentchat.paper')
+local paper = require('agentchat.ui.render')
 
 local M = {}
 

@@ -1,8 +1,8 @@
 -- The life of a float: opened without taking the focus, measured, drawn, scrolled, closed.
 
-local layout = require('agentchat.layout')
-local paper = require('agentchat.paper')
-local screen = require('agentchat.screen')
+local layout = require('agentchat.ui.layout')
+local paper = require('agentchat.ui.render')
+local screen = require('agentchat.ui.screen')
 
 local M = {}
 
