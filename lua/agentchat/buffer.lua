@@ -1,6 +1,6 @@
 --- The buffer of a chat: its options, its life, and what happens when the user types in it.
 local prompt = require('agentchat.prompt')
-local regions = require('agentchat.regions')
+local regions = require('agentchat.transcript.marks')
 local undo = require('agentchat.undo')
 local window = require('agentchat.window')
 
@@ -39,7 +39,7 @@ end
 function M.shown(chat)
   local win = api.nvim_get_current_win()
   window.dress(win)
-  require('agentchat.ui.folds').restore(win, require('agentchat.transcript').folds(chat))
+  require('agentchat.ui.folds').restore(win, require('agentchat.transcript.messages').folds(chat))
 end
 
 --- A buffer that is unloaded keeps its text for the moment: `:edit` reads it again at once.
@@ -56,7 +56,7 @@ end
 local function read_again(chat)
   local kept = chat.kept or {}
   undo.beyond(chat.buf, function() regions.fill(chat, kept.lines, kept.header) end)
-  chat.transcript = require('agentchat.transcript').new()
+  chat.transcript = require('agentchat.transcript.messages').new()
   prompt.refresh(chat)
 end
 

@@ -9,7 +9,7 @@ local notice = require('agentchat.notice')
 local place = require('agentchat.place')
 local prompt = require('agentchat.prompt')
 local status = require('agentchat.status')
-local transcript = require('agentchat.transcript')
+local transcript = require('agentchat.transcript.messages')
 local window = require('agentchat.window')
 
 local M = {}

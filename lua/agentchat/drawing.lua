@@ -2,9 +2,9 @@
 local life = require('agentchat.life')
 local notice = require('agentchat.notice')
 local prompt = require('agentchat.prompt')
-local regions = require('agentchat.regions')
+local regions = require('agentchat.transcript.marks')
 local status = require('agentchat.status')
-local transcript = require('agentchat.transcript')
+local transcript = require('agentchat.transcript.messages')
 local undo = require('agentchat.undo')
 local window = require('agentchat.window')
 

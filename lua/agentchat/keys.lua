@@ -71,7 +71,7 @@ end
 local function jump(step)
   local chat = here()
   if not chat then return end
-  local row, rows = vim.fn.line('.') - 1, require('agentchat.transcript').header_rows(chat)
+  local row, rows = vim.fn.line('.') - 1, require('agentchat.transcript.messages').header_rows(chat)
   for _ = 1, vim.v.count1 do
     local ahead = vim.iter(rows):filter(function(at) return (at - row) * step > 0 end):totable()
     row = (step > 0 and ahead[1] or ahead[#ahead]) or row

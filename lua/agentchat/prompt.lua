@@ -1,8 +1,8 @@
 --- The prompt region: everything below the last header, and what is drawn on it.
 local contexts = require('agentchat.contexts')
-local lines = require('agentchat.lines')
+local lines = require('agentchat.transcript.text')
 local mentions = require('agentchat.mentions')
-local regions = require('agentchat.regions')
+local regions = require('agentchat.transcript.marks')
 
 local M = {}
 

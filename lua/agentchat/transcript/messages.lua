@@ -1,8 +1,8 @@
 --- The transcript: all that stands above the prompt, written line by line, never read back.
-local blocks = require('agentchat.blocks')
-local lines = require('agentchat.lines')
-local markdown = require('agentchat.markdown')
-local regions = require('agentchat.regions')
+local blocks = require('agentchat.transcript.tool_block')
+local lines = require('agentchat.transcript.text')
+local markdown = require('agentchat.transcript.markdown')
+local regions = require('agentchat.transcript.marks')
 
 local M = {}
 

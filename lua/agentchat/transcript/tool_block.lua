@@ -1,7 +1,7 @@
 --- Tool blocks: a header with the state of a call, and its output below, folded after ten lines.
 local folds = require('agentchat.ui.folds')
-local lines = require('agentchat.lines')
-local regions = require('agentchat.regions')
+local lines = require('agentchat.transcript.text')
+local regions = require('agentchat.transcript.marks')
 
 local M = {}
 
