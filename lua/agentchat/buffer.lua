@@ -1,7 +1,7 @@
 --- The buffer of a chat: its options, its life, and what happens when the user types in it.
-local prompt = require('agentchat.prompt')
+local prompt = require('agentchat.prompt.region')
 local regions = require('agentchat.transcript.marks')
-local undo = require('agentchat.undo')
+local undo = require('agentchat.prompt.undo')
 local window = require('agentchat.window')
 
 local M = {}
@@ -21,7 +21,7 @@ function M.create(number)
   vim.bo[buf].modeline = false
   vim.bo[buf].undolevels = vim.go.undolevels
   vim.bo[buf].textwidth = 0
-  vim.bo[buf].omnifunc = "v:lua.require'agentchat.completion'.omni"
+  vim.bo[buf].omnifunc = "v:lua.require'agentchat.prompt.completion'.omni"
   return buf
 end
 
@@ -66,7 +66,7 @@ local function listen(chat)
   on(chat, 'InsertEnter', function()
     chat.undo.session = chat.undo.session + 1
     if chat.undo.session == 1 then
-      vim.schedule(function() require('agentchat.completion').attach(chat.buf) end)
+      vim.schedule(function() require('agentchat.prompt.completion').attach(chat.buf) end)
     end
   end)
   on(chat, { 'CompleteDone', 'ModeChanged' }, function()

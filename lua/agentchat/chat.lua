@@ -7,7 +7,7 @@ local host = require('agentchat.host.process')
 local life = require('agentchat.life')
 local notice = require('agentchat.notice')
 local place = require('agentchat.place')
-local prompt = require('agentchat.prompt')
+local prompt = require('agentchat.prompt.region')
 local status = require('agentchat.status')
 local transcript = require('agentchat.transcript.messages')
 local window = require('agentchat.window')
@@ -122,7 +122,7 @@ function M.new(saved, where)
     outbox = {},
     asked = {},
     waiting = {},
-    names = require('agentchat.mentions').BUILTIN,
+    names = require('agentchat.prompt.mentions').BUILTIN,
     transcript = transcript.new(),
   }
   chats[chat.id] = chat
@@ -210,7 +210,7 @@ function M.send(chat, text)
     chat = chat.id,
     text = text,
     settings = config.get(chat.buf),
-    captured = require('agentchat.contexts').capture(chat, text),
+    captured = require('agentchat.prompt.context').capture(chat, text),
     attended = attendance.now(),
   })
 end

@@ -161,7 +161,7 @@ function M.run(name, args) RUN[name](args) end
 
 local function mentions()
   local chat = chats().near()
-  local names = chat and chat.names or require('agentchat.mentions').BUILTIN
+  local names = chat and chat.names or require('agentchat.prompt.mentions').BUILTIN
   return vim.iter(names):map(function(item) return '@' .. item.name end):totable()
 end
 
@@ -190,7 +190,7 @@ end
 --- Names of the tools a call can be explained of.
 local function tools()
   local chat = chats().near()
-  local names = chat and chat.names or require('agentchat.mentions').BUILTIN
+  local names = chat and chat.names or require('agentchat.prompt.mentions').BUILTIN
   local found = vim.iter(names):filter(function(item) return item.kind == 'tool' end)
   return found:map(function(item) return item.name end):totable()
 end

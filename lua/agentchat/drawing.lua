@@ -1,11 +1,11 @@
 --- Draws what Python says about a chat, a batch at a time.
 local life = require('agentchat.life')
 local notice = require('agentchat.notice')
-local prompt = require('agentchat.prompt')
+local prompt = require('agentchat.prompt.region')
 local regions = require('agentchat.transcript.marks')
 local status = require('agentchat.status')
 local transcript = require('agentchat.transcript.messages')
-local undo = require('agentchat.undo')
+local undo = require('agentchat.prompt.undo')
 local window = require('agentchat.window')
 
 local M = {}

@@ -88,7 +88,7 @@ function M.undo()
   local chat = here()
   if not chat then return end
   for _ = 1, vim.v.count1 do
-    require('agentchat.undo').undo(chat)
+    require('agentchat.prompt.undo').undo(chat)
   end
 end
 
@@ -96,7 +96,7 @@ function M.redo()
   local chat = here()
   if not chat then return end
   for _ = 1, vim.v.count1 do
-    require('agentchat.undo').redo(chat)
+    require('agentchat.prompt.undo').redo(chat)
   end
 end
 

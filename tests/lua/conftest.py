@@ -40,7 +40,9 @@ class Drawn:
     def prompt(self) -> str:
         """What would be sent."""
         chat = "require('agentchat.chat').get(...)"
-        text: str = self.editor.lua(f"return require('agentchat.prompt').text({chat})", self.id)
+        text: str = self.editor.lua(
+            f"return require('agentchat.prompt.region').text({chat})", self.id
+        )
         return text
 
     def sent(self) -> list[str]:

@@ -179,7 +179,7 @@ def test_names_complete_by_a_language_server_in_this_process(drawn: Drawn) -> No
     edit = found[0]["textEdit"]
     assert edit["newText"] == "@{read}"
     assert edit["range"]["start"] == {"line": 2, "character": 4}
-    assert drawn.editor.eval("&omnifunc") == "v:lua.require'agentchat.completion'.omni"
+    assert drawn.editor.eval("&omnifunc") == "v:lua.require'agentchat.prompt.completion'.omni"
 
 
 def test_completing_while_the_agent_writes_completes_the_prompt(drawn: Drawn) -> None:

@@ -1,7 +1,7 @@
 --- The prompt region: everything below the last header, and what is drawn on it.
-local contexts = require('agentchat.contexts')
+local contexts = require('agentchat.prompt.context')
 local lines = require('agentchat.transcript.text')
-local mentions = require('agentchat.mentions')
+local mentions = require('agentchat.prompt.mentions')
 local regions = require('agentchat.transcript.marks')
 
 local M = {}
@@ -57,7 +57,7 @@ end
 function M.take(chat)
   local text = M.text(chat)
   if text == '' then return text end
-  require('agentchat.undo').keep(chat)
+  require('agentchat.prompt.undo').keep(chat)
   M.set(chat, '')
   return text
 end

@@ -1,6 +1,6 @@
 --- Completion of mentions: an 'omnifunc' and a language server that lives in this process.
-local contexts = require('agentchat.contexts')
-local mentions = require('agentchat.mentions')
+local contexts = require('agentchat.prompt.context')
+local mentions = require('agentchat.prompt.mentions')
 
 local M = {}
 
@@ -13,7 +13,7 @@ local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
 ---@return agentchat.Chat? chat if the row is in its prompt
 local function prompt_at(buf, row)
   local chat = require('agentchat.chat').of(buf)
-  if chat and require('agentchat.prompt').holds(chat, row) then return chat end
+  if chat and require('agentchat.prompt.region').holds(chat, row) then return chat end
 end
 
 --- The mention that is being typed before a column, and what it may become.
