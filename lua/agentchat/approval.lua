@@ -2,14 +2,14 @@
 
 local ask = require('agentchat.ask')
 local bridge = require('agentchat.host.rpc')
-local chats = require('agentchat.chat')
+local chats = require('agentchat.chat.actions')
 local config = require('agentchat.config.settings')
 local diff = require('agentchat.diff')
 local layout = require('agentchat.ui.layout')
 local notice = require('agentchat.notice')
 local question = require('agentchat.question')
 local review = require('agentchat.review')
-local sight = require('agentchat.sight')
+local sight = require('agentchat.chat.visibility')
 local stands = require('agentchat.ui.panel')
 
 local M = {}

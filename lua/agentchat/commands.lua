@@ -11,7 +11,7 @@ local APPROVALS = { 'clear', 'explain', 'rule', 'trust' }
 local RECORDS = { 'decisions' }
 local TOOLS = { 'add', 'remove', 'reload', 'trust' }
 
-local function chats() return require('agentchat.chat') end
+local function chats() return require('agentchat.chat.actions') end
 
 --- The chat a command is about; without one the user is told.
 ---@return agentchat.Chat?
@@ -149,7 +149,7 @@ function RUN.AgentLog(args)
 end
 
 function RUN.AgentHistory(args)
-  require('agentchat.history').list({ words = vim.trim(args.args), fork = args.bang })
+  require('agentchat.chat.history').list({ words = vim.trim(args.args), fork = args.bang })
 end
 
 function RUN.AgentInstall() require('agentchat.host.install').run() end

@@ -6,7 +6,7 @@ local M = {}
 local function chat_of(buf)
   vim.validate('bufnr', buf, 'number', true)
   if not buf or buf == 0 then buf = vim.api.nvim_get_current_buf() end
-  return require('agentchat.chat').of(buf)
+  return require('agentchat.chat.actions').of(buf)
 end
 
 ---@param buf? integer
@@ -30,7 +30,7 @@ function M.open(opts)
   local place = require('agentchat.place')
   local is_place = function(url) return url == nil or place.parse(url) ~= nil end
   vim.validate('opts.workspace', opts.workspace, is_place, place.FORM)
-  return require('agentchat.chat').open({
+  return require('agentchat.chat.actions').open({
     prompt = opts.prompt,
     new = opts.new,
     workspace = opts.workspace,
@@ -42,12 +42,12 @@ end
 ---@param text string
 function M.send(bufnr, text)
   vim.validate('text', text, 'string')
-  require('agentchat.chat').send(need_chat(bufnr), text)
+  require('agentchat.chat.actions').send(need_chat(bufnr), text)
 end
 
 --- Stops request, tools and queue of a chat.
 ---@param bufnr? integer
-function M.stop(bufnr) require('agentchat.chat').stop(need_chat(bufnr)) end
+function M.stop(bufnr) require('agentchat.chat.actions').stop(need_chat(bufnr)) end
 
 --- Resolves the newest pending preview of a chat; calling it is the user's consent.
 ---@param bufnr integer
@@ -90,7 +90,7 @@ function M.history(opts)
   opts = opts or {}
   vim.validate('opts.words', opts.words, 'string', true)
   vim.validate('opts.fork', opts.fork, 'boolean', true)
-  require('agentchat.history').list(opts)
+  require('agentchat.chat.history').list(opts)
 end
 
 --- Creates or updates the plugin's own Python environment; headless, waits until it is done.
@@ -118,7 +118,7 @@ function M.approve(choice, reason)
   local known = function(v) return CHOICES[v] == true end
   vim.validate('choice', choice, known, 'always, accept, reject or cancel')
   vim.validate('reason', reason, 'string', true)
-  require('agentchat.approval').answer(require('agentchat.chat').current(), choice, reason)
+  require('agentchat.approval').answer(require('agentchat.chat.actions').current(), choice, reason)
 end
 
 --- Begins a rule about a call, for the user to look at and agree to.
@@ -140,9 +140,9 @@ end
 --- The same as one line, empty where there is no chat.
 ---@return string
 function M.statusline()
-  local chats = package.loaded['agentchat.chat']
+  local chats = package.loaded['agentchat.chat.actions']
   local chat = chats and chats.near()
-  return chat and require('agentchat.winbar').plain(chat) or ''
+  return chat and require('agentchat.chat.winbar').plain(chat) or ''
 end
 
 return M

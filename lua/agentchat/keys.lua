@@ -25,19 +25,19 @@ local KEYS = {
 }
 
 ---@return agentchat.Chat?
-local function here() return require('agentchat.chat').of(api.nvim_get_current_buf()) end
+local function here() return require('agentchat.chat.actions').of(api.nvim_get_current_buf()) end
 
 --- The chat a key is about; without one the user is told.
 ---@return agentchat.Chat?
 local function near() return require('agentchat.commands').chat() end
 
-function M.open() require('agentchat.chat').open() end
+function M.open() require('agentchat.chat.actions').open() end
 
-function M.new() require('agentchat.chat').open({ new = true }) end
+function M.new() require('agentchat.chat.actions').open({ new = true }) end
 
 function M.send()
   local chat = near()
-  if chat then require('agentchat.chat').send_prompt(chat) end
+  if chat then require('agentchat.chat.actions').send_prompt(chat) end
 end
 
 --- In insert mode the key also does what it always does there, when there is nothing to stop.
@@ -47,7 +47,7 @@ function M.stop()
   if chat.status.state == 'idle' and api.nvim_get_mode().mode:find('^i') then
     return vim.cmd.stopinsert()
   end
-  require('agentchat.chat').stop(chat)
+  require('agentchat.chat.actions').stop(chat)
 end
 
 function M.approval()
@@ -63,7 +63,7 @@ end
 
 function M.file()
   local chat = here()
-  if chat then require('agentchat.link').open(chat) end
+  if chat then require('agentchat.chat.goto_file').open(chat) end
 end
 
 --- Goes to the header of a message.

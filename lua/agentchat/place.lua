@@ -47,7 +47,7 @@ end
 --- The places that are in use, and the one of the settings.
 ---@return string[]
 function M.known()
-  local urls = vim.tbl_map(function(chat) return chat.place end, require('agentchat.chat').all())
+  local urls = vim.tbl_map(function(chat) return chat.place end, require('agentchat.chat.actions').all())
   table.insert(urls, require('agentchat.config.settings').get().workspace)
   return vim.fn.uniq(vim.fn.sort(vim.tbl_values(urls)))
 end

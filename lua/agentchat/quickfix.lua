@@ -20,7 +20,7 @@ end
 ---@param hunks agentchat.Hunk[]
 ---@param said agentchat.Verdicts
 function M.open(title, hunks, said)
-  local chat = require('agentchat.chat').of(vim.api.nvim_get_current_buf())
+  local chat = require('agentchat.chat.actions').of(vim.api.nvim_get_current_buf())
   local url = chat and chat.place
   local items = vim.tbl_map(
     function(hunk)

@@ -11,7 +11,7 @@ local layout = require('agentchat.ui.layout')
 local notice = require('agentchat.notice')
 local paper = require('agentchat.ui.render')
 local preview = require('agentchat.preview')
-local sight = require('agentchat.sight')
+local sight = require('agentchat.chat.visibility')
 local stands = require('agentchat.ui.panel')
 local verdicts = require('agentchat.verdicts')
 local why = require('agentchat.ui.reason')
@@ -92,7 +92,7 @@ local function stand_spec(it)
     doc = function() return newest(it).doc end,
     lead = function() return hunks.GUTTER end,
     delay = function()
-      local chat = require('agentchat.chat').get(it.chat)
+      local chat = require('agentchat.chat.actions').get(it.chat)
       return config.get(chat and chat.buf).ui.prompt_delay_ms
     end,
     map = function(buf) map_keys(it, buf) end,

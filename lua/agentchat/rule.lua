@@ -1,7 +1,7 @@
 -- Writing a rule: what it would be, what it would have matched, and one key that agrees to it.
 
 local bridge = require('agentchat.host.rpc')
-local chats = require('agentchat.chat')
+local chats = require('agentchat.chat.actions')
 local config = require('agentchat.config.settings')
 local field = require('agentchat.ui.input')
 local float = require('agentchat.ui.float')

@@ -1,7 +1,7 @@
 -- Whether a diff is drawn in one column or in two, the old text beside the new, and how the cursor
 -- stays at its line when that changes.
 
-local chats = require('agentchat.chat')
+local chats = require('agentchat.chat.actions')
 local columns = require('agentchat.columns')
 local config = require('agentchat.config.settings')
 local notice = require('agentchat.notice')

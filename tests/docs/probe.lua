@@ -5,7 +5,7 @@ vim.opt.runtimepath:prepend(checkout)
 vim.cmd.source(checkout .. '/plugin/agentchat.lua')
 
 local agentchat = require('agentchat')
-local chats = require('agentchat.chat')
+local chats = require('agentchat.chat.actions')
 
 local function sorted(list)
   table.sort(list)
@@ -113,7 +113,7 @@ local function float_keys(chat)
 end
 
 local chat = chats.new()
-require('agentchat.window').split(chat.buf)
+require('agentchat.chat.window').split(chat.buf)
 local found, inner = settings()
 local approval, review = float_keys(chat)
 io.stdout:write(vim.json.encode({

@@ -256,7 +256,7 @@ def test_a_chat_opens_from_a_floating_window_too(alone: Editor) -> None:
 
 def test_what_python_refuses_goes_back_to_the_prompt(drawn: Drawn) -> None:
     drawn.editor.keys("ione<C-s>")
-    drawn.editor.lua("require('agentchat.chat').refuse(...)", drawn.id)
+    drawn.editor.lua("require('agentchat.chat.actions').refuse(...)", drawn.id)
     assert drawn.prompt() == "one"
     assert drawn.editor.status()["state"] == "idle"
 

@@ -30,7 +30,7 @@ local function notify(name, payload)
   return pcall(vim.rpcnotify, host.job, method, { name, payload })
 end
 
-local function chats() return require('agentchat.chat') end
+local function chats() return require('agentchat.chat.actions') end
 
 --- Forgets what was to be sent and gives the chats back what they had typed.
 local function give_up(line)

@@ -12,7 +12,7 @@ local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
 ---@param row integer 0-based
 ---@return agentchat.Chat? chat if the row is in its prompt
 local function prompt_at(buf, row)
-  local chat = require('agentchat.chat').of(buf)
+  local chat = require('agentchat.chat.actions').of(buf)
   if chat and require('agentchat.prompt.region').holds(chat, row) then return chat end
 end
 

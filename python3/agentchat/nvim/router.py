@@ -82,7 +82,7 @@ class Desk:
             self._tell(str(error))
             if name == "send":
                 # What was typed goes back to the prompt.
-                self._bridge.call("agentchat.chat", "refuse", payload["chat"])
+                self._bridge.call("agentchat.chat.actions", "refuse", payload["chat"])
 
     def apologise(self, name: str) -> None:
         """Say that something went wrong that should not have."""
@@ -121,7 +121,7 @@ class Desk:
             opened = open_chat(payload, self._bridge, self._state)
         except UserError:
             if saved:
-                self._bridge.call("agentchat.chat", "discard", payload["chat"])
+                self._bridge.call("agentchat.chat.actions", "discard", payload["chat"])
             raise
         self._chats[payload["chat"]] = opened
         opened.announce()
@@ -141,7 +141,7 @@ class Desk:
     def _stop(self, payload: Payload) -> None:
         waiting = self._chat(payload).stop()
         if self._custom.drop_held(payload["chat"]) or waiting:
-            self._bridge.call("agentchat.chat", "refuse", payload["chat"])
+            self._bridge.call("agentchat.chat.actions", "refuse", payload["chat"])
 
     def _answer(self, payload: Payload) -> None:
         self._chat(payload).session.answer(payload["prompt"], payloads.answer(payload))
@@ -168,7 +168,7 @@ class Desk:
 
     def _approvals(self, payload: Payload) -> None:
         items = listings.approvals(self._chat(payload).session.chat)
-        self._bridge.call("agentchat.chat", "list_approvals", payload["chat"], items)
+        self._bridge.call("agentchat.chat.actions", "list_approvals", payload["chat"], items)
 
     def _revoke(self, payload: Payload) -> None:
         listings.revoke(self._chat(payload).session.chat, payload.get("id"))
@@ -185,7 +185,7 @@ class Desk:
     async def _history(self, payload: Payload) -> None:
         found = await asyncio.to_thread(self._saved, payload["cwd"], payload.get("words") or "")
         items = [{"chat": one.chat, "title": one.title, "at": int(one.at)} for one in found]
-        self._bridge.call("agentchat.history", "choose", items, dict(payload))
+        self._bridge.call("agentchat.chat.history", "choose", items, dict(payload))
 
     def _saved(self, cwd: str, words: str) -> list[Saved]:
         place = cwd if "://" in cwd else os.path.realpath(cwd)

@@ -109,7 +109,7 @@ class Outbox:
 
 FRAME_SECONDS = 1 / 30
 TITLE_CHARACTERS = 200
-CHAT, APPROVAL, REVIEW = "agentchat.chat", "agentchat.approval", "agentchat.review"
+CHAT, APPROVAL, REVIEW = "agentchat.chat.actions", "agentchat.approval", "agentchat.review"
 PROPOSAL = "agentchat.proposal"
 
 

@@ -1,6 +1,6 @@
 -- Whether the user sees a chat, and what is to be done when one comes into sight.
 
-local chats = require('agentchat.chat')
+local chats = require('agentchat.chat.actions')
 
 local M = {}
 

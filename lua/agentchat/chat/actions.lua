@@ -2,15 +2,15 @@
 local attendance = require('agentchat.host.ui_attached')
 local bridge = require('agentchat.host.rpc')
 local config = require('agentchat.config.settings')
-local drawing = require('agentchat.drawing')
+local drawing = require('agentchat.chat.apply')
 local host = require('agentchat.host.process')
 local life = require('agentchat.life')
 local notice = require('agentchat.notice')
 local place = require('agentchat.place')
 local prompt = require('agentchat.prompt.region')
-local status = require('agentchat.status')
+local status = require('agentchat.chat.status')
 local transcript = require('agentchat.transcript.messages')
-local window = require('agentchat.window')
+local window = require('agentchat.chat.window')
 
 local M = {}
 
@@ -109,7 +109,7 @@ local function place_of(saved) return place.parse(saved and saved.cwd) and saved
 ---@return agentchat.Chat
 function M.new(saved, where)
   opened = opened + 1
-  local buf = require('agentchat.buffer').create(opened)
+  local buf = require('agentchat.chat.buffer').create(opened)
   local source = saved and saved.fork and saved.chat or nil
   local chat = {
     id = saved and not source and saved.chat or uuid(),
@@ -126,7 +126,7 @@ function M.new(saved, where)
     transcript = transcript.new(),
   }
   chats[chat.id] = chat
-  require('agentchat.buffer').adopt(chat)
+  require('agentchat.chat.buffer').adopt(chat)
   return chat
 end
 
@@ -151,7 +151,7 @@ local function show(chat, mods)
   if win then return api.nvim_set_current_win(win) end
   window.split(chat.buf, mods)
   -- Inside an autocommand of the user's no other event says that the window shows the chat.
-  if vim.wo.winbar == '' then require('agentchat.buffer').shown(chat) end
+  if vim.wo.winbar == '' then require('agentchat.chat.buffer').shown(chat) end
   api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 })
 end
 

@@ -94,7 +94,7 @@ local function drawn(part) return ('%%#%s#%s'):format(part.group, literal(part.t
 ---@return string
 function M.render()
   local win = api.nvim_get_current_win()
-  local chat = require('agentchat.chat').of(api.nvim_win_get_buf(win))
+  local chat = require('agentchat.chat.actions').of(api.nvim_win_get_buf(win))
   if not chat then return '' end
   local room = api.nvim_win_get_width(win)
   local where = vim.fn.fnamemodify(chat.cwd, ':~')

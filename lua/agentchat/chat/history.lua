@@ -16,7 +16,7 @@ local M = {}
 ---@param opts? agentchat.HistoryOpts
 function M.list(opts)
   opts = opts or {}
-  local chat = require('agentchat.chat').near()
+  local chat = require('agentchat.chat.actions').near()
   local far = require('agentchat.config.settings').get().workspace
   if chat then far = chat.place end
   require('agentchat.host.process').send('history', {
@@ -29,7 +29,7 @@ end
 ---@param item agentchat.HistoryItem
 ---@return string
 local function line(item)
-  local open = require('agentchat.chat').get(item.chat) and '  (open)' or ''
+  local open = require('agentchat.chat.actions').get(item.chat) and '  (open)' or ''
   return ('%s  %s%s'):format(os.date('%Y-%m-%d %H:%M', item.at), item.title, open)
 end
 
@@ -46,7 +46,7 @@ function M.choose(items, asked)
   vim.ui.select(items, opts, function(item)
     if not item then return end
     local saved = { chat = item.chat, cwd = asked.cwd, fork = asked.fork }
-    require('agentchat.chat').resume(saved)
+    require('agentchat.chat.actions').resume(saved)
   end)
 end
 

@@ -3,10 +3,10 @@ local life = require('agentchat.life')
 local notice = require('agentchat.notice')
 local prompt = require('agentchat.prompt.region')
 local regions = require('agentchat.transcript.marks')
-local status = require('agentchat.status')
+local status = require('agentchat.chat.status')
 local transcript = require('agentchat.transcript.messages')
 local undo = require('agentchat.prompt.undo')
-local window = require('agentchat.window')
+local window = require('agentchat.chat.window')
 
 local M = {}
 

@@ -2,7 +2,7 @@
 local prompt = require('agentchat.prompt.region')
 local regions = require('agentchat.transcript.marks')
 local undo = require('agentchat.prompt.undo')
-local window = require('agentchat.window')
+local window = require('agentchat.chat.window')
 
 local M = {}
 
@@ -25,7 +25,7 @@ function M.create(number)
   return buf
 end
 
-local function chats() return require('agentchat.chat') end
+local function chats() return require('agentchat.chat.actions') end
 
 ---@param chat agentchat.Chat
 ---@param event string|string[]
@@ -70,7 +70,7 @@ local function listen(chat)
     end
   end)
   on(chat, { 'CompleteDone', 'ModeChanged' }, function()
-    vim.schedule(function() require('agentchat.drawing').catch_up(chat) end)
+    vim.schedule(function() require('agentchat.chat.apply').catch_up(chat) end)
   end)
   on(chat, 'BufReadCmd', function() read_again(chat) end)
   on(chat, 'BufUnload', function() unloaded(chat) end)

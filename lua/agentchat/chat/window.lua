@@ -19,7 +19,7 @@ local OPTIONS = {
   foldlevel = 99,
   foldtext = "v:lua.require'agentchat.ui.folds'.text()",
   fillchars = 'fold: ',
-  winbar = "%{%v:lua.require'agentchat.winbar'.render()%}",
+  winbar = "%{%v:lua.require'agentchat.chat.winbar'.render()%}",
 }
 
 --- Sets the options of a window, for the chat only: another buffer shown in it has its own.
