@@ -2,7 +2,7 @@
 -- that a person pressed after it was drawn and had settled.
 
 local arguments = require('agentchat.arguments')
-local diff = require('agentchat.diff')
+local diff = require('agentchat.diff.keys')
 local keypress = require('agentchat.ui.keypress')
 local notice = require('agentchat.notice')
 local paper = require('agentchat.ui.render')

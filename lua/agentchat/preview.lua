@@ -1,6 +1,6 @@
 -- How staged previews are put: the title, the key hints and the help of a review.
 
-local diff = require('agentchat.diff')
+local diff = require('agentchat.diff.keys')
 local float = require('agentchat.ui.float')
 local layout = require('agentchat.ui.layout')
 

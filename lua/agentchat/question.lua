@@ -1,7 +1,7 @@
 -- How a question is put: the text, the title and the key hints of an approval prompt.
 
-local diff = require('agentchat.diff')
-local hunks = require('agentchat.hunks')
+local diff = require('agentchat.diff.keys')
+local hunks = require('agentchat.diff.navigation')
 local layout = require('agentchat.ui.layout')
 
 local M = {}

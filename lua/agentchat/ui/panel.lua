@@ -1,13 +1,13 @@
 -- Where a question or a review is read: in a float, a split or a tab, whichever the user likes.
 -- What stands there and what its keys do is its owner's.
 
-local diff = require('agentchat.diff')
+local diff = require('agentchat.diff.keys')
 local float = require('agentchat.ui.float')
 local keypress = require('agentchat.ui.keypress')
 local screen = require('agentchat.ui.screen')
 local settle = require('agentchat.ui.settle')
 local sheet = require('agentchat.ui.split')
-local sides = require('agentchat.sides')
+local sides = require('agentchat.diff.side_by_side')
 
 local M = {}
 

@@ -2,7 +2,7 @@
 -- stays at its line when that changes.
 
 local chats = require('agentchat.chat.actions')
-local columns = require('agentchat.columns')
+local columns = require('agentchat.diff.columns')
 local config = require('agentchat.config.settings')
 local notice = require('agentchat.notice')
 local paper = require('agentchat.ui.render')

@@ -1,13 +1,13 @@
 -- A diff that is drawn, with what the user says of its hunks: marked, dimmed, told to Python.
 
 local bridge = require('agentchat.host.rpc')
-local hunks = require('agentchat.hunks')
+local hunks = require('agentchat.diff.navigation')
 local layout = require('agentchat.ui.layout')
 local notice = require('agentchat.notice')
 local paper = require('agentchat.ui.render')
-local quickfix = require('agentchat.quickfix')
+local quickfix = require('agentchat.diff.quickfix')
 local reason = require('agentchat.ui.reason')
-local verdicts = require('agentchat.verdicts')
+local verdicts = require('agentchat.diff.decisions')
 
 local M = {}
 

@@ -1,6 +1,6 @@
 -- The hunks of a diff in the quickfix list.
 
-local verdicts = require('agentchat.verdicts')
+local verdicts = require('agentchat.diff.decisions')
 
 local M = {}
 

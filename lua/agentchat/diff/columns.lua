@@ -2,7 +2,7 @@
 -- line too long for its column goes on below, so that nothing of it is cut.
 
 local paper = require('agentchat.ui.render')
-local wrapping = require('agentchat.wrapping')
+local wrapping = require('agentchat.diff.wrap')
 
 local M = {}
 
