@@ -79,9 +79,9 @@ end
 function RUN.AgentApprove(args)
   local chat = chats().current()
   local choice, reason = first_word(args.args)
-  if choice == '' then return require('agentchat.approval').focus(chat) end
+  if choice == '' then return require('agentchat.approval.requests').focus(chat) end
   if not is_known('choice', choice, CHOICES) then return end
-  require('agentchat.approval').answer(chat, choice, reason)
+  require('agentchat.approval.requests').answer(chat, choice, reason)
 end
 
 function RUN.AgentApprovals(args)
@@ -90,9 +90,9 @@ function RUN.AgentApprovals(args)
   local word, rest = first_word(args.args)
   if word == '' then return bridge.send('approvals', { chat = chat.id }) end
   if not is_known('argument', word, APPROVALS) then return end
-  if word == 'clear' then return require('agentchat.grants').revoke(chat) end
+  if word == 'clear' then return require('agentchat.approval.grants').revoke(chat) end
   if word == 'trust' then return require('agentchat.rulefiles').trust(chat.cwd) end
-  if word == 'rule' then return require('agentchat.rule').propose(chat.id, rest) end
+  if word == 'rule' then return require('agentchat.approval.rules').propose(chat.id, rest) end
   bridge.send('explain', { chat = chat.id, text = rest or '' })
 end
 

@@ -118,7 +118,7 @@ function M.approve(choice, reason)
   local known = function(v) return CHOICES[v] == true end
   vim.validate('choice', choice, known, 'always, accept, reject or cancel')
   vim.validate('reason', reason, 'string', true)
-  require('agentchat.approval').answer(require('agentchat.chat.actions').current(), choice, reason)
+  require('agentchat.approval.requests').answer(require('agentchat.chat.actions').current(), choice, reason)
 end
 
 --- Begins a rule about a call, for the user to look at and agree to.
@@ -126,7 +126,7 @@ end
 ---@param call? string like `bash git status`; without one it is about what is being asked
 function M.rule(bufnr, call)
   vim.validate('call', call, 'string', true)
-  require('agentchat.rule').propose(need_chat(bufnr).id, call)
+  require('agentchat.approval.rules').propose(need_chat(bufnr).id, call)
 end
 
 --- What a chat is doing; nil for a buffer that is no chat. Cheap enough for a statusline.

@@ -53,7 +53,7 @@ end
 function M.approval()
   local chat = here()
   if require('agentchat.questions').focus(chat and chat.id) then return end
-  require('agentchat.approval').focus(chat and chat.id)
+  require('agentchat.approval.requests').focus(chat and chat.id)
 end
 
 function M.review()

@@ -102,7 +102,7 @@ end
 
 ---@param chat string
 ---@return boolean whether a question of the chat shows the same
-local function covered(chat) return require('agentchat.approval').has(chat) end
+local function covered(chat) return require('agentchat.approval.requests').has(chat) end
 
 ---Shows what has changed where the user sees the chat.
 ---@param it agentchat.Review
@@ -208,7 +208,7 @@ end
 function M.focus(chat)
   local it = reviews[chat]
   if not it then return notice.warn('Nothing is pending.') end
-  if covered(chat) then return require('agentchat.approval').focus(chat) end
+  if covered(chat) then return require('agentchat.approval.requests').focus(chat) end
   if not stands.visible(it.stand) then
     it.hidden = false
     stands.show(it.stand, it.stand.form)

@@ -96,7 +96,7 @@ local function float_keys(chat)
   local preview = { id = 'v', label = 'AST Edit: 1', source = 'ast_edit', files = 1, doc = doc }
   require('agentchat.review').show(chat.id, preview)
   local review = keys(buffer('agentchat-review'), { 'n' })
-  require('agentchat.approval').show(chat.id, {
+  require('agentchat.approval.requests').show(chat.id, {
     id = 'p',
     tool = 'bash',
     title = 'bash wants to run a command',

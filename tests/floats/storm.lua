@@ -21,7 +21,7 @@ local function next_question()
   if not it then return end
   local waiting = M.waiting
   vim.defer_fn(function()
-    if M.waiting == waiting then require('agentchat.approval').show(it.chat, it.prompt) end
+    if M.waiting == waiting then require('agentchat.approval.requests').show(it.chat, it.prompt) end
   end, it.after)
 end
 
@@ -40,7 +40,7 @@ end
 --- Takes back what is asked, and tells what happened.
 function M.finish(chat)
   M.waiting = {}
-  require('agentchat.approval').close_all(chat)
+  require('agentchat.approval.requests').close_all(chat)
   return { drawn = M.drawn, answers = M.answers }
 end
 

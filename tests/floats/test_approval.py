@@ -326,7 +326,7 @@ def test_what_is_typed_ahead_while_neovim_is_busy_answers_nothing(
     desk = slow(start_editor)
     desk.chat.focus()
     desk.editor.lua(
-        "vim.api.nvim_input('gaaaAc'); require('agentchat.approval').show(...)",
+        "vim.api.nvim_input('gaaaAc'); require('agentchat.approval.requests').show(...)",
         desk.chat.id,
         question("p1"),
     )
@@ -340,7 +340,7 @@ NEXT = """
   local send = host.send
   host.send = function(name, payload)
     send(name, payload)
-    if payload.prompt == 'p1' then require('agentchat.approval').show(chat, prompt) end
+    if payload.prompt == 'p1' then require('agentchat.approval.requests').show(chat, prompt) end
   end
 """
 
@@ -716,7 +716,9 @@ def test_wiping_the_chat_out_from_inside_the_float_leaves_no_window(editor: Edit
 def test_what_an_autocommand_shows_and_closes_works_like_all_else(desk: Desk) -> None:
     # Inside an autocommand Neovim fires no others: none tells that a window was entered or closed.
     desk.editor.command("autocmd User Enter AgentApprove")
-    desk.editor.command("autocmd User Close lua require('agentchat.approval').close_all(_G.chat)")
+    desk.editor.command(
+        "autocmd User Close lua require('agentchat.approval.requests').close_all(_G.chat)"
+    )
     desk.editor.lua("_G.chat = ...", desk.chat.id)
     desk.ask("p1")
     desk.editor.command("doautocmd User Close")

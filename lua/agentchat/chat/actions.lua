@@ -259,17 +259,17 @@ end
 ---@param items agentchat.Grant[]
 function M.list_approvals(id, items)
   local chat = M.get(id)
-  if chat then require('agentchat.grants').list(chat, items) end
+  if chat then require('agentchat.approval.grants').list(chat, items) end
 end
 
 --- Ends all that only Python could go on with.
 ---@param line string why, for the transcript
 function M.host_lost(line)
   for _, chat in ipairs(M.all()) do
-    require('agentchat.approval').close_all(chat.id)
+    require('agentchat.approval.requests').close_all(chat.id)
     require('agentchat.review').close_all(chat.id)
     require('agentchat.questions').close_all(chat.id)
-    require('agentchat.rule').close_all(chat.id)
+    require('agentchat.approval.rules').close_all(chat.id)
     give_back(chat)
     local running = chat.status.state ~= 'idle'
     status.lost(chat)
@@ -284,9 +284,9 @@ function M.close(chat)
   if not chats[chat.id] then return end
   chats[chat.id] = nil
   require('agentchat.questions').close_all(chat.id)
-  require('agentchat.approval').close_all(chat.id)
+  require('agentchat.approval.requests').close_all(chat.id)
   require('agentchat.review').close_all(chat.id)
-  require('agentchat.rule').close_all(chat.id)
+  require('agentchat.approval.rules').close_all(chat.id)
   host.forget(chat.id)
   if host.is_ready() then bridge.send('closed', { chat = chat.id }) end
 end

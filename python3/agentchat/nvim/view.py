@@ -109,8 +109,8 @@ class Outbox:
 
 FRAME_SECONDS = 1 / 30
 TITLE_CHARACTERS = 200
-CHAT, APPROVAL, REVIEW = "agentchat.chat.actions", "agentchat.approval", "agentchat.review"
-PROPOSAL = "agentchat.proposal"
+CHAT, APPROVAL, REVIEW = "agentchat.chat.actions", "agentchat.approval.requests", "agentchat.review"
+PROPOSAL = "agentchat.approval.proposal"
 
 
 class View:

@@ -1,12 +1,12 @@
 -- The float of one question. It takes no focus by itself and is answered at most once, by one key
 -- that a person pressed after it was drawn and had settled.
 
-local arguments = require('agentchat.arguments')
+local arguments = require('agentchat.approval.arguments')
 local diff = require('agentchat.diff.keys')
 local keypress = require('agentchat.ui.keypress')
 local notice = require('agentchat.notice')
 local paper = require('agentchat.ui.render')
-local question = require('agentchat.question')
+local question = require('agentchat.approval.document')
 local reason = require('agentchat.ui.reason')
 local stands = require('agentchat.ui.panel')
 
@@ -91,7 +91,7 @@ local KEYS = {
     if not ask.spec.prompt.rule then return notice.warn(M.NO_RULE) end
     local kept = tally(ask)
     if kept and not kept.whole then return notice.warn(M.WHOLE) end
-    require('agentchat.rule').propose(ask.spec.chat)
+    require('agentchat.approval.rules').propose(ask.spec.chat)
   end,
   ['?'] = function(ask)
     ask.detailed = not ask.detailed

@@ -1,13 +1,13 @@
 -- The questions that wait for an answer, one for each chat: shown, hidden, found and answered.
 
-local ask = require('agentchat.ask')
+local ask = require('agentchat.approval.float')
 local bridge = require('agentchat.host.rpc')
 local chats = require('agentchat.chat.actions')
 local config = require('agentchat.config.settings')
 local diff = require('agentchat.diff.keys')
 local layout = require('agentchat.ui.layout')
 local notice = require('agentchat.notice')
-local question = require('agentchat.question')
+local question = require('agentchat.approval.document')
 local review = require('agentchat.review')
 local sight = require('agentchat.chat.visibility')
 local stands = require('agentchat.ui.panel')
