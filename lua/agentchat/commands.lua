@@ -73,7 +73,7 @@ function RUN.AgentResolve(args)
   if not chat then return end
   local action, reason = first_word(args.args)
   if not is_known('action', action, ACTIONS) then return end
-  require('agentchat.review').resolve(chat.id, action, reason)
+  require('agentchat.review.list').resolve(chat.id, action, reason)
 end
 
 function RUN.AgentApprove(args)

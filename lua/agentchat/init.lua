@@ -62,7 +62,7 @@ function M.resolve(bufnr, action, reason)
   )
   vim.validate('reason', reason, 'string', true)
   local chat = need_chat(bufnr).id
-  require('agentchat.review').resolve(chat, action, reason)
+  require('agentchat.review.list').resolve(chat, action, reason)
 end
 
 local MODES = { ask = true, edit = true, plan = true, yolo = true }

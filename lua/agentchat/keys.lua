@@ -58,7 +58,7 @@ end
 
 function M.review()
   local chat = near()
-  if chat then require('agentchat.review').focus(chat.id) end
+  if chat then require('agentchat.review.list').focus(chat.id) end
 end
 
 function M.file()

@@ -94,7 +94,7 @@ local function float_keys(chat)
     error('no window shows ' .. filetype)
   end
   local preview = { id = 'v', label = 'AST Edit: 1', source = 'ast_edit', files = 1, doc = doc }
-  require('agentchat.review').show(chat.id, preview)
+  require('agentchat.review.list').show(chat.id, preview)
   local review = keys(buffer('agentchat-review'), { 'n' })
   require('agentchat.approval.requests').show(chat.id, {
     id = 'p',

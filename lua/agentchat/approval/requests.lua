@@ -8,7 +8,7 @@ local diff = require('agentchat.diff.keys')
 local layout = require('agentchat.ui.layout')
 local notice = require('agentchat.notice')
 local question = require('agentchat.approval.document')
-local review = require('agentchat.review')
+local review = require('agentchat.review.list')
 local sight = require('agentchat.chat.visibility')
 local stands = require('agentchat.ui.panel')
 

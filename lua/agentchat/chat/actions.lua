@@ -267,7 +267,7 @@ end
 function M.host_lost(line)
   for _, chat in ipairs(M.all()) do
     require('agentchat.approval.requests').close_all(chat.id)
-    require('agentchat.review').close_all(chat.id)
+    require('agentchat.review.list').close_all(chat.id)
     require('agentchat.questions').close_all(chat.id)
     require('agentchat.approval.rules').close_all(chat.id)
     give_back(chat)
@@ -285,7 +285,7 @@ function M.close(chat)
   chats[chat.id] = nil
   require('agentchat.questions').close_all(chat.id)
   require('agentchat.approval.requests').close_all(chat.id)
-  require('agentchat.review').close_all(chat.id)
+  require('agentchat.review.list').close_all(chat.id)
   require('agentchat.approval.rules').close_all(chat.id)
   host.forget(chat.id)
   if host.is_ready() then bridge.send('closed', { chat = chat.id }) end

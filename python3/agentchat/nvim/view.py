@@ -109,7 +109,11 @@ class Outbox:
 
 FRAME_SECONDS = 1 / 30
 TITLE_CHARACTERS = 200
-CHAT, APPROVAL, REVIEW = "agentchat.chat.actions", "agentchat.approval.requests", "agentchat.review"
+CHAT, APPROVAL, REVIEW = (
+    "agentchat.chat.actions",
+    "agentchat.approval.requests",
+    "agentchat.review.list",
+)
 PROPOSAL = "agentchat.approval.proposal"
 
 
