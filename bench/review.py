@@ -108,7 +108,7 @@ def _applied(editor: Editor, run: int) -> float:
     editor.command(f"tabedit {path}")
     old, new = change.before.decode().splitlines(), change.after.decode().splitlines()
     edits, tick = line_edits(old, new), editor.eval("b:changedtick")
-    code = "return require('agentchat.buffers').replace(...)"
+    code = "return require('agentchat.files.buffers').replace(...)"
     longest = _longest(editor, lambda: editor.lua(code, str(path), tick, edits))
     assert editor.text() + "\n" == change.after.decode()
     editor.command("tabclose!")

@@ -91,7 +91,7 @@ function RUN.AgentApprovals(args)
   if word == '' then return bridge.send('approvals', { chat = chat.id }) end
   if not is_known('argument', word, APPROVALS) then return end
   if word == 'clear' then return require('agentchat.approval.grants').revoke(chat) end
-  if word == 'trust' then return require('agentchat.rulefiles').trust(chat.cwd) end
+  if word == 'trust' then return require('agentchat.files.rule_files').trust(chat.cwd) end
   if word == 'rule' then return require('agentchat.approval.rules').propose(chat.id, rest) end
   bridge.send('explain', { chat = chat.id, text = rest or '' })
 end
@@ -129,7 +129,7 @@ function RUN.AgentRedo()
 end
 
 function RUN.AgentTools(args)
-  local toolfiles = require('agentchat.toolfiles')
+  local toolfiles = require('agentchat.files.tool_files')
   local word, name = first_word(args.args)
   if word == 'reload' then return toolfiles.reload() end
   if word ~= '' and not is_known('argument', word, TOOLS) then return end

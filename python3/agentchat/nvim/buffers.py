@@ -10,7 +10,7 @@ from agentchat.nvim.lua_api import Bridge
 from agentchat.workspace.buffer_text import Form, Snapshot
 from agentchat.workspace.editor_port import LineEdits, Made, Moved, SaveOutcome
 
-BUFFERS = "agentchat.buffers"
+BUFFERS = "agentchat.files.buffers"
 
 
 class NvimBuffers:

@@ -82,7 +82,7 @@ class CustomTools:
         places = tuple(self._places(shelf.cwd, paths))
         self._chats[chat] = ChatTools(shelf, places, changed)
         watched = sorted({str(p.path) for tools in self._chats.values() for p in tools.places})
-        self._bridge.call("agentchat.toolfiles", "watch", watched)
+        self._bridge.call("agentchat.files.tool_files", "watch", watched)
         self._begin(self._refresh())
 
     def leave(self, chat: str) -> None:

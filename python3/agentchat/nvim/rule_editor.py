@@ -12,7 +12,7 @@ from agentchat.core.errors import UserError
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.render.rules import draft_table
 
-RULE, FILES = "agentchat.approval.rules", "agentchat.rulefiles"
+RULE, FILES = "agentchat.approval.rules", "agentchat.files.rule_files"
 
 
 class RuleWriting:

@@ -1,8 +1,8 @@
 -- File buffers for Python: their text, minimal edits in it, and saving as the user would. Python
 -- waits for the answers, so nothing here asks the user anything.
 
-local edits = require('agentchat.edits')
-local views = require('agentchat.views')
+local edits = require('agentchat.files.apply_edits')
+local views = require('agentchat.files.view_state')
 
 local M = {}
 
