@@ -1,6 +1,6 @@
 --- What the commands do, and how they complete.
 local bridge = require('agentchat.host.rpc')
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 
 local M = {}
 
@@ -50,7 +50,7 @@ end
 local RUN = {}
 
 function RUN.AgentChat(args)
-  local place = require('agentchat.place')
+  local place = require('agentchat.remote')
   local url, prompt = place.split(args.args)
   if url and not place.parse(url) then
     return notice.warn(('%s names no workspace: write %s'):format(url, place.FORM))
@@ -226,7 +226,7 @@ function M.complete(name, lead, line)
   local words = {}
   if name == 'AgentChat' then
     words = vim.startswith(lead, '@') and mentions()
-      or line:match('^%S+%s+%S*$') and require('agentchat.place').known()
+      or line:match('^%S+%s+%S*$') and require('agentchat.remote').known()
       or {}
   elseif WORDS[name] and not line:match('%u%a+!?%s+%S+%s') then
     words = WORDS[name]()

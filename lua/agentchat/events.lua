@@ -1,5 +1,5 @@
 --- `User` autocommands other programs may rely on.
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 
 local M = {}
 

@@ -27,7 +27,7 @@ function M.open(opts)
   opts = opts or {}
   vim.validate('opts.prompt', opts.prompt, 'string', true)
   vim.validate('opts.new', opts.new, 'boolean', true)
-  local place = require('agentchat.place')
+  local place = require('agentchat.remote')
   local is_place = function(url) return url == nil or place.parse(url) ~= nil end
   vim.validate('opts.workspace', opts.workspace, is_place, place.FORM)
   return require('agentchat.chat.actions').open({

@@ -15,7 +15,7 @@ def test_a_wide_notice_is_told_whole_and_shown_without_its_middle(
 ) -> None:
     editor = start_editor(size=(60, 12))
     editor.allow("agentchat")
-    editor.lua("require('agentchat.notice')[...](select(2, ...))", level, TEXT)
+    editor.lua("require('agentchat.notify')[...](select(2, ...))", level, TEXT)
     assert editor.wait_notice("words") == f"agentchat: {TEXT}"
     editor.wait_screen("…")
     line = editor.screen()[-1]

@@ -1,7 +1,7 @@
 -- Lets the user change the arguments of a call before it runs.
 
 local field = require('agentchat.ui.input')
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 
 local M = {}
 

@@ -1,6 +1,6 @@
 --- What a chat remembers: listed with its exact scope, and revoked.
 local bridge = require('agentchat.host.rpc')
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 
 local M = {}
 

@@ -27,7 +27,7 @@ local function take(chat, it, text)
   for _, room in ipairs({ 'agentchat.approval', 'agentchat.review' }) do
     if require(room).replace(chat, it.subject, it.path, text) then return end
   end
-  require('agentchat.notice').warn('What you edited is not asked about any more.')
+  require('agentchat.notify').warn('What you edited is not asked about any more.')
 end
 
 --- Opens an editor on the text. A last newline is not shown, and kept.

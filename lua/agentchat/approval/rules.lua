@@ -7,7 +7,7 @@ local field = require('agentchat.ui.input')
 local float = require('agentchat.ui.float')
 local keypress = require('agentchat.ui.keypress')
 local layout = require('agentchat.ui.layout')
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 local screen = require('agentchat.ui.screen')
 
 local M = {}

@@ -5,8 +5,8 @@ local config = require('agentchat.config.settings')
 local drawing = require('agentchat.chat.apply')
 local host = require('agentchat.host.process')
 local life = require('agentchat.life')
-local notice = require('agentchat.notice')
-local place = require('agentchat.place')
+local notice = require('agentchat.notify')
+local place = require('agentchat.remote')
 local prompt = require('agentchat.prompt.region')
 local status = require('agentchat.chat.status')
 local transcript = require('agentchat.transcript.messages')
@@ -268,7 +268,7 @@ function M.host_lost(line)
   for _, chat in ipairs(M.all()) do
     require('agentchat.approval.requests').close_all(chat.id)
     require('agentchat.review.list').close_all(chat.id)
-    require('agentchat.questions').close_all(chat.id)
+    require('agentchat.ask_user').close_all(chat.id)
     require('agentchat.approval.rules').close_all(chat.id)
     give_back(chat)
     local running = chat.status.state ~= 'idle'
@@ -283,7 +283,7 @@ end
 function M.close(chat)
   if not chats[chat.id] then return end
   chats[chat.id] = nil
-  require('agentchat.questions').close_all(chat.id)
+  require('agentchat.ask_user').close_all(chat.id)
   require('agentchat.approval.requests').close_all(chat.id)
   require('agentchat.review.list').close_all(chat.id)
   require('agentchat.approval.rules').close_all(chat.id)

@@ -1,6 +1,6 @@
 --- Draws what Python says about a chat, a batch at a time.
 local life = require('agentchat.life')
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
 local regions = require('agentchat.transcript.marks')
 local status = require('agentchat.chat.status')

@@ -87,7 +87,7 @@ function M.adopt(chat)
   chat.undo = undo.new(prompt.raw(chat))
   listen(chat)
   vim.bo[buf].filetype = 'agentchat'
-  require('agentchat.keys').attach(buf)
+  require('agentchat.keymaps').attach(buf)
   require('agentchat.commands').attach_resolve(buf, chat.id)
   prompt.refresh(chat)
 end

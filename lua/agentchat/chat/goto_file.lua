@@ -1,7 +1,7 @@
 -- Files that are named in a chat: `gf` opens them beside it, never in its place.
 
-local notice = require('agentchat.notice')
-local place = require('agentchat.place')
+local notice = require('agentchat.notify')
+local place = require('agentchat.remote')
 
 local M = {}
 

@@ -1,5 +1,5 @@
 --- The saved chats of a project: listed, searched, resumed, forked.
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 
 local M = {}
 

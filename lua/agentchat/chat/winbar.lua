@@ -100,7 +100,7 @@ function M.render()
   local where = vim.fn.fnamemodify(chat.cwd, ':~')
   local short = vim.fs.basename(chat.cwd)
   if chat.place then
-    where, short = require('agentchat.place').shown(chat.place)
+    where, short = require('agentchat.remote').shown(chat.place)
   end
   local parts = parts_of(chat)
   if width_of(parts) + vim.fn.strdisplaywidth(where) > room then where = short end

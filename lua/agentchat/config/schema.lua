@@ -1,5 +1,5 @@
 --- What the settings may hold, and the check of a value against it.
-local place = require('agentchat.place')
+local place = require('agentchat.remote')
 
 local M = {}
 

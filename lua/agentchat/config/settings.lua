@@ -1,5 +1,5 @@
 --- Settings: read from `g:agentchat` and `b:agentchat` whenever they are needed.
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 local shape = require('agentchat.config.schema')
 
 local M = {}

@@ -25,7 +25,7 @@ function M.open(title, hunks, said)
   local items = vim.tbl_map(
     function(hunk)
       return {
-        filename = url and require('agentchat.place').file(url, hunk.path) or hunk.path,
+        filename = url and require('agentchat.remote').file(url, hunk.path) or hunk.path,
         lnum = hunk.first,
         end_lnum = hunk.last,
         text = text(hunk, verdicts.get(said, hunk)),

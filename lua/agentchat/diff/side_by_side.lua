@@ -4,7 +4,7 @@
 local chats = require('agentchat.chat.actions')
 local columns = require('agentchat.diff.columns')
 local config = require('agentchat.config.settings')
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 local paper = require('agentchat.ui.render')
 
 local M = {}

@@ -1,5 +1,5 @@
 --- The project's file of rules and Neovim's list of what is trusted.
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 
 local M = {}
 

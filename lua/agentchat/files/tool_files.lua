@@ -1,7 +1,7 @@
 --- Files with tools of the user's own: Python is told when one is saved, and the user is asked
 --- whether a project's are trusted.
 local bridge = require('agentchat.host.rpc')
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 
 local M = {}
 

@@ -1,5 +1,5 @@
 --- `:AgentInstall`: the plugin's own Python environment, made or brought up to date.
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 local python = require('agentchat.host.python')
 
 local M = {}

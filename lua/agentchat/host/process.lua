@@ -1,7 +1,7 @@
 --- The Python process: start, handshake, death and the next start.
 local config = require('agentchat.config.settings')
 local events = require('agentchat.events')
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 local python = require('agentchat.host.python')
 
 local M = {}

@@ -15,7 +15,7 @@ function M.run(module, name, ...)
   if ok then return end
   M.send('failed', { text = tostring(problem) })
   local line = vim.split(tostring(problem), '\n')[1]
-  require('agentchat.notice').error(('%s.%s failed: %s'):format(module, name, line))
+  require('agentchat.notify').error(('%s.%s failed: %s'):format(module, name, line))
 end
 
 return M

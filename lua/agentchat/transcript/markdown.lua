@@ -74,7 +74,7 @@ end
 --- Runs a coroutine in slices, so that keys and redraws come in between.
 local function in_slices(thread, done)
   local ok, err = coroutine.resume(thread)
-  if not ok then require('agentchat.notice').warn('colours failed: ' .. err) end
+  if not ok then require('agentchat.notify').warn('colours failed: ' .. err) end
   if coroutine.status(thread) == 'dead' then return done() end
   vim.defer_fn(function() in_slices(thread, done) end, PAUSE)
 end

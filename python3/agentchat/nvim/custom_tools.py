@@ -196,7 +196,7 @@ class CustomTools:
             self._say("warn", text)
 
     def _say(self, level: str, text: str) -> None:
-        self._bridge.call("agentchat.notice", level, text)
+        self._bridge.call("agentchat.notify", level, text)
 
     def _begin(self, work: Any) -> None:
         task: asyncio.Future[None] = asyncio.ensure_future(work)

@@ -11,7 +11,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import SEVERITIES, Diagnostic, Inquiry
 from agentchat.nvim.lua_api import Bridge, settle
 
-QUESTIONS, DIAGNOSTICS = "agentchat.questions", "agentchat.files.diagnostics"
+QUESTIONS, DIAGNOSTICS = "agentchat.ask_user", "agentchat.files.diagnostics"
 
 NOBODY = (
     "Nobody can be asked: the editor runs without a screen. Decide yourself and say what you "

@@ -95,7 +95,7 @@ class Desk:
         return chat
 
     def _tell(self, text: str, level: str = "warn") -> None:
-        self._bridge.call("agentchat.notice", level, text)
+        self._bridge.call("agentchat.notify", level, text)
 
     def _start(self, payload: Payload) -> None:
         config = Path(payload.get("config") or "")

@@ -33,14 +33,14 @@ class RuleWriting:
         try:
             draft = self._ruling.revise(payload["draft"], payload["change"], text)
         except UserError as error:
-            self._bridge.call("agentchat.notice", "warn", str(error))
+            self._bridge.call("agentchat.notify", "warn", str(error))
             return
         if draft is not None:
             self._show(draft)
 
     async def write(self, payload: Mapping[str, Any]) -> None:
         """Put the rule that is shown into force."""
-        self._bridge.call("agentchat.notice", "info", await self._ruling.write(payload["draft"]))
+        self._bridge.call("agentchat.notify", "info", await self._ruling.write(payload["draft"]))
 
     def _show(self, draft: Draft) -> None:
         chat = self._session.chat

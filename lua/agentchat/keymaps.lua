@@ -52,7 +52,7 @@ end
 
 function M.approval()
   local chat = here()
-  if require('agentchat.questions').focus(chat and chat.id) then return end
+  if require('agentchat.ask_user').focus(chat and chat.id) then return end
   require('agentchat.approval.requests').focus(chat and chat.id)
 end
 

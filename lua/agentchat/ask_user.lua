@@ -5,7 +5,7 @@ local bridge = require('agentchat.host.rpc')
 local calm = require('agentchat.ui.calm')
 local chats = require('agentchat.chat.actions')
 local config = require('agentchat.config.settings')
-local notice = require('agentchat.notice')
+local notice = require('agentchat.notify')
 
 local M = {}
 
