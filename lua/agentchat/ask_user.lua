@@ -1,11 +1,11 @@
 -- Questions of the agent to the user, put with `vim.ui.select` and `vim.ui.input`, one after the
 -- other. Python does not wait for Lua: the answers go back as an event.
 
-local bridge = require('agentchat.host.rpc')
-local calm = require('agentchat.ui.calm')
-local chats = require('agentchat.chat.actions')
-local config = require('agentchat.config.settings')
-local notice = require('agentchat.notify')
+local host = require('agentchat.host.process')
+local key_guard = require('agentchat.ui.key_guard')
+local notify = require('agentchat.notify')
+local registry = require('agentchat.chat.registry')
+local settings = require('agentchat.config.settings')
 
 local M = {}
 
@@ -46,8 +46,8 @@ local function line(text) return vim.trim((text:gsub('%c+', ' '))) end
 local function finish(it)
   if open[it.chat] ~= it then return end
   open[it.chat] = nil
-  calm.stop('questions.' .. it.chat)
-  bridge.send('answers', { chat = it.chat, id = it.id, answers = it.answers })
+  key_guard.stop_waiting('questions.' .. it.chat)
+  host.send('answers', { chat = it.chat, id = it.id, answers = it.answers })
 end
 
 ---@param it agentchat.Questions
@@ -89,7 +89,7 @@ local function ask(it, dialog, answered)
   local ok, problem = pcall(dialog, callback)
   it.inside = false
   if not ok then
-    notice.error(('the question cannot be shown: %s'):format(problem))
+    notify.error(('the question cannot be shown: %s'):format(problem))
     return callback(nil)
   end
   for _, win in ipairs(api.nvim_list_wins()) do
@@ -177,7 +177,7 @@ end
 ---@param it agentchat.Questions
 ---@return boolean whether the user is in the chat and nothing is half typed
 local function at_hand(it)
-  local chat = chats.get(it.chat)
+  local chat = registry.get(it.chat)
   local mode = api.nvim_get_mode()
   local resting = RESTING[mode.mode:sub(1, 1)] and not vim.startswith(mode.mode, 'no')
   return chat ~= nil
@@ -189,20 +189,20 @@ end
 
 ---@param it agentchat.Questions
 local function tell(it)
-  local chat = chats.get(it.chat)
+  local chat = registry.get(it.chat)
   if it.told or not chat or api.nvim_get_current_buf() == chat.buf then return end
   it.told = true
-  notice.info(('the agent asks: %s Go to its chat to answer.'):format(prompt_of(it)))
+  notify.info(('the agent asks: %s Go to its chat to answer.'):format(prompt_of(it)))
 end
 
 --- Puts the next question as soon as it takes no key that was meant for something else.
 ---@param it agentchat.Questions
 function put(it)
   it.shown = false
-  local chat = chats.get(it.chat)
-  local pause = #it.answers == 0 and config.get(chat and chat.buf).ui.prompt_delay_ms or 0
+  local delay = settings.get(registry.buffer(it.chat)).ui.prompt_delay_ms
+  local pause = #it.answers == 0 and delay or 0
   tell(it)
-  calm.wait(
+  key_guard.when_keys_rest(
     'questions.' .. it.chat,
     pause,
     function() return at_hand(it) end,
@@ -214,7 +214,7 @@ end
 ---@param it agentchat.Questions
 local function dismiss(it)
   open[it.chat] = nil
-  calm.stop('questions.' .. it.chat)
+  key_guard.stop_waiting('questions.' .. it.chat)
   if not it.shown then return end
   for win in pairs(it.windows) do
     if api.nvim_win_is_valid(win) then pcall(api.nvim_win_close, win, true) end
@@ -264,9 +264,11 @@ end
 function M.focus(chat)
   local it = chat and open[chat]
   if not it then return false end
-  calm.stop('questions.' .. it.chat)
+  key_guard.stop_waiting('questions.' .. it.chat)
   show(it)
   return true
 end
+
+registry.listen({ ended = function(chat) M.close_all(chat.id) end })
 
 return M

@@ -1,5 +1,5 @@
 --- `:checkhealth agentchat`.
-local config = require('agentchat.config.settings')
+local settings = require('agentchat.config.settings')
 local host = require('agentchat.host.process')
 local python = require('agentchat.host.python')
 
@@ -59,7 +59,7 @@ end
 
 local function check_python()
   health.start('Python')
-  local found, problem = python.find(config.get().python)
+  local found, problem = python.find(settings.get().python)
   if not found then return health.error(problem, 'Run :AgentInstall.') end
   health.info(('%s (from %s)'):format(vim.fn.fnamemodify(found.path, ':~'), found.from))
   check_packages(found)
@@ -91,7 +91,7 @@ main(sys.argv[2])
 local function ask_python(found)
   if not found then return nil end
   local asked = vim.json.encode({
-    settings = config.get(),
+    settings = settings.get(),
     config = vim.fn.stdpath('config'),
     trust = vim.fn.stdpath('state') .. '/trust',
     root = vim.uv.fs_realpath(vim.fn.getcwd()),
@@ -131,7 +131,7 @@ local function check_programs(found)
     end
   end
   for name, use in
-    vim.spairs({ git = '`#diff`', [config.get().ssh.command[1] or 'ssh'] = 'other machines' })
+    vim.spairs({ git = '`#diff`', [settings.get().ssh.command[1] or 'ssh'] = 'other machines' })
   do
     local path = vim.fn.exepath(name)
     if path ~= '' then
@@ -144,7 +144,7 @@ end
 
 local function check_settings()
   health.start('Settings')
-  local problems = config.problems(vim.api.nvim_get_current_buf())
+  local problems = settings.problems(vim.api.nvim_get_current_buf())
   for _, problem in ipairs(problems) do
     health.error(problem)
   end
@@ -161,7 +161,7 @@ function M.check()
   check_neovim()
   check_python()
   check_host()
-  local found = python.find(config.get().python)
+  local found = python.find(settings.get().python)
   local parts = ask_python(found)
   report(parts, 'model')
   check_programs(found)

@@ -3,13 +3,13 @@ local M = {}
 
 M.FORM = 'ssh://[user@]host[:port]/path'
 
----@class agentchat.Place
+---@class agentchat.Remote
 ---@field host string with user and port, as it was written
 ---@field path string
 
 --- Takes a URL apart; nil if it names no workspace.
 ---@param url any
----@return agentchat.Place?
+---@return agentchat.Remote?
 function M.parse(url)
   if type(url) ~= 'string' then return nil end
   local authority, path = url:match('^ssh://([^/%s]+)(/?%S*)$')
@@ -34,7 +34,7 @@ function M.split(text)
   return url, prompt
 end
 
---- How a place is shown: all of it, and in few cells.
+--- How a workspace is shown: in full, and in few cells.
 ---@param url string
 ---@return string long, string short
 function M.shown(url)
@@ -44,15 +44,7 @@ function M.shown(url)
   return it.host .. ':' .. (path ~= '' and path or '~'), it.host .. ':' .. (base or '')
 end
 
---- The places that are in use, and the one of the settings.
----@return string[]
-function M.known()
-  local urls = vim.tbl_map(function(chat) return chat.place end, require('agentchat.chat.actions').all())
-  table.insert(urls, require('agentchat.config.settings').get().workspace)
-  return vim.fn.uniq(vim.fn.sort(vim.tbl_values(urls)))
-end
-
---- The name under which Neovim itself opens a file of the place.
+--- The name under which Neovim itself opens a file of the workspace.
 ---@param url string
 ---@param path string absolute
 ---@return string

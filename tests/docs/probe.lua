@@ -20,7 +20,7 @@ local function keys(buf, modes)
   local found = {}
   for _, mode in ipairs(modes) do
     for _, map in ipairs(vim.api.nvim_buf_get_keymap(buf, mode)) do
-      local does = map.callback and map.callback ~= require('agentchat.ui.keypress').nothing
+      local does = map.callback and map.callback ~= require('agentchat.ui.key_guard').nothing
       if does or vim.startswith(map.rhs or '', '<Plug>') then found[map.lhs] = true end
     end
   end

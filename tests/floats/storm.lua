@@ -8,11 +8,11 @@ vim.fn.setreg('q', 'aaA')
 
 local function now() return vim.uv.hrtime() / 1e9 end
 
-local stands = require('agentchat.ui.panel')
-local show = stands.show
-stands.show = function(stand, form)
-  local shown = show(stand, form)
-  M.drawn[stand.spec.subject().id] = now()
+local panels = require('agentchat.ui.panel')
+local show = panels.show
+panels.show = function(panel, form)
+  local shown = show(panel, form)
+  M.drawn[panel.spec.subject().id] = now()
   return shown
 end
 

@@ -358,7 +358,7 @@ def test_at_most_one_of_two_prompts_is_answered(desk: Desk, keys: str) -> None:
     desk.editor.keys(keys)
     desk.editor.settle(0.05)
     assert len(desk.answers()) <= 1
-    assert desk.call("approval", "has", desk.chat.id)
+    assert desk.asks()
     assert desk.chat.text() == text
 
 
@@ -407,7 +407,7 @@ def test_what_a_script_fires_while_no_question_is_in_sight_answers_nothing(
     desk.editor.settle(0.05)
     desk.editor.keys("<C-\\><C-n>")
     assert desk.answers() == []
-    assert desk.call("approval", "has", desk.chat.id)
+    assert desk.asks()
     desk.editor.allow("E21|E349")
 
 
@@ -446,8 +446,8 @@ def test_pasted_text_answers_nothing(desk: Desk) -> None:
 def test_a_stale_id_does_nothing(desk: Desk) -> None:
     desk.ask("p1")
     desk.ask("p2")
-    desk.call("approval", "close", desk.chat.id, "p1")
-    assert desk.call("approval", "has", desk.chat.id)
+    desk.call("approval.close", desk.chat.id, "p1")
+    assert desk.asks()
     assert len(desk.editor.floats()) == 1
     desk.editor.command("AgentApprove accept")
     assert desk.answers() == [("p2", "accept")]
@@ -461,7 +461,7 @@ def test_a_prompt_taken_back_closes_with_all_its_windows(desk: Desk) -> None:
         desk.ask("p1")
         enter(desk)
         desk.editor.keys(keys)
-        desk.call("approval", "close", desk.chat.id, "p1")
+        desk.call("approval.close", desk.chat.id, "p1")
         assert desk.editor.floats() == []
         assert desk.editor.eval("bufnr()") == desk.chat.buffer
         desk.editor.keys("<C-\\><C-n>")
@@ -564,7 +564,7 @@ def test_however_its_window_goes_it_stays_pending(desk: Desk, how: str) -> None:
     desk.editor.settle(0.05)
     assert desk.editor.floats() == []
     assert desk.answers() == []
-    assert desk.call("approval", "has", desk.chat.id)
+    assert desk.asks()
     desk.editor.command("AgentApprove accept")
     desk.editor.wait_notice("was hidden")
     assert desk.answers() == []
@@ -672,7 +672,7 @@ def test_from_a_window_of_neither_nothing_is_answered(desk: Desk, other: Desk) -
     desk.editor.command("AgentApprove")
     desk.editor.wait_notice("More than one chat")
     assert desk.answers() == []
-    desk.call("approval", "close", other.chat.id, "p2")
+    desk.call("approval.close", other.chat.id, "p2")
     desk.editor.command("AgentApprove accept")
     assert desk.answers() == [("p1", "accept")]
 
@@ -699,7 +699,7 @@ def test_a_chat_that_is_wiped_out_takes_its_question_along(desk: Desk) -> None:
     desk.ask()
     desk.editor.command(f"bwipeout! {desk.chat.buffer}")
     desk.editor.wait(lambda: not desk.editor.floats())
-    assert not desk.call("approval", "has", desk.chat.id)
+    assert not desk.asks()
 
 
 def test_wiping_the_chat_out_from_inside_the_float_leaves_no_window(editor: Editor) -> None:

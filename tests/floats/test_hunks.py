@@ -183,7 +183,7 @@ def propose(desk: Desk, subject: str, text: str = "one\ntwo\n") -> None:
     (told,) = desk.told("propose")
     assert told == {"chat": desk.chat.id, "subject": subject, "path": A}
     proposal = {"subject": subject, "path": A, "name": "a.py", "text": text}
-    desk.call("proposal", "open", desk.chat.id, proposal)
+    desk.call("approval.edit_proposal", desk.chat.id, proposal)
 
 
 @pytest.mark.parametrize("keys", [":w<CR>", ":wq<CR>", "<C-s>"])
@@ -209,7 +209,7 @@ def test_leaving_the_text_changes_nothing(desk: Desk) -> None:
 def test_text_for_a_question_that_is_over_is_not_sent(desk: Desk) -> None:
     ask(desk)
     propose(desk, "p1")
-    desk.call("approval", "close", desk.chat.id, "p1")
+    desk.call("approval.close", desk.chat.id, "p1")
     desk.editor.keys(":w<CR>")
     desk.editor.wait_notice("not asked about any more")
     assert desk.told("answer") == []
@@ -327,7 +327,7 @@ def test_a_question_in_a_tab_stays_there(desk: Desk) -> None:
     desk.chat.focus()
     desk.editor.keys("ga")
     assert desk.editor.eval("&filetype") == "agentchat-question"
-    desk.call("approval", "close", desk.chat.id, "p1")
+    desk.call("approval.close", desk.chat.id, "p1")
     assert windows(desk.editor) == (0, 2, 1)
 
 

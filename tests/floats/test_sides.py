@@ -100,7 +100,7 @@ def test_the_choice_holds_for_what_is_shown_next(wide: Desk) -> None:
     ask(wide)
     wide.editor.keys("|q")
     wide.stage(doc=change((BEFORE, AFTER)))
-    wide.call("approval", "close", wide.chat.id, "p1")
+    wide.call("approval.close", wide.chat.id, "p1")
     wide.editor.wait(lambda: "AST Edit" in wide.editor.float_text(), why="the review is shown")
     assert pairs(wide.editor.floats()[0].lines) == []
 

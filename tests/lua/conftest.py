@@ -39,7 +39,7 @@ class Drawn:
 
     def prompt(self) -> str:
         """What would be sent."""
-        chat = "require('agentchat.chat.actions').get(...)"
+        chat = "require('agentchat.chat.registry').get(...)"
         text: str = self.editor.lua(
             f"return require('agentchat.prompt.region').text({chat})", self.id
         )
@@ -48,7 +48,7 @@ class Drawn:
     def sent(self) -> list[str]:
         """What has been sent and not been taken."""
         texts: list[str] = self.editor.lua(
-            "return require('agentchat.chat.actions').get(...).outbox", self.id
+            "return require('agentchat.chat.registry').get(...).outbox", self.id
         )
         return texts
 

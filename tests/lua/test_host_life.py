@@ -49,7 +49,7 @@ def test_after_a_restart_all_chats_are_known_again(offline_editor: Editor) -> No
 
 def test_a_chat_that_is_wiped_out_is_forgotten(drawn: Drawn) -> None:
     drawn.editor.command("bwipeout!")
-    assert drawn.editor.lua("return #require('agentchat.chat.actions').all()") == 0
+    assert drawn.editor.lua("return #require('agentchat.chat.registry').all()") == 0
     drawn.draw(("text", "nobody hears this"))
     drawn.editor.command("AgentChat")
     assert drawn.editor.eval("bufname()") == "agentchat://2"
@@ -57,7 +57,7 @@ def test_a_chat_that_is_wiped_out_is_forgotten(drawn: Drawn) -> None:
 
 def test_a_chat_that_is_deleted_is_forgotten(drawn: Drawn) -> None:
     drawn.editor.command("bdelete!")
-    drawn.editor.wait("#require('agentchat.chat.actions').all() == 0")
+    drawn.editor.wait("#require('agentchat.chat.registry').all() == 0")
     drawn.editor.command("AgentChat")
     assert drawn.editor.eval("bufname()") == "agentchat://2"
 

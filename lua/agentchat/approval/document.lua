@@ -1,12 +1,9 @@
--- How a question is put: the text, the title and the key hints of an approval prompt.
+-- What an approval request shows: text, title and key hints.
 
-local diff = require('agentchat.diff.keys')
-local hunks = require('agentchat.diff.navigation')
+local hunks = require('agentchat.diff.hunks')
 local layout = require('agentchat.ui.layout')
 
 local M = {}
-
-local edge = layout.on_edge
 
 ---@class (exact) agentchat.Prompt as Python sends it; what is not known is absent
 ---@field id string
@@ -92,7 +89,7 @@ local function add_doc(page, doc)
   end
   page.hunks = vim.tbl_map(
     function(hunk) return vim.tbl_extend('force', hunk, { row = hunk.row + first }) end,
-    diff.hunks(doc)
+    doc.hunks or {}
   )
 end
 
@@ -138,9 +135,9 @@ end
 ---@param page agentchat.Doc
 ---@param doc agentchat.Doc
 local function add_diff_keys(page, doc)
-  if #diff.hunks(doc) == 0 then return end
+  if #(doc.hunks or {}) == 0 then return end
   add(page, '')
-  for _, key in ipairs(diff.HELP) do
+  for _, key in ipairs(hunks.HELP) do
     add(page, ('%-6s %s'):format(key[1], key[2]), 'AgentChatNote')
   end
 end
@@ -169,17 +166,13 @@ function M.page(prompt, detailed)
   return page
 end
 
---- What is asked, and the place of this question among those of the reply.
+--- What is asked, and the place of this request among those of the reply.
 ---@param prompt agentchat.Prompt
 ---@param width integer
----@param line string the character of the border
 ---@return agentchat.Chunk[]
-function M.title(prompt, width, line)
-  local place = (' %d of %d '):format(prompt.place, prompt.total)
-  local room = width - vim.api.nvim_strwidth(place) - 5
-  local title = ' ' .. layout.cut(prompt.title, room) .. ' '
-  local left = { edge(line), edge(title, 'AgentChatTitle') }
-  return layout.edge(left, { edge(place, 'AgentChatTitle'), edge(line) }, width, line)
+function M.title(prompt, width)
+  local place = ('%d of %d'):format(prompt.place, prompt.total)
+  return layout.title(prompt.title, width, place, 'AgentChatTitle')
 end
 
 --- The same for a window that is no float, with the keys.
@@ -202,31 +195,29 @@ function M.heading(prompt, width, tally)
   return vim.api.nvim_strwidth(long) <= width and long or short
 end
 
---- The keys that answer, and which part of the text is in sight.
+--- The keys that answer, and which part of the text is visible.
 ---@param prompt agentchat.Prompt
----@param width integer
----@param part agentchat.Part
----@param line string the character of the border
+---@param at agentchat.Edge
 ---@param way_in string how to get into the float, while the user is not in it
 ---@param tally? agentchat.Tally
 ---@return agentchat.Chunk[]
-function M.footer(prompt, width, part, line, way_in, tally)
-  local pairs = vim.tbl_filter(function(it) return it[1] ~= 'A' or prompt.always end, HINTS)
-  local lead = way_in ~= '' and (' %s ›'):format(way_in) or ''
-  local lefts = vim.tbl_map(function(words)
-    local chunks = { edge(line), edge(lead, 'AgentChatKey') }
-    return vim.list_extend(chunks, layout.hints(pairs, words - #HINTS + #pairs))
-  end, WORDS)
-  table.insert(lefts, layout.hints(pairs, 0))
+function M.footer(prompt, at, way_in, tally)
+  local hints = vim.tbl_filter(function(it) return it[1] ~= 'A' or prompt.always end, HINTS)
+  local lead = way_in ~= '' and (' %s ›'):format(way_in) or nil
+  local lefts = vim.tbl_map(
+    function(words) return layout.hints(hints, words - #HINTS + #hints, lead) end,
+    WORDS
+  )
+  table.insert(lefts, layout.hints(hints, 0))
   if way_in == '' and (tally or prompt.rule) then
-    local more = vim.list_extend(prompt.rule and { RULE_HINT } or {}, tally and DIFF_HINTS or {})
-    local all = vim.list_extend(vim.list_extend({}, pairs), more)
-    table.insert(lefts, 1, vim.list_extend({ edge(line) }, layout.hints(all, #all)))
+    local more = { hints, prompt.rule and { RULE_HINT } or {}, tally and DIFF_HINTS or {} }
+    local all = vim.iter(more):flatten(1):totable()
+    table.insert(lefts, 1, layout.hints(all, #all))
   end
-  return layout.fitting_edge(lefts, diff.parts(tally, part, line), width, line)
+  return layout.fitting_edge(lefts, hunks.parts(tally, at.part), at.width)
 end
 
---- What stands before a value or a line of code, so that the rest of it wraps behind that.
+--- Matches what comes before a value or a line of code, so that the rest of it wraps behind that.
 ---@param prompt agentchat.Prompt
 ---@return string 'formatlistpat'
 function M.lead(prompt)

@@ -1,157 +1,171 @@
--- The float of one question. It takes no focus by itself and is answered at most once, by one key
--- that a person pressed after it was drawn and had settled.
+-- The float of one approval request. It takes no focus by itself and is answered at most once, by one
+-- key that a person pressed after it had been visible for a while.
 
-local arguments = require('agentchat.approval.arguments')
-local diff = require('agentchat.diff.keys')
-local keypress = require('agentchat.ui.keypress')
-local notice = require('agentchat.notify')
-local paper = require('agentchat.ui.render')
-local question = require('agentchat.approval.document')
-local reason = require('agentchat.ui.reason')
-local stands = require('agentchat.ui.panel')
+local document = require('agentchat.approval.document')
+local hunks = require('agentchat.diff.hunks')
+local input = require('agentchat.ui.input')
+local key_guard = require('agentchat.ui.key_guard')
+local notify = require('agentchat.notify')
+local panels = require('agentchat.ui.panel')
+local render = require('agentchat.ui.render')
+local rules = require('agentchat.approval.rules')
 
 local M = {}
 
 ---@alias agentchat.Choice 'always'|'accept'|'reject'|'cancel'|'edit'
 
----@class (exact) agentchat.AnswerMore
+---@class (exact) agentchat.ResponseDetails
 ---@field reason? string
 ---@field arguments? string JSON
 ---@field replaced? { path: string, text: string }[] what files shall get instead
 
----@class (exact) agentchat.AskSpec
+---@class (exact) agentchat.ApprovalFloatSpec
 ---@field chat string uuid
 ---@field prompt agentchat.Prompt
 ---@field delay fun(): integer ms within which keys are ignored
 ---@field way_in fun(): string how to get into the float
 ---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
----@field answer fun(choice: agentchat.Choice, more?: agentchat.AnswerMore)
----@field hidden fun() the float went away without an answer
+---@field respond fun(choice: agentchat.Choice, more?: agentchat.ResponseDetails)
+---@field hidden fun() the float went away without a response
 
----@class (exact) agentchat.Ask
----@field spec agentchat.AskSpec
----@field stand agentchat.Stand
+---@class (exact) agentchat.ApprovalFloat
+---@field spec agentchat.ApprovalFloatSpec
+---@field panel agentchat.Panel
 ---@field detailed boolean
 ---@field reason string what was typed so far
 ---@field arguments string as the user left them
 
 M.NO_ALWAYS = 'Always is not offered for this call: accept or reject it.'
 
-M.NO_RULE = 'No rule is offered for this call.'
-M.WHOLE = 'A rule says nothing of single hunks: answer this question first, or keep them all.'
+local NO_RULE = 'No rule is offered for this call.'
+local WHOLE = 'A rule says nothing of single hunks: answer this question first, or keep them all.'
 
 local Z = 60
 
----@param ask agentchat.Ask
+---@param prompt agentchat.Prompt
+---@param chat string
 ---@return agentchat.Tally?
-local function tally(ask)
-  local prompt = ask.spec.prompt
-  return diff.tally(ask.spec.chat, prompt.subject or prompt.id, prompt.doc)
-end
+local function tally(prompt, chat) return hunks.tally(chat, prompt.subject or prompt.id, prompt.doc) end
 
----@param ask agentchat.Ask
-local function ask_reason(ask)
-  ask.stand.field = reason.open({
-    chat = ask.spec.chat,
-    title = 'Why not? ' .. ask.spec.prompt.title,
-    text = ask.reason,
-    send = function(text) ask.spec.answer('reject', text ~= '' and { reason = text } or nil) end,
-    back = function(text) ask.reason = text end,
+local function ask_reason(float)
+  float.panel.field = input.ask({
+    chat = float.spec.chat,
+    title = 'Why not? ' .. float.spec.prompt.title,
+    text = float.reason,
+    send = function(text) float.spec.respond('reject', text ~= '' and { reason = text } or nil) end,
+    back = function(text) float.reason = text end,
   })
 end
 
----@param ask agentchat.Ask
-local function edit_arguments(ask)
-  ask.stand.field = arguments.open({
-    chat = ask.spec.chat,
-    title = 'Arguments of ' .. ask.spec.prompt.tool,
-    text = ask.arguments,
-    send = function(text) ask.spec.answer('edit', { arguments = text }) end,
-    back = function(text) ask.arguments = text end,
+--- Why a text cannot be the arguments of a call.
+local function arguments_problem(text)
+  local ok, found = pcall(vim.json.decode, text)
+  if not ok then return 'Not valid JSON: ' .. tostring(found):gsub('^%S-:%d+: ', '') .. '.' end
+  local object = type(found) == 'table' and (next(found) == nil or not vim.islist(found))
+  return not object and 'Arguments are one JSON object: { … }.' or nil
+end
+
+local function edit_arguments(float)
+  float.panel.field = input.edit({
+    chat = float.spec.chat,
+    title = 'Arguments of ' .. float.spec.prompt.tool,
+    text = float.arguments,
+    filetype = 'json',
+    share = 0.75,
+    name = 'arguments',
+    use = 'use these',
+    problem = arguments_problem,
+    send = function(text) float.spec.respond('edit', { arguments = text }) end,
+    back = function(text) float.arguments = text end,
   })
 end
 
----@param ask agentchat.Ask
+---@param float agentchat.ApprovalFloat
 ---@param choice agentchat.Choice
-local function answer(ask, choice)
-  if choice == 'always' and not ask.spec.prompt.always then return notice.warn(M.NO_ALWAYS) end
-  ask.spec.answer(choice)
-  -- What was typed ahead was meant for this float, not for the window the user is back in.
-  keypress.drain()
+local function respond(float, choice)
+  if choice == 'always' and not float.spec.prompt.always then return notify.warn(M.NO_ALWAYS) end
+  float.spec.respond(choice)
+  key_guard.drain()
 end
 
----@type table<string, fun(ask: agentchat.Ask)>
+local function propose_rule(float)
+  local prompt, chat = float.spec.prompt, float.spec.chat
+  if not prompt.rule then return notify.warn(NO_RULE) end
+  local kept = tally(prompt, chat)
+  if kept and not kept.whole then return notify.warn(WHOLE) end
+  rules.propose(chat)
+end
+
+---@type table<string, fun(float: agentchat.ApprovalFloat)>
 local KEYS = {
-  A = function(ask) answer(ask, 'always') end,
-  a = function(ask) answer(ask, 'accept') end,
-  c = function(ask) answer(ask, 'cancel') end,
+  A = function(float) respond(float, 'always') end,
+  a = function(float) respond(float, 'accept') end,
+  c = function(float) respond(float, 'cancel') end,
   r = ask_reason,
   e = edit_arguments,
-  R = function(ask)
-    if not ask.spec.prompt.rule then return notice.warn(M.NO_RULE) end
-    local kept = tally(ask)
-    if kept and not kept.whole then return notice.warn(M.WHOLE) end
-    require('agentchat.approval.rules').propose(ask.spec.chat)
+  R = propose_rule,
+  ['?'] = function(float)
+    float.detailed = not float.detailed
+    panels.draw(float.panel)
   end,
-  ['?'] = function(ask)
-    ask.detailed = not ask.detailed
-    stands.draw(ask.stand)
-  end,
-  q = function(ask) stands.hide(ask.stand) end,
+  q = function(float) panels.hide(float.panel) end,
 }
 local DIGITS = '123456789' -- which answer nothing here, whatever they do elsewhere
 
----@param ask agentchat.Ask
+---@param float agentchat.ApprovalFloat
 ---@param buf integer
-local function map_keys(ask, buf)
+local function map_keys(float, buf)
   local function map(key, action) vim.keymap.set('n', key, action, { buffer = buf, nowait = true }) end
-  paper.deaden(buf)
+  render.disable_keys(buf)
   for digit in DIGITS:gmatch('.') do
-    map(digit, keypress.nothing)
+    map(digit, key_guard.nothing)
   end
-  map('ga', keypress.nothing) -- which leads in here
+  map('ga', key_guard.nothing) -- which leads in here
   for key, act in pairs(KEYS) do
     map(key, function()
-      stands.gate(ask.stand, function() act(ask) end, key)
+      panels.gate(float.panel, function() act(float) end, key)
     end)
   end
-  map('<Esc>', function() stands.leave(ask.stand) end)
-  if ask.spec.prompt.kind == 'diff' then stands.map_diff(ask.stand, buf) end
+  map('<Esc>', function() panels.leave(float.panel) end)
+  if float.spec.prompt.kind == 'diff' then hunks.map(float.panel, buf) end
 end
 
----@param ask agentchat.Ask
----@return agentchat.StandSpec
-local function stand_spec(ask)
-  local spec, prompt = ask.spec, ask.spec.prompt
+---@param float agentchat.ApprovalFloat
+---@return agentchat.PanelSpec
+local function panel_spec(float)
+  local spec, prompt = float.spec, float.spec.prompt
   return {
     chat = spec.chat,
+    name = 'approval',
     filetype = 'agentchat-question',
     zindex = Z,
     place = spec.place,
-    title = function(width, line) return question.title(prompt, width, line) end,
+    title = function(width) return document.title(prompt, width) end,
     footer = function(at)
       local way_in = at.inside and '' or spec.way_in()
-      return question.footer(prompt, at.width, at.part, at.line, way_in, tally(ask))
+      return document.footer(prompt, at, way_in, tally(prompt, spec.chat))
     end,
-    heading = function(width) return question.heading(prompt, width, tally(ask)) end,
+    heading = function(width) return document.heading(prompt, width, tally(prompt, spec.chat)) end,
     subject = function()
       return { id = prompt.id, subject = prompt.subject or prompt.id, title = prompt.title }
     end,
-    doc = function() return question.page(prompt, ask.detailed) end,
-    lead = function() return question.lead(prompt) end,
+    doc = function() return document.page(prompt, float.detailed) end,
+    draw = hunks.draw,
+    resized = hunks.resized,
+    lead = function() return document.lead(prompt) end,
     delay = spec.delay,
-    map = function(buf) map_keys(ask, buf) end,
+    map = function(buf) map_keys(float, buf) end,
     closed = spec.hidden,
   }
 end
 
---- A question that is not shown yet; its `stand` shows, hides and ends it.
----@param spec agentchat.AskSpec
----@return agentchat.Ask
+--- A float that is not shown yet; its `panel` shows, hides and ends it.
+---@param spec agentchat.ApprovalFloatSpec
+---@return agentchat.ApprovalFloat
 function M.new(spec)
-  local ask = { spec = spec, detailed = false, reason = '', arguments = spec.prompt.arguments }
-  ask.stand = stands.new(stand_spec(ask))
-  return ask
+  local float = { spec = spec, detailed = false, reason = '', arguments = spec.prompt.arguments }
+  float.panel = panels.new(panel_spec(float))
+  return float
 end
 
 return M

@@ -1,6 +1,7 @@
 --- What a chat remembers: listed with its exact scope, and revoked.
-local bridge = require('agentchat.host.rpc')
-local notice = require('agentchat.notify')
+local host = require('agentchat.host.process')
+local notify = require('agentchat.notify')
+local registry = require('agentchat.chat.registry')
 
 local M = {}
 
@@ -19,10 +20,12 @@ local function label(item)
 end
 
 --- Offers what a chat remembers; choosing an entry revokes it.
----@param chat agentchat.Chat
+---@param id string of the chat
 ---@param items agentchat.Grant[]
-function M.list(chat, items)
-  if #items == 0 then return notice.info('this chat remembers no approval') end
+function M.list(id, items)
+  local chat = registry.get(id)
+  if not chat then return end
+  if #items == 0 then return notify.info('this chat remembers no approval') end
   local choices = vim.list_extend({}, items)
   if #items > 1 then table.insert(choices, ALL) end
   local opts = { prompt = 'Remembered in this chat; choose what to revoke', format_item = label }
@@ -35,8 +38,8 @@ end
 ---@param chat agentchat.Chat
 ---@param id? string
 function M.revoke(chat, id)
-  bridge.send('revoke', { chat = chat.id, id = id })
-  notice.info(id and 'revoked: it is asked again' or 'revoked all: everything is asked again')
+  host.send('revoke', { chat = chat.id, id = id })
+  notify.info(id and 'revoked: it is asked again' or 'revoked all: everything is asked again')
 end
 
 return M

@@ -1,194 +1,241 @@
--- The questions that wait for an answer, one for each chat: shown, hidden, found and answered.
+-- The approval requests that wait for a response, one for each chat: shown, hidden, found, answered.
 
-local ask = require('agentchat.approval.float')
-local bridge = require('agentchat.host.rpc')
-local chats = require('agentchat.chat.actions')
-local config = require('agentchat.config.settings')
-local diff = require('agentchat.diff.keys')
+local decisions = require('agentchat.diff.decisions')
+local document = require('agentchat.approval.document')
+local floats = require('agentchat.approval.float')
+local host = require('agentchat.host.process')
+local input = require('agentchat.ui.input')
 local layout = require('agentchat.ui.layout')
-local notice = require('agentchat.notify')
-local question = require('agentchat.approval.document')
+local notify = require('agentchat.notify')
+local panels = require('agentchat.ui.panel')
+local registry = require('agentchat.chat.registry')
 local review = require('agentchat.review.list')
-local sight = require('agentchat.chat.visibility')
-local stands = require('agentchat.ui.panel')
+local settings = require('agentchat.config.settings')
 
 local M = {}
 
----@class (exact) agentchat.Asked
+---@class (exact) agentchat.Request
 ---@field chat string
 ---@field prompt agentchat.Prompt
----@field ask agentchat.Ask
+---@field float agentchat.ApprovalFloat
 ---@field hidden boolean the user put it away
----@field told boolean the user was told of it, as the chat was not in sight
+---@field reported boolean the user knows of it, as the chat was not visible
 
----@type table<string, agentchat.Asked>
-local asked = {}
+---@type table<string, agentchat.Request>
+local requests = {}
 
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local NOTHING = 'Nothing is being asked.'
 local SHOWN_NOW = 'The question was hidden and is shown now: answer it again.'
 local WHICH = 'More than one chat asks: go to the one you mean and answer there.'
 
----@param chat string
----@return integer? buf
-local function buffer(chat)
-  local found = chats.get(chat)
-  return found and found.buf
+---@param request agentchat.Request
+local function finish(request)
+  requests[request.chat] = nil
+  panels.discard(request.float.panel)
+  review.uncover(request.chat)
 end
 
----@param it agentchat.Asked
-local function finish(it)
-  asked[it.chat] = nil
-  stands.discard(it.ask.stand)
-  review.uncover(it.chat)
-end
-
----@param it agentchat.Asked
+---@param request agentchat.Request
 ---@param choice agentchat.Choice
----@param more? agentchat.AnswerMore
-local function reply(it, choice, more)
-  if asked[it.chat] ~= it then return end
-  finish(it)
-  local answer = { chat = it.chat, prompt = it.prompt.id, choice = choice }
-  local subject = it.prompt.subject or it.prompt.id
-  answer.hunks = diff.told(it.chat, subject, it.prompt.doc)
-  bridge.send('answer', vim.tbl_extend('error', answer, more or {}))
+---@param more? agentchat.ResponseDetails
+local function respond(request, choice, more)
+  if requests[request.chat] ~= request then return end
+  finish(request)
+  local response = { chat = request.chat, prompt = request.prompt.id, choice = choice }
+  local subject = request.prompt.subject or request.prompt.id
+  response.hunks = decisions.report(request.chat, subject, request.prompt.doc)
+  host.send('answer', vim.tbl_extend('error', response, more or {}))
 end
 
----Above the questions of other chats, where there is room.
----@param it agentchat.Asked
+---Above the requests of other chats, where there is room.
+---@param request agentchat.Request
 ---@param screen agentchat.Screen
 ---@param want agentchat.Want
 ---@return agentchat.Rect
-local function place(it, screen, want)
-  for _, other in pairs(asked) do
-    local row = other ~= it and stands.row(other.ask.stand)
+local function place(request, screen, want)
+  for _, other in pairs(requests) do
+    local row = other ~= request and panels.row(other.float.panel)
     if row then screen = layout.above(screen, row, want.height) end
   end
   return layout.bottom(screen, want)
 end
 
----@param it agentchat.Asked
----@return agentchat.Ask
-local function new_ask(it)
-  return ask.new({
-    chat = it.chat,
-    prompt = it.prompt,
-    delay = function() return config.get(buffer(it.chat)).ui.prompt_delay_ms end,
-    way_in = function()
-      return buffer(it.chat) == vim.api.nvim_get_current_buf() and 'ga' or ':AgentApprove'
-    end,
-    place = function(screen, want) return place(it, screen, want) end,
-    answer = function(choice, more) reply(it, choice, more) end,
-    hidden = function() it.hidden = true end,
+---@param request agentchat.Request
+---@return agentchat.ApprovalFloat
+local function new_float(request)
+  local buf = registry.buffer(request.chat)
+  return floats.new({
+    chat = request.chat,
+    prompt = request.prompt,
+    delay = function() return settings.get(buf).ui.prompt_delay_ms end,
+    way_in = function() return buf == vim.api.nvim_get_current_buf() and 'ga' or ':AgentApprove' end,
+    place = function(screen, want) return place(request, screen, want) end,
+    respond = function(choice, more) respond(request, choice, more) end,
+    hidden = function() request.hidden = true end,
   })
 end
 
----@param it agentchat.Asked
+---@param request agentchat.Request
 ---@return boolean whether it is shown; a window cannot always be opened
-local function show(it)
-  review.cover(it.chat)
-  local shown = stands.show(it.ask.stand)
-  it.hidden = false
+local function show(request)
+  review.close_float(request.chat)
+  local shown = panels.show(request.float.panel)
+  request.hidden = false
   return shown
 end
 
----Shows a question where the chat is in sight; elsewhere the user is told of it, once.
----@param it agentchat.Asked
-local function present(it)
-  local shown = sight.of(it.chat) and show(it)
-  if not shown and not it.told then
-    it.told = true
-    notice.info(it.prompt.title .. ': see :AgentApprove.')
+---Shows a request where the chat is visible; elsewhere the user is notified of it, once.
+---@param request agentchat.Request
+local function present(request)
+  local shown = registry.is_visible(request.chat) and show(request)
+  if not shown and not request.reported then
+    request.reported = true
+    notify.info(request.prompt.title .. ': see :AgentApprove.')
   end
 end
 
----Shows what waits where its chat has come into sight.
-local function follow()
-  for _, it in pairs(asked) do
-    if not it.hidden and sight.of(it.chat) and not stands.placed(it.ask.stand) then present(it) end
-    stands.refresh(it.ask.stand)
+---Shows what waits where its chat became visible.
+local function update()
+  for _, request in pairs(requests) do
+    local panel = request.float.panel
+    local visible = not request.hidden and registry.is_visible(request.chat)
+    if visible and not panels.placed(panel) then present(request) end
+    panels.refresh(panel)
   end
 end
 
----@param chat? string
----@return agentchat.Asked? it, string? why there is none
+---@param chat? string default: the current chat, else the only one that asks
+---@return agentchat.Request? request, string? why there is none
 local function find(chat)
-  local it = asked[chat or chats.current()]
-  if it then return it end
-  local all = vim.tbl_values(asked)
+  local current = registry.current()
+  local request = requests[chat or (current and current.id)]
+  if request then return request end
+  local all = vim.tbl_values(requests)
   if #all == 1 then return all[1] end
   return nil, #all == 0 and NOTHING or WHICH
 end
 
---- Puts a question to the user. One that this chat still asked is no longer asked.
+--- Shows an approval request, in place of one that this chat still showed.
 ---@param chat string
 ---@param prompt table
 function M.show(chat, prompt)
   M.close_all(chat)
-  local it = { chat = chat, prompt = question.known(prompt), hidden = false, told = false }
-  it.ask = new_ask(it)
-  asked[chat] = it
-  sight.follow('approval', follow)
-  present(it)
+  local request = { chat = chat, prompt = document.known(prompt), hidden = false, reported = false }
+  request.float = new_float(request)
+  requests[chat] = request
+  review.cover(chat, function() M.focus(chat) end)
+  registry.on_view_change('approval', update)
+  present(request)
 end
 
---- Takes back a question; of one that is answered already there is nothing to take.
+--- Takes back a request, unless it has a response already.
 ---@param chat string
 ---@param id string
 function M.close(chat, id)
-  local it = asked[chat]
-  if it and it.prompt.id == id then finish(it) end
+  local request = requests[chat]
+  if request and request.prompt.id == id then finish(request) end
 end
 
 --- Takes back whatever a chat asks.
 ---@param chat string
 function M.close_all(chat)
-  if asked[chat] then finish(asked[chat]) end
+  if requests[chat] then finish(requests[chat]) end
 end
 
---- Puts the text that the user wrote in place of the proposed one.
----@param chat string
----@param id string of the question
----@param path string
----@param text string
----@return boolean whether that question is asked
-function M.replace(chat, id, path, text)
-  local it = asked[chat]
-  if not (it and it.prompt.id == id) then return false end
-  reply(it, 'edit', { replaced = { { path = path, text = text } } })
-  return true
-end
-
---- Whether a chat waits for an answer.
+--- Whether a request of the chat waits.
 ---@param chat string
 ---@return boolean
-function M.has(chat) return asked[chat] ~= nil end
+function M.has(chat) return requests[chat] ~= nil end
 
---- Shows a question if need be and takes the user into it.
+--- Shows a request if need be and takes the user into it.
 ---@param chat? string default: the current chat, else the only one that asks
 function M.focus(chat)
-  local it, why = find(chat)
-  if not it then return notice.warn(why) end
-  if stands.placed(it.ask.stand) or show(it) then stands.enter(it.ask.stand) end
+  local request, problem = find(chat)
+  if not request then return notify.warn(problem) end
+  local panel = request.float.panel
+  if panels.placed(panel) or show(request) then panels.enter(panel) end
 end
 
---- Answers a question; one that is hidden is shown first, and not answered.
+--- Answers a request; one that is hidden is shown first, and not answered.
 ---@param chat? string default: the current chat, else the only one that asks
 ---@param choice 'always'|'accept'|'reject'|'cancel'
 ---@param reason? string
 function M.answer(chat, choice, reason)
   if not vim.list_contains(CHOICES, choice) then
-    return notice.warn(('Unknown answer "%s": use %s.'):format(choice, table.concat(CHOICES, ', ')))
+    return notify.warn(('Unknown answer "%s": use %s.'):format(choice, table.concat(CHOICES, ', ')))
   end
-  local it, why = find(chat)
-  if not it then return notice.warn(why) end
-  if not stands.visible(it.ask.stand) then
-    show(it)
-    return notice.info(SHOWN_NOW)
+  local request, problem = find(chat)
+  if not request then return notify.warn(problem) end
+  if not panels.visible(request.float.panel) then
+    show(request)
+    return notify.info(SHOWN_NOW)
   end
-  if choice == 'always' and not it.prompt.always then return notice.warn(ask.NO_ALWAYS) end
-  reply(it, choice, reason ~= nil and reason ~= '' and { reason = reason } or nil)
+  if choice == 'always' and not request.prompt.always then return notify.warn(floats.NO_ALWAYS) end
+  respond(request, choice, reason ~= nil and reason ~= '' and { reason = reason } or nil)
 end
+
+---@class (exact) agentchat.Proposal the proposed text of a file
+---@field subject string id of the request or preview it belongs to
+---@field path string
+---@field name string
+---@field text string
+
+---Colours the text without making it a file of that type: nothing of the user's starts on it.
+local function colour(buf, path)
+  local filetype = vim.filetype.match({ filename = path, buf = buf })
+  local language = filetype and vim.treesitter.language.get_lang(filetype)
+  local started = language and pcall(vim.treesitter.start, buf, language)
+  if filetype and not started then vim.bo[buf].syntax = filetype end
+end
+
+---Puts the text that the user wrote in place of the proposed one.
+local function replace(chat, proposal, text)
+  local request = requests[chat]
+  if request and request.prompt.id == proposal.subject then
+    return respond(request, 'edit', { replaced = { { path = proposal.path, text = text } } })
+  end
+  if review.replace(chat, proposal.subject, proposal.path, text) then return end
+  notify.warn('What you edited is not asked about any more.')
+end
+
+--- Opens an editor on the proposed text of a file. A last newline is not shown, and kept.
+---@param chat string uuid
+---@param proposal agentchat.Proposal
+function M.edit_proposal(chat, proposal)
+  local rest = proposal.text:sub(-1) == '\n' and '\n' or ''
+  local editor = input.edit({
+    chat = chat,
+    title = proposal.name .. ' as proposed',
+    text = proposal.text:sub(1, #proposal.text - #rest),
+    filetype = 'agentchat-proposal',
+    share = 0.9,
+    name = 'proposal',
+    use = 'use this text',
+    send = function(text) replace(chat, proposal, text .. rest) end,
+  })
+  colour(editor.buf, proposal.path)
+end
+
+---Forgets what was decided about requests that a turn has left behind.
+local function forget_decisions(chat)
+  local wanted = review.subjects(chat)
+  local request = requests[chat]
+  if request then wanted[request.prompt.subject or request.prompt.id] = true end
+  decisions.forget(chat, wanted)
+end
+
+vim.api.nvim_create_autocmd('User', {
+  pattern = 'AgentTurnFinished',
+  group = vim.api.nvim_create_augroup('agentchat.approval', {}),
+  callback = function(event) forget_decisions(event.data.chat) end,
+})
+
+registry.listen({
+  ended = function(chat)
+    M.close_all(chat.id)
+    decisions.forget(chat.id)
+  end,
+})
 
 return M

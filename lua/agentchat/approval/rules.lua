@@ -1,14 +1,12 @@
 -- Writing a rule: what it would be, what it would have matched, and one key that agrees to it.
 
-local bridge = require('agentchat.host.rpc')
-local chats = require('agentchat.chat.actions')
-local config = require('agentchat.config.settings')
-local field = require('agentchat.ui.input')
 local float = require('agentchat.ui.float')
-local keypress = require('agentchat.ui.keypress')
+local host = require('agentchat.host.process')
+local input = require('agentchat.ui.input')
+local key_guard = require('agentchat.ui.key_guard')
 local layout = require('agentchat.ui.layout')
-local notice = require('agentchat.notify')
-local screen = require('agentchat.ui.screen')
+local registry = require('agentchat.chat.registry')
+local settings = require('agentchat.config.settings')
 
 local M = {}
 
@@ -51,13 +49,6 @@ local LABELS = [[^\%(rule\|means\|kept for\|this call\)\s\{2,}]]
 ---@return number
 local function now() return vim.uv.hrtime() / 1e6 end
 
----@param chat string
----@return integer? buf
-local function buffer(chat)
-  local found = chats.get(chat)
-  return found and found.buf
-end
-
 ---@param draft agentchat.Draft
 ---@return agentchat.Doc
 local function page(draft)
@@ -77,7 +68,6 @@ end
 ---@param it agentchat.Writing
 ---@return agentchat.FloatSpec
 local function spec(it)
-  local _, line = screen.border()
   return {
     filetype = 'agentchat-rule',
     chat = it.chat,
@@ -85,19 +75,13 @@ local function spec(it)
     share = 0.8,
     least = 74,
     place = layout.centre,
-    title = function(width)
-      local title = ' ' .. layout.cut(it.draft.title, width - 4) .. ' '
-      return { layout.on_edge(line), layout.on_edge(title, 'AgentChatTitle') }
-    end,
+    title = function(width) return layout.title(it.draft.title, width) end,
     footer = function(width, part)
-      local lefts = vim.tbl_map(
-        function(words) return vim.list_extend({ layout.on_edge(line) }, layout.hints(HINTS, words)) end,
-        { #HINTS, 1 }
-      )
-      return layout.fitting_edge(lefts, layout.parts(part, line), width, line)
+      local lefts = { layout.hints(HINTS, #HINTS), layout.hints(HINTS, 1) }
+      return layout.fitting_edge(lefts, layout.parts(part), width)
     end,
     closed = function()
-      keypress.deafen()
+      key_guard.ignore()
       float.close(it.field)
       if open[it.chat] == it then open[it.chat] = nil end
     end,
@@ -108,33 +92,32 @@ end
 ---@param change 'action'|'scope'|'words'|'text'
 ---@param text? string
 local function revise(it, change, text)
-  bridge.send('rule_revise', { chat = it.chat, draft = it.draft.id, change = change, text = text })
+  host.send('rule_revise', { chat = it.chat, draft = it.draft.id, change = change, text = text })
 end
 
 ---@param it agentchat.Writing
 local function write(it)
-  bridge.send('rule_write', { chat = it.chat, draft = it.draft.id })
+  host.send('rule_write', { chat = it.chat, draft = it.draft.id })
   float.close(it.float)
-  -- What was typed ahead was meant for this float, not for the one the user is back in.
-  keypress.drain()
+  key_guard.drain()
 end
 
 ---@param it agentchat.Writing
 local function edit(it)
-  it.field = field.open({
+  it.field = input.edit({
     chat = it.chat,
     title = 'The rule',
-    hints = { { ':w', 'use this' }, { 'q', 'back' } },
     text = it.draft.text,
     filetype = 'json',
     share = 0.5,
-    closed = function() end,
+    name = 'rule',
+    use = 'use this',
+    problem = function(text)
+      if pcall(vim.json.decode, text) then return nil end
+      return 'A rule is one JSON object: { "action": "allow", … }.'
+    end,
+    send = function(text) revise(it, 'text', text) end,
   })
-  field.writes(it.field, 'rule', function(text)
-    local ok = pcall(vim.json.decode, text)
-    if not ok then notice.warn('A rule is one JSON object: { "action": "allow", … }.') end
-    return ok
-  end, function(text) revise(it, 'text', text) end)
 end
 
 ---@type table<string, fun(it: agentchat.Writing)>
@@ -149,14 +132,14 @@ local KEYS = {
 ---@param it agentchat.Writing
 ---@param action fun(it: agentchat.Writing)
 local function gate(it, action)
-  local settled = now() - it.drawn >= config.get(buffer(it.chat)).ui.prompt_delay_ms
-  if open[it.chat] == it and settled and keypress.deliberate() then action(it) end
+  local settled = now() - it.drawn >= settings.get(registry.buffer(it.chat)).ui.prompt_delay_ms
+  if open[it.chat] == it and settled and key_guard.deliberate() then action(it) end
 end
 
 ---@param it agentchat.Writing
 local function map_keys(it)
   for _, key in ipairs(vim.split(DEAD, ' ')) do
-    float.map(it.float, { key }, keypress.nothing)
+    float.map(it.float, { key }, key_guard.nothing)
   end
   for key, action in pairs(KEYS) do
     float.map(it.float, { key }, function() gate(it, action) end)
@@ -179,7 +162,7 @@ local function begin(chat, draft)
   it.float = float.open(spec(it))
   if not it.float then return nil end
   open[chat] = it
-  keypress.listen()
+  key_guard.listen()
   map_keys(it)
   vim.bo[it.float.buf].formatlistpat = LABELS
   return it
@@ -191,14 +174,14 @@ end
 function M.propose(chat, call)
   M.close_all(chat)
   wanted[chat] = vim.api.nvim_get_current_win()
-  bridge.send('rule', { chat = chat, text = call })
+  host.send('rule', { chat = chat, text = call })
 end
 
 --- Shows a rule; Python calls it. The user is taken there, unless they went elsewhere meanwhile.
 ---@param chat string
 ---@param draft agentchat.Draft
 function M.show(chat, draft)
-  if not chats.get(chat) then return end
+  if not registry.get(chat) then return end
   local it = open[chat]
   if it then
     it.draft = draft
@@ -217,5 +200,7 @@ function M.close_all(chat)
   wanted[chat] = nil
   if open[chat] then float.close(open[chat].float) end
 end
+
+registry.listen({ ended = function(chat) M.close_all(chat.id) end })
 
 return M

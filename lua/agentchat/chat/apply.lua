@@ -1,10 +1,10 @@
---- Draws what Python says about a chat, a batch at a time.
-local life = require('agentchat.life')
-local notice = require('agentchat.notify')
+--- Applies what Python reports of a chat, a batch at a time.
+local events = require('agentchat.events')
+local marks = require('agentchat.transcript.marks')
+local messages = require('agentchat.transcript.messages')
+local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
-local regions = require('agentchat.transcript.marks')
 local status = require('agentchat.chat.status')
-local transcript = require('agentchat.transcript.messages')
 local undo = require('agentchat.prompt.undo')
 local window = require('agentchat.chat.window')
 
@@ -21,7 +21,7 @@ local function given(fields)
   return out
 end
 
---- Python has taken a text. One that was given back to the prompt meanwhile is in no queue any more.
+--- Python has accepted a text. One that was given back to the prompt meanwhile is in no queue.
 local function acknowledge(chat, text)
   for i, waiting in ipairs(chat.outbox) do
     if waiting == text then return table.remove(chat.outbox, i) end
@@ -32,38 +32,38 @@ end
 local WRITES = {
   message = function(chat, role, text)
     if role == 'user' then acknowledge(chat, text) end
-    transcript.message(chat, role, text or '')
+    messages.message(chat, role, text or '')
   end,
-  text = transcript.text,
-  reasoning = transcript.reasoning,
-  finish = transcript.finish,
-  block = function(chat, id, fields) transcript.block(chat, id, given(fields)) end,
+  text = messages.text,
+  reasoning = messages.reasoning,
+  finish = messages.finish,
+  block = function(chat, id, fields) messages.block(chat, id, given(fields)) end,
 }
 
 ---@type table<string, fun(chat: agentchat.Chat, ...)>
-local TELLS = {
-  status = function(chat, said) status.take(chat, said) end,
-  event = function(chat, name, data) life.tell(chat, name, given(data or {})) end,
-  notify = function(_, level, text) (notice[level] or notice.info)(text) end,
+local REPORTS = {
+  status = status.update,
+  event = function(chat, name, data) events.fire_chat(chat, name, given(data or {})) end,
+  notify = function(_, level, text) (notify[level] or notify.info)(text) end,
   tools = function(chat, names)
     chat.names = names
     prompt.refresh(chat)
   end,
 }
 
---- Runs one operation. One that fails is told, and the next ones run.
+--- Runs one operation. An error is reported, and the next ones run.
 local function run(chat, op)
-  local act = WRITES[op[1]] or TELLS[op[1]]
+  local act = WRITES[op[1]] or REPORTS[op[1]]
   if not act then return end
   local ok, err = pcall(act, chat, unpack(op, 2))
-  if not ok then notice.error(('drawing %s failed: %s'):format(op[1], err)) end
+  if not ok then notify.error(('drawing %s failed: %s'):format(op[1], err)) end
 end
 
 --- Writes to the buffer: nothing of it can be undone, and only windows at the end scroll.
 ---@param chat agentchat.Chat
 ---@param act fun()
 local function write(chat, act)
-  local views, header, queued = window.at_end(chat.buf), regions.header(chat), #chat.outbox
+  local views, header, queued = window.at_end(chat.buf), marks.header(chat), #chat.outbox
   undo.without(chat, act)
   window.follow(chat.buf, views, header)
   if #chat.outbox ~= queued then prompt.refresh(chat) end
@@ -94,14 +94,14 @@ function M.catch_up(chat)
   end
 end
 
---- Runs operations in order: writes together, and each thing that is told after what was drawn before.
+--- Runs operations in order: writes together, and each report after what was drawn before.
 ---@param chat agentchat.Chat
 ---@param ops any[]
 local function apply(chat, ops)
   local at = 1
   while at <= #ops do
     local first = at
-    while at <= #ops and not TELLS[ops[at][1]] do
+    while at <= #ops and not REPORTS[ops[at][1]] do
       at = at + 1
     end
     if at > first then
@@ -111,7 +111,7 @@ local function apply(chat, ops)
         end
       end)
     end
-    while at <= #ops and TELLS[ops[at][1]] do
+    while at <= #ops and REPORTS[ops[at][1]] do
       run(chat, ops[at])
       at = at + 1
     end
@@ -125,7 +125,7 @@ function M.apply(chat, ops)
   M.soon(chat, function() apply(chat, ops) end)
 end
 
---- Draws what lies on the prompt anew.
+--- Draws what lies on the prompt again.
 ---@param chat agentchat.Chat
 function M.refresh(chat)
   if api.nvim_buf_is_loaded(chat.buf) then prompt.refresh(chat) end
@@ -137,8 +137,8 @@ end
 function M.abandon(chat, line)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
   local function close()
-    vim.iter(transcript.abandon(chat)):each(function(block) life.lost_call(chat, block) end)
-    if line then transcript.message(chat, 'error', line) end
+    vim.iter(messages.abandon(chat)):each(function(block) events.fire_lost_call(chat, block) end)
+    if line then messages.message(chat, 'error', line) end
   end
   M.soon(chat, function() write(chat, close) end)
 end

@@ -1,6 +1,13 @@
 --- The buffer of a chat: its options, its life, and what happens when the user types in it.
+local apply = require('agentchat.chat.apply')
+local completion = require('agentchat.prompt.completion')
+local folds = require('agentchat.ui.folds')
+local highlights = require('agentchat.highlights')
+local keymaps = require('agentchat.chat.keymaps')
+local marks = require('agentchat.transcript.marks')
+local messages = require('agentchat.transcript.messages')
 local prompt = require('agentchat.prompt.region')
-local regions = require('agentchat.transcript.marks')
+local registry = require('agentchat.chat.registry')
 local undo = require('agentchat.prompt.undo')
 local window = require('agentchat.chat.window')
 
@@ -8,6 +15,13 @@ local M = {}
 
 local api = vim.api
 local group = api.nvim_create_augroup('agentchat.buffer', {})
+
+---@type fun(chat: agentchat.Chat)
+local gone
+
+--- Sets what is called when the buffer of a chat is gone.
+---@param callback fun(chat: agentchat.Chat)
+function M.on_gone(callback) gone = callback end
 
 --- Makes the buffer of a new chat.
 ---@param number integer
@@ -25,56 +39,49 @@ function M.create(number)
   return buf
 end
 
-local function chats() return require('agentchat.chat.actions') end
-
----@param chat agentchat.Chat
----@param event string|string[]
----@param callback fun(event: table)
-local function on(chat, event, callback)
-  api.nvim_create_autocmd(event, { group = group, buffer = chat.buf, callback = callback })
-end
-
 --- The current window shows the chat: one that did not before has neither options nor folds.
 ---@param chat agentchat.Chat
 function M.shown(chat)
   local win = api.nvim_get_current_win()
-  window.dress(win)
-  require('agentchat.ui.folds').restore(win, require('agentchat.transcript.messages').folds(chat))
+  window.set_options(win)
+  folds.restore(win, messages.folds(chat))
 end
 
---- A buffer that is unloaded keeps its text for the moment: `:edit` reads it again at once.
+--- A buffer that is unloaded keeps its text and marks for the moment: `:edit` reads it again at once.
 local function unloaded(chat)
-  chat.kept = {
-    lines = api.nvim_buf_get_lines(chat.buf, 0, -1, false),
-    header = regions.find(chat.buf, chat.header),
-  }
+  local lines = api.nvim_buf_get_lines(chat.buf, 0, -1, false)
+  chat.kept = { lines = lines, marks = marks.save(chat.buf) }
   vim.schedule(function()
-    if not api.nvim_buf_is_loaded(chat.buf) then chats().close(chat) end
+    if not api.nvim_buf_is_loaded(chat.buf) then gone(chat) end
   end)
 end
 
 local function read_again(chat)
-  local kept = chat.kept or {}
-  undo.beyond(chat.buf, function() regions.fill(chat, kept.lines, kept.header) end)
-  chat.transcript = require('agentchat.transcript.messages').new()
+  local kept = chat.kept
+  undo.beyond(chat.buf, function()
+    marks.fill(chat, kept and kept.lines)
+    if kept then marks.restore(chat.buf, kept.marks) end
+  end)
+  if not kept then chat.transcript = messages.new() end
   prompt.refresh(chat)
 end
 
 local function listen(chat)
-  on(chat, 'BufWinEnter', function() M.shown(chat) end)
-  on(chat, { 'TextChanged', 'TextChangedI', 'TextChangedP' }, function() prompt.on_change(chat) end)
-  on(chat, 'InsertEnter', function()
+  local function on(event, callback)
+    api.nvim_create_autocmd(event, { group = group, buffer = chat.buf, callback = callback })
+  end
+  on('BufWinEnter', function() M.shown(chat) end)
+  on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, function() prompt.on_change(chat) end)
+  on('InsertEnter', function()
     chat.undo.session = chat.undo.session + 1
-    if chat.undo.session == 1 then
-      vim.schedule(function() require('agentchat.prompt.completion').attach(chat.buf) end)
-    end
+    if chat.undo.session == 1 then vim.schedule(function() completion.attach(chat) end) end
   end)
-  on(chat, { 'CompleteDone', 'ModeChanged' }, function()
-    vim.schedule(function() require('agentchat.chat.apply').catch_up(chat) end)
+  on({ 'CompleteDone', 'ModeChanged' }, function()
+    vim.schedule(function() apply.catch_up(chat) end)
   end)
-  on(chat, 'BufReadCmd', function() read_again(chat) end)
-  on(chat, 'BufUnload', function() unloaded(chat) end)
-  on(chat, 'BufWipeout', function() chats().close(chat) end)
+  on('BufReadCmd', function() read_again(chat) end)
+  on('BufUnload', function() unloaded(chat) end)
+  on('BufWipeout', function() gone(chat) end)
 end
 
 --- Gives a chat's buffer its text, keys and listeners.
@@ -82,13 +89,14 @@ end
 function M.adopt(chat)
   local buf = chat.buf
   vim.b[buf].agentchat_chat = chat.id
-  require('agentchat.highlights').setup()
-  undo.beyond(buf, function() regions.fill(chat) end)
-  chat.undo = undo.new(prompt.raw(chat))
+  highlights.setup()
+  undo.beyond(buf, function() marks.fill(chat) end)
+  chat.undo = undo.new(marks.prompt_text(chat))
+  completion.register(chat)
   listen(chat)
   vim.bo[buf].filetype = 'agentchat'
-  require('agentchat.keymaps').attach(buf)
-  require('agentchat.commands').attach_resolve(buf, chat.id)
+  keymaps.attach(buf)
+  registry.announce('buffer', chat, buf)
   prompt.refresh(chat)
 end
 

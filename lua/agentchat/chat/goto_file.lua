@@ -1,7 +1,7 @@
 -- Files that are named in a chat: `gf` opens them beside it, never in its place.
 
-local notice = require('agentchat.notify')
-local place = require('agentchat.remote')
+local notify = require('agentchat.notify')
+local remote = require('agentchat.remote')
 
 local M = {}
 
@@ -35,7 +35,7 @@ local function under_cursor(chat)
   local line = api.nvim_get_current_line()
   local named = stored(line) or vim.fn.expand('<cfile>')
   -- What a chat on another machine names is there, but for results that are kept here.
-  local here = not chat.place or stored(line)
+  local here = not chat.remote or stored(line)
   local path = named ~= '' and here and found(named, chat.cwd) or nil
   local at = path and select(2, line:find(named, 1, true))
   return path, at and tonumber(line:match('^[:%-](%d+)', at + 1)), named
@@ -59,12 +59,12 @@ end
 ---@param chat agentchat.Chat
 function M.open(chat)
   local path, row, named = under_cursor(chat)
-  if named == '' then return notice.warn('there is no file under the cursor') end
-  if not path and chat.place then
-    return notice.warn(('"%s" is a file of %s'):format(named, (place.shown(chat.place))))
+  if named == '' then return notify.warn('there is no file under the cursor') end
+  if not path and chat.remote then
+    return notify.warn(('"%s" is a file of %s'):format(named, (remote.shown(chat.remote))))
   end
   if not path then
-    return notice.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))
+    return notify.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))
   end
   local win = beside()
   if win then
@@ -73,7 +73,7 @@ function M.open(chat)
     vim.cmd.new({ mods = { vertical = true, split = 'topleft' } })
   end
   local ok, problem = pcall(vim.cmd.edit, vim.fn.fnameescape(path))
-  if not ok then return notice.warn(vim.split(tostring(problem), '\n')[1]) end
+  if not ok then return notify.warn(vim.split(tostring(problem), '\n')[1]) end
   if row then
     vim.cmd("normal! m'")
     api.nvim_win_set_cursor(0, { math.min(row, api.nvim_buf_line_count(0)), 0 })

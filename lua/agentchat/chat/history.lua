@@ -1,5 +1,9 @@
 --- The saved chats of a project: listed, searched, resumed, forked.
-local notice = require('agentchat.notify')
+local actions = require('agentchat.chat.actions')
+local host = require('agentchat.host.process')
+local notify = require('agentchat.notify')
+local registry = require('agentchat.chat.registry')
+local settings = require('agentchat.config.settings')
 
 local M = {}
 
@@ -16,11 +20,11 @@ local M = {}
 ---@param opts? agentchat.HistoryOpts
 function M.list(opts)
   opts = opts or {}
-  local chat = require('agentchat.chat.actions').near()
-  local far = require('agentchat.config.settings').get().workspace
-  if chat then far = chat.place end
-  require('agentchat.host.process').send('history', {
-    cwd = far or vim.fn.getcwd(-1, 0),
+  local chat = registry.near()
+  local url = settings.get().workspace
+  if chat then url = chat.remote end
+  host.send('history', {
+    cwd = url or vim.fn.getcwd(-1, 0),
     words = opts.words or '',
     fork = opts.fork or false,
   })
@@ -29,24 +33,24 @@ end
 ---@param item agentchat.HistoryItem
 ---@return string
 local function line(item)
-  local open = require('agentchat.chat.actions').get(item.chat) and '  (open)' or ''
+  local open = registry.get(item.chat) and '  (open)' or ''
   return ('%s  %s%s'):format(os.date('%Y-%m-%d %H:%M', item.at), item.title, open)
 end
 
---- Offers what was found; Python calls it.
+--- Offers the chats that were found.
 ---@param items agentchat.HistoryItem[]
 ---@param asked { cwd: string, words: string, fork: boolean }
 function M.choose(items, asked)
   if #items == 0 then
     local with = asked.words ~= '' and (' with "%s"'):format(asked.words) or ''
-    return notice.info(('no saved chats of this project%s'):format(with))
+    return notify.info(('no saved chats of this project%s'):format(with))
   end
   local prompt = asked.fork and 'Fork a chat:' or 'Resume a chat:'
   local opts = { prompt = prompt, kind = 'agentchat.history', format_item = line }
   vim.ui.select(items, opts, function(item)
     if not item then return end
     local saved = { chat = item.chat, cwd = asked.cwd, fork = asked.fork }
-    require('agentchat.chat.actions').resume(saved)
+    actions.resume(saved)
   end)
 end
 

@@ -27,13 +27,13 @@ end
 
 --- Shows at once that something has been sent.
 ---@param chat agentchat.Chat
-function M.sent(chat) M.take(chat, vim.tbl_extend('force', chat.status, { state = 'running' })) end
+function M.sent(chat) M.update(chat, vim.tbl_extend('force', chat.status, { state = 'running' })) end
 
---- Takes what Python says. A prompt it has not taken yet keeps the chat running: its last word is
---- older than that.
+--- Takes over the status that Python reports. A prompt it has not accepted yet keeps the chat running:
+--- the report is older than that.
 ---@param chat agentchat.Chat
 ---@param said table
-function M.take(chat, said)
+function M.update(chat, said)
   local new = M.new(chat.status.mode)
   for key, value in pairs(said) do
     if value ~= vim.NIL then new[key] = value end

@@ -1,4 +1,7 @@
 --- The line above a chat: which chat, where it works, and what it does.
+local registry = require('agentchat.chat.registry')
+local remote = require('agentchat.remote')
+
 local M = {}
 
 local api = vim.api
@@ -94,13 +97,13 @@ local function drawn(part) return ('%%#%s#%s'):format(part.group, literal(part.t
 ---@return string
 function M.render()
   local win = api.nvim_get_current_win()
-  local chat = require('agentchat.chat.actions').of(api.nvim_win_get_buf(win))
+  local chat = registry.of(api.nvim_win_get_buf(win))
   if not chat then return '' end
   local room = api.nvim_win_get_width(win)
   local where = vim.fn.fnamemodify(chat.cwd, ':~')
   local short = vim.fs.basename(chat.cwd)
-  if chat.place then
-    where, short = require('agentchat.remote').shown(chat.place)
+  if chat.remote then
+    where, short = remote.shown(chat.remote)
   end
   local parts = parts_of(chat)
   if width_of(parts) + vim.fn.strdisplaywidth(where) > room then where = short end

@@ -24,7 +24,7 @@ local OPTIONS = {
 
 --- Sets the options of a window, for the chat only: another buffer shown in it has its own.
 ---@param win integer
-function M.dress(win)
+function M.set_options(win)
   for name, value in pairs(OPTIONS) do
     api.nvim_set_option_value(name, value, { scope = 'local', win = win })
   end

@@ -1,5 +1,5 @@
 --- What the settings may hold, and the check of a value against it.
-local place = require('agentchat.remote')
+local remote = require('agentchat.remote')
 
 local M = {}
 
@@ -92,7 +92,7 @@ local KINDS = {
     name = 'a string or a list of strings',
     fits = function(v) return type(v) == 'string' or is_strings(v) end,
   },
-  place = { name = place.FORM, fits = function(v) return place.parse(v) ~= nil end },
+  place = { name = remote.FORM, fits = function(v) return remote.parse(v) ~= nil end },
 }
 
 local function got(value)

@@ -1,6 +1,6 @@
 --- Settings: read from `g:agentchat` and `b:agentchat` whenever they are needed.
-local notice = require('agentchat.notify')
-local shape = require('agentchat.config.schema')
+local notify = require('agentchat.notify')
+local schema = require('agentchat.config.schema')
 
 local M = {}
 
@@ -49,7 +49,7 @@ local function read(buf)
   if buf and vim.api.nvim_buf_is_valid(buf) then sources['b:agentchat'] = vim.b[buf].agentchat end
   for _, path in ipairs({ 'g:agentchat', 'b:agentchat' }) do
     if sources[path] ~= nil and sources[path] ~= vim.NIL then
-      local kept, found = shape.check(sources[path], path)
+      local kept, found = schema.check(sources[path], path)
       merge(settings, kept)
       vim.list_extend(problems, found)
     end
@@ -57,7 +57,7 @@ local function read(buf)
   return settings, problems
 end
 
-local told = {}
+local reported = {}
 
 --- The settings that apply to a buffer, with what is wrong in them left out and reported once.
 ---@param buf? integer
@@ -65,9 +65,9 @@ local told = {}
 function M.get(buf)
   local settings, problems = read(buf)
   for _, problem in ipairs(problems) do
-    if not told[problem] then
-      told[problem] = true
-      notice.warn(problem)
+    if not reported[problem] then
+      reported[problem] = true
+      notify.warn(problem)
     end
   end
   return settings

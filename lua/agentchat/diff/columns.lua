@@ -1,8 +1,8 @@
 -- A diff in two columns: the old text on the left, the new on the right, line facing line. Pure. A
 -- line too long for its column goes on below, so that nothing of it is cut.
 
-local paper = require('agentchat.ui.render')
-local wrapping = require('agentchat.diff.wrap')
+local render = require('agentchat.ui.render')
+local wrap = require('agentchat.diff.wrap')
 
 local M = {}
 
@@ -46,7 +46,7 @@ local function side(it, row, new)
   local text, room = text_of(it, row)
   local more = vim.tbl_map(
     function(part) return part.text .. it.blank:sub(1, room - part.width) end,
-    wrapping.wrap(text, room)
+    wrap.wrap(text, room)
   )
   local first = whole:sub(1, digits + 3) .. table.remove(more, 1)
   local below = (' '):rep(digits + 1) .. ON .. ' '
@@ -98,7 +98,7 @@ local function add_hunk(it, hunk)
     removed, added = {}, {}
   end
   local first, last = hunk.row + 1, hunk.row + hunk.rows - 1
-  it.plain = wrapping.plain(table.concat(it.doc.lines, '', first + 1, last + 1))
+  it.plain = wrap.plain(table.concat(it.doc.lines, '', first + 1, last + 1))
   for row = first, last do
     local line = it.doc.lines[row + 1]
     it.skips[row] = skip
@@ -135,13 +135,13 @@ local function add_parts(found, it, row, nth, start)
   local skip = it.skips[row]
   local text, room = text_of(it, row)
   local digits = skip / 2 - 2
-  local part = wrapping.wrap(text, room)[nth]
+  local part = wrap.wrap(text, room)[nth]
   if not part then return end
   local gutter = nth == 1 and digits + 3 or digits + 2 + #ON
   table.insert(found, { start, start + gutter, 'AgentChatLineNr' })
-  for _, mark in ipairs(paper.parts(it.doc, row)) do
+  for _, mark in ipairs(render.parts(it.doc, row)) do
     if mark[1] >= skip then
-      for _, place in ipairs(wrapping.places(part, mark[1] - skip, mark[2] - skip)) do
+      for _, place in ipairs(wrap.places(part, mark[1] - skip, mark[2] - skip)) do
         local from = start + gutter
         table.insert(found, { from + place[1], from + place[2], mark[3] })
       end
@@ -155,7 +155,7 @@ end
 local function parts(it, row)
   local at = row + 1
   local seam = it.seams[at]
-  if not seam then return paper.parts(it.doc, it.out.from[at]) end
+  if not seam then return render.parts(it.doc, it.out.from[at]) end
   local found = { { seam, seam + #SEPARATOR, 'AgentChatLineNr' } }
   if it.old[at] then add_parts(found, it, it.old[at], it.nth[at], 0) end
   if it.new[at] then add_parts(found, it, it.new[at], it.nth[at], seam + #SEPARATOR) end

@@ -1,5 +1,5 @@
--- What the user says of the hunks of a diff: rejected or not, and a comment. It holds for a hunk in
--- every diff about the same thing, also when that is shown anew or in another window.
+-- What the user decides about the hunks of a diff: rejected or not, and a comment. It holds for a hunk
+-- in every diff about the same thing, also when that is shown again or in another window.
 
 local M = {}
 
@@ -13,91 +13,91 @@ local M = {}
 ---@field key string the same in every diff of the file
 ---@field digits? integer of its line numbers; none where it has no lines
 
----@class (exact) agentchat.Verdict
+---@class (exact) agentchat.Decision
 ---@field rejected boolean
 ---@field comment string
 
----@alias agentchat.Verdicts table<string, agentchat.Verdict>
+---@alias agentchat.Decisions table<string, agentchat.Decision>
 
----@type table<string, table<string, agentchat.Verdicts>> by chat and by what the diff is about
+---@type table<string, table<string, agentchat.Decisions>> by chat and by what the diff is about
 local kept = {}
 
---- What was said so far of a diff of this chat.
+--- What was decided so far about a diff of this chat.
 ---@param chat string
 ---@param subject string
----@return agentchat.Verdicts
+---@return agentchat.Decisions
 function M.of(chat, subject)
-  kept[chat] = kept[chat] or {}
-  kept[chat][subject] = kept[chat][subject] or {}
-  return kept[chat][subject]
+  local all = kept[chat] or {}
+  kept[chat], all[subject] = all, all[subject] or {}
+  return all[subject]
 end
 
---- Forgets what was said of one diff, or of all of the chat.
+--- Forgets what was decided in a chat, but for some diffs.
 ---@param chat string
----@param subject? string
-function M.forget(chat, subject)
-  if not subject then
-    kept[chat] = nil
-  elseif kept[chat] then
-    kept[chat][subject] = nil
+---@param wanted? table<string, true> subjects that stay
+function M.forget(chat, wanted)
+  for subject in pairs(wanted and kept[chat] or {}) do
+    if not wanted[subject] then kept[chat][subject] = nil end
   end
+  if not wanted then kept[chat] = nil end
 end
 
 ---@param hunk agentchat.Hunk
 ---@return string
 local function name(hunk) return hunk.path .. '\n' .. hunk.key end
 
---- What was said of a hunk.
----@param verdicts agentchat.Verdicts
+--- What was decided about a hunk.
+---@param decisions agentchat.Decisions
 ---@param hunk agentchat.Hunk
----@return agentchat.Verdict
-function M.get(verdicts, hunk) return verdicts[name(hunk)] or { rejected = false, comment = '' } end
+---@return agentchat.Decision
+function M.get(decisions, hunk) return decisions[name(hunk)] or { rejected = false, comment = '' } end
 
---- Says something of a hunk.
----@param verdicts agentchat.Verdicts
+--- Decides about a hunk.
+---@param decisions agentchat.Decisions
 ---@param hunk agentchat.Hunk
----@param verdict { rejected?: boolean, comment?: string } what is left out stays
-function M.set(verdicts, hunk, verdict)
-  local said = vim.tbl_extend('force', M.get(verdicts, hunk), verdict)
-  verdicts[name(hunk)] = (said.rejected or said.comment ~= '') and said or nil
+---@param decision { rejected?: boolean, comment?: string } what is left out stays
+function M.set(decisions, hunk, decision)
+  local new = vim.tbl_extend('force', M.get(decisions, hunk), decision)
+  decisions[name(hunk)] = (new.rejected or new.comment ~= '') and new or nil
 end
 
 --- Rejects hunks; those that are all rejected are kept again.
----@param verdicts agentchat.Verdicts
+---@param decisions agentchat.Decisions
 ---@param hunks agentchat.Hunk[]
-function M.toggle(verdicts, hunks)
-  local rejected = vim.iter(hunks):any(function(it) return not M.get(verdicts, it).rejected end)
+function M.toggle(decisions, hunks)
+  local rejected = vim.iter(hunks):any(function(it) return not M.get(decisions, it).rejected end)
   for _, hunk in ipairs(hunks) do
-    M.set(verdicts, hunk, { rejected = rejected })
+    M.set(decisions, hunk, { rejected = rejected })
   end
 end
 
 --- How many of the hunks are kept.
----@param verdicts agentchat.Verdicts
+---@param decisions agentchat.Decisions
 ---@param hunks agentchat.Hunk[]
 ---@return integer
-function M.count(verdicts, hunks)
-  return #vim.tbl_filter(function(it) return not M.get(verdicts, it).rejected end, hunks)
+function M.count(decisions, hunks)
+  return #vim.tbl_filter(function(it) return not M.get(decisions, it).rejected end, hunks)
 end
 
---- What Python is told: the hunks that are rejected or have a comment.
----@param verdicts agentchat.Verdicts
----@param hunks agentchat.Hunk[]
----@return { path: string, index: integer, keep: boolean, comment: string }[]
-function M.told(verdicts, hunks)
-  local told = {}
-  for _, hunk in ipairs(hunks) do
-    local said = verdicts[name(hunk)]
-    if said then
-      table.insert(told, {
+--- What Python gets with a response: the hunks that are rejected or have a comment.
+---@param chat string
+---@param subject string
+---@param doc agentchat.Doc
+---@return { path: string, index: integer, keep: boolean, comment: string }[]? none if there are none
+function M.report(chat, subject, doc)
+  local decisions, found = M.of(chat, subject), {}
+  for _, hunk in ipairs(doc.hunks or {}) do
+    local decision = decisions[name(hunk)]
+    if decision then
+      table.insert(found, {
         path = hunk.path,
         index = hunk.index,
-        keep = not said.rejected,
-        comment = said.comment,
+        keep = not decision.rejected,
+        comment = decision.comment,
       })
     end
   end
-  return told
+  return #found > 0 and found or nil
 end
 
 return M

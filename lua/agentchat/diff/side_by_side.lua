@@ -1,11 +1,11 @@
 -- Whether a diff is drawn in one column or in two, the old text beside the new, and how the cursor
 -- stays at its line when that changes.
 
-local chats = require('agentchat.chat.actions')
 local columns = require('agentchat.diff.columns')
-local config = require('agentchat.config.settings')
-local notice = require('agentchat.notify')
-local paper = require('agentchat.ui.render')
+local notify = require('agentchat.notify')
+local registry = require('agentchat.chat.registry')
+local render = require('agentchat.ui.render')
+local settings = require('agentchat.config.settings')
 
 local M = {}
 
@@ -13,28 +13,23 @@ local AUTO = 150 -- columns from which on two columns are the better view
 local LEAST = 64 -- columns below which there is no room for two
 local SLICE_MS = 2 -- of arranging without letting anything else run
 
----@class agentchat.Room a kind of window: `float` or `sheet`
----@field columns fun(view: agentchat.Float|agentchat.Sheet): integer
-
----@class (exact) agentchat.Spot
----@field row integer of the diff in one column, from 0
----@field above integer rows between it and the top of the window
+---@class agentchat.WindowKind a kind of window: `float` or `split`
+---@field columns fun(view: agentchat.Float|agentchat.Split): integer
 
 ---@type boolean? what the user chose by a key; it holds for the session
 local chosen
 
----@param view agentchat.Float|agentchat.Sheet
+---@param view agentchat.Float|agentchat.Split
 ---@return 'auto'|boolean
 local function setting(view)
-  local chat = chats.get(vim.b[view.buf].agentchat_chat)
-  return config.get(chat and chat.buf).ui.side_by_side
+  return settings.get(registry.buffer(vim.b[view.buf].agentchat_chat)).ui.side_by_side
 end
 
----@param room agentchat.Room
----@param view agentchat.Float|agentchat.Sheet
+---@param window agentchat.WindowKind
+---@param view agentchat.Float|agentchat.Split
 ---@return boolean
-local function wanted(room, view)
-  local set, there = chosen, room.columns(view)
+local function wanted(window, view)
+  local set, there = chosen, window.columns(view)
   if set == nil then set = setting(view) end
   if set == 'auto' then return there >= AUTO end
   return set and there >= LEAST
@@ -66,57 +61,33 @@ local function arrange(doc, there, wanted_still, done)
   go_on()
 end
 
---- Where the cursor of a window is.
----@param win integer
----@param doc agentchat.Doc as it is drawn there
----@return agentchat.Spot
-function M.spot(win, doc)
-  local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
-  local row = doc.from and doc.from[view.lnum] or view.lnum - 1
-  return { row = row, above = view.lnum - view.topline }
-end
-
---- Puts the cursor of a window there.
----@param win integer
----@param doc agentchat.Doc as it is drawn there
----@param spot agentchat.Spot
-function M.go(win, doc, spot)
-  local line = math.min(spot.row + 1, #doc.lines)
-  for at, row in ipairs(doc.from or {}) do
-    if row <= spot.row then line = at end
-  end
-  local view = { lnum = line, col = 0, topline = math.max(1, line - spot.above), skipcol = 0 }
-  vim.api.nvim_win_call(win, function() vim.fn.winrestview(view) end)
-end
-
----@param view agentchat.Float|agentchat.Sheet
+---@param view agentchat.Float|agentchat.Split
 ---@param drawn agentchat.Doc
 ---@param before? agentchat.Doc what the view shows now
 ---@param done fun(drawn: agentchat.Doc)
 local function put(view, drawn, before, done)
-  local spot = before and M.spot(view.win, before)
-  paper.draw(view.buf, drawn)
-  paper.fold(view.win, drawn)
+  local spot = before and render.spot(view.win, before)
+  render.draw(view.buf, drawn, view.win)
   done(drawn)
-  if spot then M.go(view.win, drawn, spot) end
+  if spot then render.go(view.win, drawn, spot) end
 end
 
 --- Draws a diff as fits its window; the cursor stays at its line. What takes a while to be put into
 --- two columns is shown in one until then.
----@param room agentchat.Room
----@param view agentchat.Float|agentchat.Sheet
+---@param window agentchat.WindowKind
+---@param view agentchat.Float|agentchat.Split
 ---@param doc agentchat.Doc in one column
 ---@param before? agentchat.Doc what the view shows now
 ---@param done fun(drawn: agentchat.Doc) called whenever something has been drawn, to measure it
-function M.draw(room, view, doc, before, done)
+function M.draw(window, view, doc, before, done)
   local arranged, tick
   local function wanted_still()
     if not tick then return true end
     local there = vim.api.nvim_buf_is_valid(view.buf) and vim.api.nvim_win_is_valid(view.win)
     return there and vim.api.nvim_buf_get_changedtick(view.buf) == tick
   end
-  if numbered(doc) and wanted(room, view) then
-    arrange(doc, room.columns(view), wanted_still, function(drawn)
+  if numbered(doc) and wanted(window, view) then
+    arrange(doc, window.columns(view), wanted_still, function(drawn)
       arranged = drawn
       put(view, drawn, tick and doc or before, done)
     end)
@@ -126,19 +97,19 @@ function M.draw(room, view, doc, before, done)
   tick = vim.api.nvim_buf_get_changedtick(view.buf)
 end
 
---- Whether a diff must be drawn anew as its window has another size.
----@param room agentchat.Room
----@param view agentchat.Float|agentchat.Sheet
+--- Whether a diff must be drawn again as its window has another size.
+---@param window agentchat.WindowKind
+---@param view agentchat.Float|agentchat.Split
 ---@param drawn agentchat.Doc
 ---@return boolean
-function M.stale(room, view, drawn) return drawn.from ~= nil or wanted(room, view) end
+function M.stale(window, view, drawn) return drawn.from ~= nil or wanted(window, view) end
 
 --- Chooses the other of the two, from now on and for all diffs.
----@param room agentchat.Room
----@param view agentchat.Float|agentchat.Sheet
-function M.turn(room, view)
-  if room.columns(view) < LEAST then return notice.info('There is no room for two columns.') end
-  chosen = not wanted(room, view)
+---@param window agentchat.WindowKind
+---@param view agentchat.Float|agentchat.Split
+function M.toggle(window, view)
+  if window.columns(view) < LEAST then return notify.info('There is no room for two columns.') end
+  chosen = not wanted(window, view)
 end
 
 return M

@@ -2,7 +2,6 @@
 -- waits for the answers, so nothing here asks the user anything.
 
 local edits = require('agentchat.files.apply_edits')
-local views = require('agentchat.files.view_state')
 
 local M = {}
 
@@ -215,7 +214,7 @@ local function change_text(buf, change, form)
   vim.bo[buf].readonly = false -- or Neovim warns, and waits a second
   break_undo()
   local before = vim.fn.undotree(buf).seq_cur
-  local ok, problem = pcall(views.keep, buf, function() edits.make(change) end)
+  local ok, problem = pcall(edits.keep_views, buf, function() edits.make(change) end)
   if not ok then pcall(vim.cmd, 'silent undo ' .. before) end
   if ok and form then set_form(form) end
   break_undo()
@@ -228,7 +227,7 @@ end
 ---@param state integer
 ---@param form agentchat.Form
 local function go_back(buf, state, form)
-  views.keep(buf, function() pcall(vim.cmd, 'silent undo ' .. state) end)
+  edits.keep_views(buf, function() pcall(vim.cmd, 'silent undo ' .. state) end)
   set_form(form)
 end
 

@@ -1,5 +1,6 @@
 --- `:AgentInstall`: the plugin's own Python environment, made or brought up to date.
-local notice = require('agentchat.notify')
+local host = require('agentchat.host.process')
+local notify = require('agentchat.notify')
 local python = require('agentchat.host.python')
 
 local M = {}
@@ -15,7 +16,7 @@ local function is_headless() return #vim.api.nvim_list_uis() == 0 end
 
 local function say(text)
   if is_headless() then return io.stdout:write('agentchat: ', text, '\n') end
-  notice.info(text)
+  notify.info(text)
 end
 
 --- Runs a program; resumes the installation with its result.
@@ -116,10 +117,10 @@ local function finish(problem)
   under_way = nil
   if problem then
     if is_headless() then return say(problem) end
-    return notice.error(problem)
+    return notify.error(problem)
   end
   say('installed: the Python environment is ready')
-  require('agentchat.host.process').restart()
+  host.restart()
 end
 
 --- Whether Neovim runs only to install: then it must wait, and its exit code must tell.
@@ -132,7 +133,7 @@ end
 
 --- Creates or updates the environment. Returns at once, except where no one is looking.
 function M.run()
-  if under_way then return notice.warn(('already %s'):format(under_way)) end
+  if under_way then return notify.warn(('already %s'):format(under_way)) end
   under_way = 'looking for Python'
   local failed = false
   coroutine.wrap(function()

@@ -1,7 +1,7 @@
 --- The Python process: start, handshake, death and the next start.
-local config = require('agentchat.config.settings')
+local settings = require('agentchat.config.settings')
 local events = require('agentchat.events')
-local notice = require('agentchat.notify')
+local notify = require('agentchat.notify')
 local python = require('agentchat.host.python')
 
 local M = {}
@@ -25,18 +25,33 @@ local STDERR_BYTES = 10000 -- of a line that goes on and on
 ---@field since integer ms, when it became ready
 local host = { phase = 'stopped', queue = {}, stderr = {}, deaths = 0, since = 0 }
 
-local function notify(name, payload)
+local function post(name, payload)
   local method = python.rplugin .. ':function:AgentchatEvent'
   return pcall(vim.rpcnotify, host.job, method, { name, payload })
 end
 
-local function chats() return require('agentchat.chat.actions') end
+---@class agentchat.HostListener
+---@field ready fun() the host accepts events
+---@field lost fun(line: string) what it did has ended; `line` says why
 
---- Forgets what was to be sent and gives the chats back what they had typed.
+---@type agentchat.HostListener[]
+local listeners = {}
+
+--- Calls `listener` whenever the host begins or ends.
+---@param listener agentchat.HostListener
+function M.listen(listener) table.insert(listeners, listener) end
+
+local function announce(event, line)
+  for _, listener in ipairs(listeners) do
+    listener[event](line)
+  end
+end
+
+--- Forgets what was to be sent.
 local function give_up(line)
   host.phase, host.job, host.queue = 'stopped', nil, {}
-  chats().host_lost(line)
-  notice.error(line)
+  announce('lost', line)
+  notify.error(line)
 end
 
 local function on_stderr(_, data)
@@ -84,7 +99,7 @@ local function watch(job)
 end
 
 local function spawn()
-  local found, problem = python.find(config.get().python)
+  local found, problem = python.find(settings.get().python)
   if not found then return give_up(problem) end
   host.interpreter, host.stderr, host.phase = found, { '' }, 'starting'
   local ok, job = pcall(vim.fn.jobstart, python.command(found.path), {
@@ -98,7 +113,7 @@ local function spawn()
     return give_up(('%s cannot be run: %s'):format(found.path, ok and 'not executable' or job))
   end
   host.job = job
-  notify('start', start_payload())
+  post('start', start_payload())
   watch(job)
 end
 
@@ -131,13 +146,30 @@ end
 ---@param payload table
 function M.send(name, payload)
   vim.validate('name', name, 'string')
-  if host.phase == 'ready' and notify(name, payload) then return end
+  if host.phase == 'ready' and post(name, payload) then return end
   table.insert(host.queue, { name, payload })
   -- A dead channel raises a moment before `on_exit` is called, which then clears the queue.
   M.ensure()
 end
 
---- Called by Python when it has taken the event `start`.
+--- Whether there is a screen; without one nobody could answer.
+---@return boolean
+function M.has_ui() return #vim.api.nvim_list_uis() > 0 end
+
+--- Reports to Python every screen that comes or goes.
+local function watch_uis()
+  local function report()
+    if M.is_ready() then M.send('attended', { attended = M.has_ui() }) end
+  end
+  vim.api.nvim_create_autocmd({ 'UIEnter', 'UILeave' }, {
+    group = vim.api.nvim_create_augroup('agentchat.ui_attached', {}),
+    desc = 'Report whether somebody can be asked',
+    -- Later: a screen that leaves is still listed now.
+    callback = vim.schedule_wrap(report),
+  })
+end
+
+--- Accepts the host as ready, after the event `start`.
 ---@param info { version: string, python: string, pynvim: string }
 function M.ready(info)
   if host.phase ~= 'starting' then return end
@@ -148,7 +180,8 @@ function M.ready(info)
     return give_up(line:format(M.VERSION, info.version))
   end
   host.phase, host.info, host.since = 'ready', info, vim.uv.now()
-  chats().announce()
+  watch_uis()
+  announce('ready')
   local queue = host.queue
   host.queue = {}
   for _, event in ipairs(queue) do
@@ -177,7 +210,7 @@ end
 function M.restart()
   if host.phase == 'stopped' then return end
   M.stop()
-  chats().host_lost('the Python host was restarted')
+  announce('lost', 'the Python host was restarted')
   host.deaths = 0
   M.ensure()
 end

@@ -5,7 +5,9 @@ M.OLDEST = '3.10'
 
 local function source_root()
   local file = debug.getinfo(1, 'S').source:sub(2)
-  return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.uv.fs_realpath(file) or file)))
+  return vim.fs.dirname(
+    vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.uv.fs_realpath(file) or file)))
+  )
 end
 
 --- The folder of the plugin itself.

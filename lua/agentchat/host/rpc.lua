@@ -1,21 +1,69 @@
---- Lua → Python: the one place where events leave. The other way, Python calls the modules by name.
+--- The functions that Python may call, by name: the only way from Python into the Lua half. Python
+--- holds the same names (`LuaApi`); a test compares the two tables.
+local actions = require('agentchat.chat.actions')
+local ask_user = require('agentchat.ask_user')
+local buffers = require('agentchat.files.buffers')
+local diagnostics = require('agentchat.files.diagnostics')
+local float = require('agentchat.ui.float')
+local grants = require('agentchat.approval.grants')
+local history = require('agentchat.chat.history')
+local host = require('agentchat.host.process')
+local notify = require('agentchat.notify')
+local requests = require('agentchat.approval.requests')
+local review = require('agentchat.review.list')
+local rules = require('agentchat.approval.rules')
+local trust = require('agentchat.files.trust')
+
 local M = {}
 
---- Sends an event to the Python half, starting it if need be. Returns at once.
----@param name string
----@param payload table
-function M.send(name, payload) require('agentchat.host.process').send(name, payload) end
+---@type table<string, function>
+M.FUNCTIONS = {
+  ['approval.close'] = requests.close,
+  ['approval.edit_proposal'] = requests.edit_proposal,
+  ['approval.show'] = requests.show,
+  ['ask_user.ask'] = ask_user.ask,
+  ['ask_user.close'] = ask_user.close,
+  ['buffers.refresh'] = buffers.refresh,
+  ['buffers.reload'] = buffers.reload,
+  ['buffers.rename'] = buffers.rename,
+  ['buffers.replace'] = buffers.replace,
+  ['buffers.save'] = buffers.save,
+  ['buffers.snapshot'] = buffers.snapshot,
+  ['buffers.snapshots'] = buffers.snapshots,
+  ['buffers.undo'] = buffers.undo,
+  ['chat.apply'] = actions.apply,
+  ['chat.discard'] = actions.discard,
+  ['chat.refuse'] = actions.refuse,
+  ['diagnostics.list'] = diagnostics.list,
+  ['grants.list'] = grants.list,
+  ['history.choose'] = history.choose,
+  ['host.ready'] = host.ready,
+  ['notify.error'] = notify.error,
+  ['notify.info'] = notify.info,
+  ['notify.warn'] = notify.warn,
+  ['page.show'] = float.page,
+  ['review.close'] = review.close,
+  ['review.show'] = review.show,
+  ['rules.show'] = rules.show,
+  ['trust.agreed'] = trust.agreed,
+  ['trust.watch_tools'] = trust.watch_tools,
+}
 
---- Runs a function of the plugin for Python; a mistake in it is one line and an entry in the log.
----@param module string
+--- Calls a function and returns what it returns; an error in it is raised in Python.
 ---@param name string
 ---@param ... any
-function M.run(module, name, ...)
-  local ok, problem = xpcall(require(module)[name], debug.traceback, ...)
+---@return any
+function M.request(name, ...) return M.FUNCTIONS[name](...) end
+
+--- Calls a function nobody waits for: an error in it is one line for the user and an entry in the log.
+---@param name string
+---@param ... any
+function M.call(name, ...)
+  local ok, problem = xpcall(M.FUNCTIONS[name], debug.traceback, ...)
   if ok then return end
-  M.send('failed', { text = tostring(problem) })
+  host.send('failed', { text = tostring(problem) })
   local line = vim.split(tostring(problem), '\n')[1]
-  require('agentchat.notify').error(('%s.%s failed: %s'):format(module, name, line))
+  notify.error(('%s failed: %s'):format(name, line))
 end
 
 return M

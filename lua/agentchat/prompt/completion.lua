@@ -1,6 +1,7 @@
 --- Completion of mentions: an 'omnifunc' and a language server that lives in this process.
-local contexts = require('agentchat.prompt.context')
+local context = require('agentchat.prompt.context')
 local mentions = require('agentchat.prompt.mentions')
+local prompt = require('agentchat.prompt.region')
 
 local M = {}
 
@@ -8,12 +9,19 @@ local FUNCTION, MODULE, FILE, REFERENCE = 3, 9, 17, 18 -- lsp.CompletionItemKind
 local KINDS = { tool = FUNCTION, group = MODULE, file = FILE, buffer = FILE, context = REFERENCE }
 local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
 
+---@type table<integer, agentchat.Chat> by buffer
+local chats = setmetatable({}, { __mode = 'v' })
+
+--- Lets the prompt of a chat be completed.
+---@param chat agentchat.Chat
+function M.register(chat) chats[chat.buf] = chat end
+
 ---@param buf integer
 ---@param row integer 0-based
 ---@return agentchat.Chat? chat if the row is in its prompt
 local function prompt_at(buf, row)
-  local chat = require('agentchat.chat.actions').of(buf)
-  if chat and require('agentchat.prompt.region').holds(chat, row) then return chat end
+  local chat = chats[buf]
+  if chat and prompt.holds(chat, row) then return chat end
 end
 
 --- The mention that is being typed before a column, and what it may become.
@@ -25,8 +33,8 @@ local function typed(chat, line, column)
   if started then
     return started, function() return mentions.candidates(chat, started) end
   end
-  started = contexts.started(line, column)
-  return started, function() return started and contexts.candidates(chat, started) or {} end
+  started = context.started(line, column)
+  return started, function() return started and context.candidates(chat, started) or {} end
 end
 
 --- The 'omnifunc' of a chat.
@@ -119,15 +127,15 @@ local function server(dispatchers)
 end
 
 --- Lets completion plugins find the mentions of a chat.
----@param buf integer
-function M.attach(buf)
-  if not vim.api.nvim_buf_is_loaded(buf) then return end
+---@param chat agentchat.Chat
+function M.attach(chat)
+  if not vim.api.nvim_buf_is_loaded(chat.buf) then return end
   local config = {
     name = 'agentchat',
     cmd = server,
     reuse_client = function(client) return client.name == 'agentchat' end,
   }
-  vim.lsp.start(config, { bufnr = buf, silent = true })
+  vim.lsp.start(config, { bufnr = chat.buf, silent = true })
 end
 
 return M

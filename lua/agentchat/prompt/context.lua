@@ -84,7 +84,7 @@ local function captured_buffer(chat, buf)
   end
   local path = api.nvim_buf_get_name(buf)
   -- A file of this machine is no file of another one: there the text itself goes along.
-  if path ~= '' and vim.bo[buf].buftype == '' and not chat.place then
+  if path ~= '' and vim.bo[buf].buftype == '' and not chat.remote then
     return { name = name_of(chat, buf), path = path }
   end
   local text = table.concat(api.nvim_buf_get_lines(buf, 0, 2000, false), '\n')
@@ -139,7 +139,7 @@ end
 
 --- The names in the folder that is being typed.
 local function files(chat, base)
-  if chat.place then return {} end
+  if chat.remote then return {} end
   local folder, start = base:match('^(.-)([^/]*)$')
   local out = {}
   for name, kind in vim.fs.dir(vim.fs.joinpath(chat.cwd, folder)) do

@@ -1,8 +1,9 @@
 --- The prompt region: everything below the last header, and what is drawn on it.
-local contexts = require('agentchat.prompt.context')
+local context = require('agentchat.prompt.context')
 local lines = require('agentchat.transcript.text')
+local marks = require('agentchat.transcript.marks')
 local mentions = require('agentchat.prompt.mentions')
-local regions = require('agentchat.transcript.marks')
+local undo = require('agentchat.prompt.undo')
 
 local M = {}
 
@@ -12,35 +13,17 @@ local ns = api.nvim_create_namespace('agentchat.prompt')
 local PLACEHOLDER = 'Ask, or describe a change · <CR> send · g? keys'
 local DECORATED = 400 -- lines of the prompt that get mentions highlighted
 
----@param chat agentchat.Chat
----@return string[] all lines below the header
-local function region(chat)
-  return api.nvim_buf_get_lines(chat.buf, regions.header(chat) + 1, -1, false)
-end
-
---- The region as it stands.
----@param chat agentchat.Chat
----@return string
-function M.raw(chat) return table.concat(region(chat), '\n') end
-
----@param chat agentchat.Chat
----@param text string
-function M.set_raw(chat, text)
-  local row = regions.header(chat)
-  api.nvim_buf_set_lines(chat.buf, row + 1, -1, false, vim.split(text, '\n', { plain = true }))
-end
-
 --- The text typed so far, without blank lines around it.
 ---@param chat agentchat.Chat
 ---@return string
-function M.text(chat) return lines.trimmed(region(chat)) end
+function M.text(chat) return lines.trimmed(marks.prompt_lines(chat)) end
 
 --- Replaces the text; cursors in the region go to its end.
 ---@param chat agentchat.Chat
 ---@param text string
 function M.set(chat, text)
-  local row = regions.header(chat)
-  M.set_raw(chat, '\n' .. text)
+  local row = marks.header(chat)
+  marks.set_prompt(chat, '\n' .. text)
   local last = api.nvim_buf_line_count(chat.buf)
   local width = #api.nvim_buf_get_lines(chat.buf, last - 1, last, false)[1]
   for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
@@ -57,7 +40,7 @@ end
 function M.take(chat)
   local text = M.text(chat)
   if text == '' then return text end
-  require('agentchat.prompt.undo').keep(chat)
+  undo.keep(chat)
   M.set(chat, '')
   return text
 end
@@ -74,11 +57,7 @@ function M.give_back(chat, texts)
 end
 
 local function draw_placeholder(chat, row, text)
-  local blank = true
-  for _, line in ipairs(text) do
-    blank = blank and line == ''
-  end
-  if not blank then return end
+  if table.concat(text) ~= '' then return end
   api.nvim_buf_set_extmark(chat.buf, ns, math.min(row + 2, row + #text), 0, {
     virt_text = { { PLACEHOLDER, 'AgentChatPlaceholder' } },
     virt_text_pos = 'overlay',
@@ -110,17 +89,17 @@ local function draw_mentions(chat, row, text)
     for _, found in ipairs(mentions.find(text[i])) do
       if known[found.name] then draw_mention(chat, row + i, found) end
     end
-    for _, found in ipairs(contexts.find(text[i])) do
+    for _, found in ipairs(context.find(text[i])) do
       draw_mention(chat, row + i, found)
     end
   end
 end
 
---- Draws placeholder, outbox and mentions anew.
+--- Draws placeholder, outbox and mentions again.
 ---@param chat agentchat.Chat
 function M.refresh(chat)
-  local row = regions.header(chat)
-  local text = region(chat)
+  local row = marks.header(chat)
+  local text = marks.prompt_lines(chat)
   api.nvim_buf_clear_namespace(chat.buf, ns, row, -1)
   draw_placeholder(chat, row, text)
   draw_outbox(chat, row)
@@ -131,9 +110,9 @@ end
 ---@param chat agentchat.Chat
 function M.on_change(chat)
   if chat.undo.tick == api.nvim_buf_get_changedtick(chat.buf) then return end
-  if not regions.intact(chat) then
+  if not marks.intact(chat) then
     pcall(vim.cmd.undojoin) -- refused right after an undo
-    regions.header(chat)
+    marks.header(chat)
   end
   M.refresh(chat)
 end
@@ -142,6 +121,6 @@ end
 ---@param chat agentchat.Chat
 ---@param row integer 0-based
 ---@return boolean
-function M.holds(chat, row) return row > regions.header(chat) end
+function M.holds(chat, row) return row > marks.header(chat) end
 
 return M

@@ -1,6 +1,8 @@
 --- Undo in the prompt. What the agent writes is no change of the user's: it leaves no step in the undo
 --- tree, and because the tree speaks of line numbers its steps are dropped with it. The texts of the
 --- prompt they led to are kept here, and `u` goes on with them where the tree ends.
+local marks = require('agentchat.transcript.marks')
+
 local M = {}
 
 local api = vim.api
@@ -23,7 +25,7 @@ function M.new(text) return { past = { text }, future = {}, tick = -1, session =
 function M.keep(chat)
   local undo = chat.undo
   if undo.tick == api.nvim_buf_get_changedtick(chat.buf) then return end
-  local text = require('agentchat.prompt.region').raw(chat)
+  local text = marks.prompt_text(chat)
   if text == undo.past[#undo.past] then return end
   local typing = vim.startswith(api.nvim_get_mode().mode, 'i') and undo.session or nil
   if typing and undo.typed == typing then table.remove(undo.past) end
@@ -58,7 +60,7 @@ end
 --- Writes an older or newer prompt; the one it replaces is kept already.
 local function travel(chat, text)
   chat.undo.tick = api.nvim_buf_get_changedtick(chat.buf)
-  M.without(chat, function() require('agentchat.prompt.region').set_raw(chat, text) end)
+  M.without(chat, function() marks.set_prompt(chat, text) end)
 end
 
 ---@return boolean
@@ -71,7 +73,7 @@ end
 ---@param chat agentchat.Chat
 function M.undo(chat)
   if tree_has_more() then return vim.cmd.undo() end
-  local past, now = chat.undo.past, require('agentchat.prompt.region').raw(chat)
+  local past, now = chat.undo.past, marks.prompt_text(chat)
   if past[#past] == now and #past > 1 then table.remove(past) end
   if past[#past] == now then return vim.cmd.undo() end -- says that this is the oldest change
   table.insert(chat.undo.future, now)

@@ -1,12 +1,10 @@
--- How staged previews are put: the title, the key hints and the help of a review.
+-- What the review of staged previews shows: title, key hints and help.
 
-local diff = require('agentchat.diff.keys')
 local float = require('agentchat.ui.float')
+local hunks = require('agentchat.diff.hunks')
 local layout = require('agentchat.ui.layout')
 
 local M = {}
-
-local edge = layout.on_edge
 
 ---@class (exact) agentchat.Preview as Python sends it
 ---@field id string
@@ -48,21 +46,17 @@ end
 --- What the newest preview is.
 ---@param previews agentchat.Preview[] the oldest first
 ---@param width integer
----@param line string the character of the border
 ---@return agentchat.Chunk[]
-function M.title(previews, width, line)
+function M.title(previews, width)
   local label, source = headings(previews)
-  local right = { edge(' ' .. source .. ' ', 'AgentChatFact'), edge(line) }
-  if layout.width(right) > width / 2 then right = {} end
-  local cut = layout.cut(label, width - layout.width(right) - 5)
-  local left = { edge(line), edge(' ' .. cut .. ' ', 'AgentChatTitle') }
-  return layout.edge(left, right, width, line)
+  local fits = vim.api.nvim_strwidth(source) + 3 <= width / 2
+  return layout.title(label, width, fits and source or nil, 'AgentChatFact')
 end
 
 ---@param preview agentchat.Preview
 ---@param chat string
 ---@return agentchat.Tally?
-local function tally(preview, chat) return diff.tally(chat, preview.id, preview.doc) end
+local function tally(preview, chat) return hunks.tally(chat, preview.id, preview.doc) end
 
 --- The same for a window that is no float.
 ---@param previews agentchat.Preview[] the oldest first
@@ -74,25 +68,21 @@ function M.heading(previews, chat)
   return (' %s  (%s)  %s'):format(label, source, kept and kept.text or '')
 end
 
---- The keys, how many hunks are kept, and which rows are in sight.
+--- The keys, how many hunks are kept, and which rows are visible.
 ---@param preview agentchat.Preview
 ---@param chat string
 ---@param at agentchat.Edge
 ---@return agentchat.Chunk[]
 function M.footer(preview, chat, at)
   local all = at.inside and MOVE or { DECIDE, ENTER }
-  local lefts = vim.tbl_map(
-    function(words) return vim.list_extend({ edge(at.line) }, layout.hints(all, words)) end,
-    { #all, 2, 1, 0 }
-  )
-  local rights = diff.parts(tally(preview, chat), at.part, at.line)
-  return layout.fitting_edge(lefts, rights, at.width, at.line)
+  local lefts = vim.tbl_map(function(words) return layout.hints(all, words) end, { #all, 2, 1, 0 })
+  return layout.fitting_edge(lefts, hunks.parts(tally(preview, chat), at.part), at.width)
 end
 
 --- Lists the keys of a review.
 function M.help()
   local lines = { 'In the review of a preview', '' }
-  for _, key in ipairs(vim.list_extend(vim.list_extend({}, diff.HELP), HELP)) do
+  for _, key in ipairs(vim.list_extend(vim.list_extend({}, hunks.HELP), HELP)) do
     table.insert(lines, ('  %-6s %s'):format(key[1], key[2]))
   end
   vim.list_extend(lines, { '', '  :AgentResolve apply|discard [reason] works here, too.' })

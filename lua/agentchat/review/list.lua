@@ -1,34 +1,35 @@
 -- The previews that wait to be applied or discarded, those of a chat in one window: the newest is
 -- shown. Closing it hides it and decides nothing.
 
-local bridge = require('agentchat.host.rpc')
-local commands = require('agentchat.commands')
-local config = require('agentchat.config.settings')
-local diff = require('agentchat.diff.keys')
-local hunks = require('agentchat.diff.navigation')
-local keypress = require('agentchat.ui.keypress')
+local decisions = require('agentchat.diff.decisions')
+local document = require('agentchat.review.document')
+local host = require('agentchat.host.process')
+local hunks = require('agentchat.diff.hunks')
+local input = require('agentchat.ui.input')
+local key_guard = require('agentchat.ui.key_guard')
 local layout = require('agentchat.ui.layout')
-local notice = require('agentchat.notify')
-local paper = require('agentchat.ui.render')
-local preview = require('agentchat.review.document')
-local sight = require('agentchat.chat.visibility')
-local stands = require('agentchat.ui.panel')
-local verdicts = require('agentchat.diff.decisions')
-local why = require('agentchat.ui.reason')
+local notify = require('agentchat.notify')
+local panels = require('agentchat.ui.panel')
+local registry = require('agentchat.chat.registry')
+local render = require('agentchat.ui.render')
+local settings = require('agentchat.config.settings')
 
 local M = {}
 
 ---@class (exact) agentchat.Review
 ---@field chat string
 ---@field previews agentchat.Preview[] the oldest first
----@field stand agentchat.Stand
+---@field panel agentchat.Panel
 ---@field hidden boolean the user put it away
 ---@field reason string what was typed so far
 
 ---@type table<string, agentchat.Review>
 local reviews = {}
 
-local Z = 50 -- below the question
+---@type table<string, fun()> goes to the approval request that shows the same, by chat
+local covered = {}
+
+local Z = 50 -- below the approval request
 local APPLY_MS = 300 -- what an accepted preview has for being applied before it is shown again
 
 ---@param it agentchat.Review
@@ -38,13 +39,13 @@ local function newest(it) return it.previews[#it.previews] end
 ---@param it agentchat.Review
 local function reject(it)
   local id = newest(it).id
-  it.stand.field = why.open({
+  it.panel.field = input.ask({
     chat = it.chat,
     title = 'Why not? ' .. newest(it).label,
     text = it.reason,
     send = function(text)
       local asked = reviews[it.chat] == it and newest(it).id == id
-      if not asked then return notice.warn('What you rejected is not shown any more.') end
+      if not asked then return notify.warn('What you rejected is not shown any more.') end
       M.resolve(it.chat, 'discard', text ~= '' and text or nil)
     end,
     back = function(text) it.reason = text end,
@@ -54,71 +55,67 @@ end
 ---@param it agentchat.Review
 ---@param buf integer
 local function map_keys(it, buf)
-  commands.attach_resolve(buf, it.chat)
-  paper.deaden(buf)
+  registry.announce('buffer', registry.get(it.chat), buf)
+  render.disable_keys(buf)
   local function map(key, action, desc)
     vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = desc })
   end
   local function gated(key, action, desc)
-    map(key, function() stands.gate(it.stand, action, key) end, desc)
+    map(key, function() panels.gate(it.panel, action, key) end, desc)
   end
-  stands.map_diff(it.stand, buf)
+  hunks.map(it.panel, buf)
   gated('a', function()
     M.resolve(it.chat, 'apply')
-    keypress.drain()
+    key_guard.drain()
   end, 'Apply what is kept')
   gated('r', function() reject(it) end, 'Discard it, and say why')
-  map('q', function() stands.hide(it.stand) end, 'Hide the preview')
-  map('<Esc>', function() stands.leave(it.stand) end, 'Back to where you came from')
-  map('?', preview.help, 'Keys')
-  map('g?', preview.help, 'Keys')
+  map('q', function() panels.hide(it.panel) end, 'Hide the preview')
+  map('<Esc>', function() panels.leave(it.panel) end, 'Back to where you came from')
+  map('?', document.help, 'Keys')
+  map('g?', document.help, 'Keys')
 end
 
 ---@param it agentchat.Review
----@return agentchat.StandSpec
-local function stand_spec(it)
+---@return agentchat.PanelSpec
+local function panel_spec(it)
   return {
     chat = it.chat,
+    name = 'review',
     filetype = 'agentchat-review',
     zindex = Z,
     place = layout.bottom,
-    title = function(width, line) return preview.title(it.previews, width, line) end,
-    footer = function(at) return preview.footer(newest(it), it.chat, at) end,
-    heading = function() return preview.heading(it.previews, it.chat) end,
+    title = function(width) return document.title(it.previews, width) end,
+    footer = function(at) return document.footer(newest(it), it.chat, at) end,
+    heading = function() return document.heading(it.previews, it.chat) end,
     subject = function()
       local shown = newest(it)
       return { id = shown.id, subject = shown.id, title = shown.label }
     end,
     doc = function() return newest(it).doc end,
+    draw = hunks.draw,
+    resized = hunks.resized,
     lead = function() return hunks.GUTTER end,
-    delay = function()
-      local chat = require('agentchat.chat.actions').get(it.chat)
-      return config.get(chat and chat.buf).ui.prompt_delay_ms
-    end,
+    delay = function() return settings.get(registry.buffer(it.chat)).ui.prompt_delay_ms end,
     map = function(buf) map_keys(it, buf) end,
     closed = function() it.hidden = true end,
   }
 end
 
----@param chat string
----@return boolean whether a question of the chat shows the same
-local function covered(chat) return require('agentchat.approval.requests').has(chat) end
-
 ---Shows what has changed where the user sees the chat.
 ---@param it agentchat.Review
 local function present(it)
-  if it.hidden or covered(it.chat) then return end
-  if it.stand.view then
-    stands.draw_new(it.stand)
-  elseif sight.of(it.chat) then
-    stands.show(it.stand, it.stand.form)
+  if it.hidden or covered[it.chat] then return end
+  if it.panel.view then
+    panels.draw_new(it.panel)
+  elseif registry.is_visible(it.chat) then
+    panels.show(it.panel, it.panel.form)
   end
 end
 
-local function follow()
+local function update()
   for _, it in pairs(reviews) do
-    if not it.stand.view then present(it) end
-    stands.refresh(it.stand)
+    if not it.panel.view then present(it) end
+    panels.refresh(it.panel)
   end
 end
 
@@ -127,9 +124,9 @@ end
 local function of(chat)
   if not reviews[chat] then
     local it = { chat = chat, previews = {}, hidden = false, reason = '' }
-    it.stand = stands.new(stand_spec(it))
+    it.panel = panels.new(panel_spec(it))
     reviews[chat] = it
-    sight.follow('review', follow)
+    registry.on_view_change('review', update)
   end
   return reviews[chat]
 end
@@ -161,7 +158,7 @@ function M.close(chat, id)
   local at = it and index(it, id)
   if not at then return end
   table.remove(it.previews, at)
-  verdicts.forget(chat, id)
+  decisions.forget(chat, M.subjects(chat))
   if #it.previews == 0 then return M.close_all(chat) end
   present(it)
 end
@@ -172,7 +169,7 @@ function M.close_all(chat)
   local it = reviews[chat]
   if not it then return end
   reviews[chat] = nil
-  stands.discard(it.stand)
+  panels.discard(it.panel)
 end
 
 --- Applies what is kept of the newest preview, or discards it.
@@ -185,9 +182,9 @@ function M.resolve(chat, action, reason)
   if it then
     local shown = newest(it)
     order.preview, order.stamp = shown.id, shown.stamp
-    order.hunks = diff.told(chat, shown.id, shown.doc)
+    order.hunks = decisions.report(chat, shown.id, shown.doc)
   end
-  bridge.send('resolve', order)
+  host.send('resolve', order)
 end
 
 --- Puts the text that the user wrote in place of the proposed one.
@@ -199,7 +196,7 @@ end
 function M.replace(chat, id, path, text)
   local it = reviews[chat]
   if not (it and index(it, id)) then return false end
-  bridge.send('amend', { chat = chat, preview = id, path = path, text = text })
+  host.send('amend', { chat = chat, preview = id, path = path, text = text })
   return true
 end
 
@@ -207,30 +204,49 @@ end
 ---@param chat string
 function M.focus(chat)
   local it = reviews[chat]
-  if not it then return notice.warn('Nothing is pending.') end
-  if covered(chat) then return require('agentchat.approval.requests').focus(chat) end
-  if not stands.visible(it.stand) then
+  if not it then return notify.warn('Nothing is pending.') end
+  if covered[chat] then return covered[chat]() end
+  if not panels.visible(it.panel) then
     it.hidden = false
-    stands.show(it.stand, it.stand.form)
+    panels.show(it.panel, it.panel.form)
   end
-  stands.enter(it.stand)
+  panels.enter(it.panel)
 end
 
---- Makes room for a question of the chat, which shows the same.
+--- What is decided about, as a set.
 ---@param chat string
-function M.cover(chat)
-  local it = reviews[chat]
-  if it and it.stand.form == 'float' then stands.close(it.stand) end
+---@return table<string, true>
+function M.subjects(chat)
+  local found = {}
+  for _, preview in ipairs(reviews[chat] and reviews[chat].previews or {}) do
+    found[preview.id] = true
+  end
+  return found
 end
 
---- Shows again what is still pending a moment after the question was answered.
+--- Lets an approval request of the chat show the same, in place of the review.
+---@param chat string
+---@param focus fun() goes to the request
+function M.cover(chat, focus) covered[chat] = focus end
+
+--- Makes room for the approval request that covers the review.
+---@param chat string
+function M.close_float(chat)
+  local it = reviews[chat]
+  if it and it.panel.form == 'float' then panels.close(it.panel) end
+end
+
+--- Shows again what is still pending a moment after the request was answered.
 ---@param chat string
 function M.uncover(chat)
+  covered[chat] = nil
   local it = reviews[chat]
   if not it then return end
   vim.defer_fn(function()
-    if reviews[chat] == it and not it.stand.view then present(it) end
+    if reviews[chat] == it and not it.panel.view then present(it) end
   end, APPLY_MS)
 end
+
+registry.listen({ ended = function(chat) M.close_all(chat.id) end })
 
 return M

@@ -1,5 +1,7 @@
 --- Colours for a finished text: Markdown and the languages in its code blocks, as extmarks made once.
 --- No parser is attached to the buffer, which would parse the growing chat again at every piece.
+local notify = require('agentchat.notify')
+
 local M = {}
 
 local api = vim.api
@@ -74,7 +76,7 @@ end
 --- Runs a coroutine in slices, so that keys and redraws come in between.
 local function in_slices(thread, done)
   local ok, err = coroutine.resume(thread)
-  if not ok then require('agentchat.notify').warn('colours failed: ' .. err) end
+  if not ok then notify.warn('colours failed: ' .. err) end
   if coroutine.status(thread) == 'dead' then return done() end
   vim.defer_fn(function() in_slices(thread, done) end, PAUSE)
 end

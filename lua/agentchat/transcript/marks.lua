@@ -42,14 +42,56 @@ local function insert_header(chat, row)
   mark_header(chat, row)
 end
 
---- Fills a buffer and says where the header of the prompt stands in it.
+--- Fills a buffer. Without lines it gets an empty prompt and its header.
 ---@param chat agentchat.Chat
 ---@param lines? string[]
----@param row? integer 0-based
-function M.fill(chat, lines, row)
+function M.fill(chat, lines)
   api.nvim_buf_set_lines(chat.buf, 0, -1, false, lines or { M.HEADER, '', '' })
+  if lines then return end
   chat.header = nil
-  mark_header(chat, row or 0)
+  mark_header(chat, 0)
+end
+
+---@alias agentchat.SavedMarks table<integer, vim.api.keyset.get_extmark_item[]> by namespace
+
+--- All marks of the plugin in a buffer, for one that is about to lose them.
+---@param buf integer
+---@return agentchat.SavedMarks
+function M.save(buf)
+  local saved = {}
+  for name, ns in pairs(api.nvim_get_namespaces()) do
+    if vim.startswith(name, 'agentchat.') then
+      saved[ns] = api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })
+    end
+  end
+  return saved
+end
+
+-- What `nvim_buf_set_extmark` accepts of the details of a mark that this plugin makes.
+local DETAILS = {
+  'end_row',
+  'end_col',
+  'hl_group',
+  'hl_eol',
+  'priority',
+  'invalidate',
+  'undo_restore',
+  'right_gravity',
+}
+
+--- Sets saved marks again, under the same ids.
+---@param buf integer
+---@param saved agentchat.SavedMarks
+function M.restore(buf, saved)
+  for ns, found in pairs(saved) do
+    for _, mark in ipairs(found) do
+      local opts = { id = mark[1], strict = false }
+      for _, name in ipairs(DETAILS) do
+        opts[name] = mark[4][name]
+      end
+      if not mark[4].invalid then api.nvim_buf_set_extmark(buf, ns, mark[2], mark[3], opts) end
+    end
+  end
 end
 
 --- Text typed onto the header goes to the line below it, the cursor with it.
@@ -98,6 +140,23 @@ function M.intact(chat)
   local row = M.find(chat.buf, chat.header)
   if not row or row + 1 >= api.nvim_buf_line_count(chat.buf) then return false end
   return api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1] == M.HEADER
+end
+
+--- All lines of the prompt, below its header.
+---@param chat agentchat.Chat
+---@return string[]
+function M.prompt_lines(chat) return api.nvim_buf_get_lines(chat.buf, M.header(chat) + 1, -1, false) end
+
+--- The prompt as is.
+---@param chat agentchat.Chat
+---@return string
+function M.prompt_text(chat) return table.concat(M.prompt_lines(chat), '\n') end
+
+---@param chat agentchat.Chat
+---@param text string
+function M.set_prompt(chat, text)
+  local lines = vim.split(text, '\n', { plain = true })
+  api.nvim_buf_set_lines(chat.buf, M.header(chat) + 1, -1, false, lines)
 end
 
 return M

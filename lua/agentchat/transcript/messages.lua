@@ -1,8 +1,8 @@
 --- The transcript: all that stands above the prompt, written line by line, never read back.
-local blocks = require('agentchat.transcript.tool_block')
+local tool_block = require('agentchat.transcript.tool_block')
 local lines = require('agentchat.transcript.text')
 local markdown = require('agentchat.transcript.markdown')
-local regions = require('agentchat.transcript.marks')
+local marks = require('agentchat.transcript.marks')
 
 local M = {}
 
@@ -22,8 +22,8 @@ local GROUPS = {
 ---@field role? string of the message that is being written
 ---@field first? integer extmark of the first line of the text that is being written
 ---@field tail? integer extmark where its next piece goes
----@field blocks table<string, agentchat.Block>
----@field thinking? agentchat.Block
+---@field blocks table<string, agentchat.ToolBlock>
+---@field thinking? agentchat.ToolBlock
 ---@field last? 'block' what was written last, where it matters
 
 ---@return agentchat.Transcript
@@ -35,7 +35,7 @@ function M.new() return { headers = {}, blocks = {} } end
 ---@param close? boolean without a blank line to what stands above
 ---@return integer row of the first line
 local function write(chat, new, close)
-  local row = regions.header(chat)
+  local row = marks.header(chat)
   local above = row > 0 and api.nvim_buf_get_lines(chat.buf, row - 1, row, false)[1]
   local out = vim.list_extend({}, new)
   if close and above == '' and row > 1 then
@@ -52,11 +52,11 @@ local function write(chat, new, close)
 end
 
 local function point(chat, row, col, right)
-  return api.nvim_buf_set_extmark(chat.buf, regions.ns, row, col, { right_gravity = right })
+  return api.nvim_buf_set_extmark(chat.buf, marks.ns, row, col, { right_gravity = right })
 end
 
 local function forget(chat, id)
-  if id then api.nvim_buf_del_extmark(chat.buf, regions.ns, id) end
+  if id then api.nvim_buf_del_extmark(chat.buf, marks.ns, id) end
 end
 
 --- Colours whole lines.
@@ -70,7 +70,7 @@ local function colour(chat, row, count, group)
 end
 
 local function mark_header(chat, role, row)
-  local id = api.nvim_buf_set_extmark(chat.buf, regions.ns, row, 0, {
+  local id = api.nvim_buf_set_extmark(chat.buf, marks.ns, row, 0, {
     end_row = row,
     end_col = #HEADERS[role],
     hl_group = GROUPS[role],
@@ -82,8 +82,8 @@ end
 
 --- Where the next piece of text goes, if a text is being written and the user left its end alone.
 local function tail(chat)
-  local row, col = regions.find(chat.buf, chat.transcript.tail)
-  if not row or row >= regions.header(chat) then return nil end
+  local row, col = marks.find(chat.buf, chat.transcript.tail)
+  if not row or row >= marks.header(chat) then return nil end
   return row, col
 end
 
@@ -103,7 +103,7 @@ end
 local function close(chat)
   local state = chat.transcript
   local last = tail(chat)
-  local first = regions.find(chat.buf, state.first)
+  local first = marks.find(chat.buf, state.first)
   forget(chat, state.tail)
   forget(chat, state.first)
   state.tail, state.first, state.thinking = nil, nil, nil
@@ -133,8 +133,8 @@ end
 local function write_block(chat, block)
   close(chat)
   local state = chat.transcript
-  local row = write(chat, blocks.lines(block), state.last == 'block')
-  blocks.adopt(chat.buf, block, row)
+  local row = write(chat, tool_block.lines(block), state.last == 'block')
+  tool_block.adopt(chat.buf, block, row)
   state.last = 'block'
 end
 
@@ -143,11 +143,11 @@ end
 ---@param text string
 function M.reasoning(chat, text)
   local state = chat.transcript
-  if state.thinking then return blocks.stream(chat.buf, state.thinking, text) end
+  if state.thinking then return tool_block.stream(chat.buf, state.thinking, text) end
   text = text:gsub('^[\r\n]+', '')
   if text == '' then return end
   local id = ('reasoning %d'):format(vim.tbl_count(state.blocks))
-  local block = blocks.new(id, { title = 'reasoning', shown = 0, group = 'AgentChatReasoning' })
+  local block = tool_block.new(id, { title = 'reasoning', shown = 0, group = 'AgentChatReasoning' })
   block.output = lines.split(text)
   write_block(chat, block)
   state.blocks[id], state.thinking = block, block
@@ -159,9 +159,9 @@ end
 ---@param fields table
 function M.block(chat, id, fields)
   local block = chat.transcript.blocks[id]
-  if block then return blocks.update(chat.buf, block, fields) end
-  block = blocks.new(id)
-  blocks.take(block, fields)
+  if block then return tool_block.update(chat.buf, block, fields) end
+  block = tool_block.new(id)
+  tool_block.take(block, fields)
   write_block(chat, block)
   chat.transcript.blocks[id] = block
 end
@@ -197,13 +197,13 @@ local ENDS = { streaming = 'cancelled', waiting = 'cancelled', running = 'failed
 
 --- Ends what can no longer go on, because the process that did it is gone.
 ---@param chat agentchat.Chat
----@return agentchat.Block[] ended the blocks of calls that had not ended
+---@return agentchat.ToolBlock[] ended the blocks of calls that had not ended
 function M.abandon(chat)
   close(chat)
   local ended = {}
   for _, block in pairs(chat.transcript.blocks) do
     if ENDS[block.state] then
-      blocks.update(chat.buf, block, { state = ENDS[block.state] })
+      tool_block.update(chat.buf, block, { state = ENDS[block.state] })
       table.insert(ended, block)
     end
   end
@@ -214,9 +214,9 @@ end
 ---@param chat agentchat.Chat
 ---@return integer[] rows 0-based
 function M.header_rows(chat)
-  local seen = { [regions.header(chat)] = true }
+  local seen = { [marks.header(chat)] = true }
   for id in pairs(chat.transcript.headers) do
-    local row = regions.find(chat.buf, id)
+    local row = marks.find(chat.buf, id)
     if row then seen[row] = true end
   end
   local rows = vim.tbl_keys(seen)
@@ -230,7 +230,7 @@ end
 function M.folds(chat)
   local out = {}
   for _, block in pairs(chat.transcript.blocks) do
-    vim.list_extend(out, blocks.folds(chat.buf, block))
+    vim.list_extend(out, tool_block.folds(chat.buf, block))
   end
   return out
 end

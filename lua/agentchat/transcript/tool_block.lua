@@ -1,7 +1,7 @@
 --- Tool blocks: a header with the state of a call, and its output below, folded after ten lines.
 local folds = require('agentchat.ui.folds')
 local lines = require('agentchat.transcript.text')
-local regions = require('agentchat.transcript.marks')
+local marks = require('agentchat.transcript.marks')
 
 local M = {}
 
@@ -23,7 +23,7 @@ local STATES = {
   cancelled = 'AgentChatNote',
 }
 
----@class agentchat.Block
+---@class agentchat.ToolBlock
 ---@field id string
 ---@field title string
 ---@field tool? string
@@ -39,7 +39,7 @@ local STATES = {
 
 ---@param id string
 ---@param fields? table
----@return agentchat.Block
+---@return agentchat.ToolBlock
 function M.new(id, fields)
   local block = {
     id = id,
@@ -54,7 +54,7 @@ function M.new(id, fields)
   return vim.tbl_extend('force', block, fields or {})
 end
 
----@param block agentchat.Block
+---@param block agentchat.ToolBlock
 ---@return string
 local function header_of(block)
   local parts = { '▸ ' .. block.title }
@@ -78,7 +78,7 @@ local function drawn_of(output)
 end
 
 --- The lines of a block that is not in the buffer yet.
----@param block agentchat.Block
+---@param block agentchat.ToolBlock
 ---@return string[]
 function M.lines(block)
   block.header, block.drawn = header_of(block), drawn_of(block.output)
@@ -86,7 +86,7 @@ function M.lines(block)
 end
 
 --- The folds of a block whose header stands in `row`.
----@param block agentchat.Block
+---@param block agentchat.ToolBlock
 ---@param row integer 0-based
 ---@return { outer?: agentchat.Fold, inner?: agentchat.Fold }
 local function folds_of(block, row)
@@ -103,10 +103,10 @@ end
 
 --- All folds a window should have for a block, the outer one first.
 ---@param buf integer
----@param block agentchat.Block
+---@param block agentchat.ToolBlock
 ---@return agentchat.Fold[]
 function M.folds(buf, block)
-  local row = regions.find(buf, block.mark)
+  local row = marks.find(buf, block.mark)
   local found = row and folds_of(block, row) or {}
   return vim.tbl_values({ found.outer, found.inner })
 end
@@ -130,7 +130,7 @@ end
 --- Marks where the block stands, and colours it.
 local function mark(buf, block, row)
   local last = row + #block.drawn
-  block.mark = api.nvim_buf_set_extmark(buf, regions.ns, row, 0, {
+  block.mark = api.nvim_buf_set_extmark(buf, marks.ns, row, 0, {
     id = block.mark,
     end_row = last + 1,
     end_col = 0,
@@ -153,7 +153,7 @@ end
 
 --- Takes over a block that has just been written at `row`.
 ---@param buf integer
----@param block agentchat.Block
+---@param block agentchat.ToolBlock
 ---@param row integer 0-based
 function M.adopt(buf, block, row)
   mark(buf, block, row)
@@ -200,7 +200,7 @@ local function standing(buf, block, row, details)
 end
 
 --- Takes what changed of a block, without drawing it.
----@param block agentchat.Block
+---@param block agentchat.ToolBlock
 ---@param fields table
 function M.take(block, fields)
   block.title = fields.title and lines.one(fields.title) or block.title
@@ -218,10 +218,10 @@ end
 
 --- Draws what changed of a block. One the user deleted stays deleted.
 ---@param buf integer
----@param block agentchat.Block
+---@param block agentchat.ToolBlock
 ---@param fields table
 function M.update(buf, block, fields)
-  local row, _, details = regions.find(buf, block.mark)
+  local row, _, details = marks.find(buf, block.mark)
   M.take(block, fields)
   if not row or details.end_row <= row then return end
   local header, drawn, before = header_of(block), drawn_of(block.output), folds_of(block, row)
@@ -238,7 +238,7 @@ end
 
 --- Adds text to the output, the first piece to its last line.
 ---@param buf integer
----@param block agentchat.Block
+---@param block agentchat.ToolBlock
 ---@param text string
 function M.stream(buf, block, text) M.update(buf, block, { stream = text }) end
 

@@ -1,8 +1,7 @@
 -- The life of a float: opened without taking the focus, measured, drawn, scrolled, closed.
 
 local layout = require('agentchat.ui.layout')
-local paper = require('agentchat.ui.render')
-local screen = require('agentchat.ui.screen')
+local render = require('agentchat.ui.render')
 
 local M = {}
 
@@ -84,7 +83,7 @@ local function measured(float)
   return lines > MEASURED and lines or height(float.win, 0, lines - 1)
 end
 
----Which rows are in sight; of a very long text, which lines.
+---Which rows are visible; of a very long text, which lines.
 ---@param float agentchat.Float
 ---@return agentchat.Part
 local function seen(float)
@@ -102,7 +101,7 @@ local function seen(float)
   return { first = above + 1, last = math.min(float.rows, above + shown), rows = float.rows }
 end
 
---- Tells again which keys there are and which rows are in sight.
+--- Updates which keys there are and which rows are visible.
 ---@param float agentchat.Float
 function M.redraw_footer(float)
   local width = vim.api.nvim_win_get_width(float.win)
@@ -114,7 +113,7 @@ end
 ---@param float agentchat.Float
 function M.refit(float)
   if not M.open_now(float) then return end
-  local spec, now = float.spec, screen.now()
+  local spec, now = float.spec, layout.screen()
   local columns, rows = layout.limits(now, spec.share)
   local lines = vim.api.nvim_buf_get_lines(float.buf, 0, -1, true)
   local width = widest(lines, spec.least, columns)
@@ -135,7 +134,7 @@ end
 ---@param float agentchat.Float
 ---@return integer
 function M.columns(float)
-  local columns = layout.limits(screen.now(), float.spec.share)
+  local columns = layout.limits(layout.screen(), float.spec.share)
   return columns - MARGIN
 end
 
@@ -143,12 +142,11 @@ end
 ---@param float agentchat.Float
 ---@param doc agentchat.Doc
 function M.draw(float, doc)
-  paper.draw(float.buf, doc)
-  paper.fold(float.win, doc)
+  render.draw(float.buf, doc, float.win)
   M.refit(float)
 end
 
----Tells once that the float is gone. Not only by WinClosed, which does not come inside autocommands.
+---Reports once that the float is gone. Not only by WinClosed, which does not come inside autocommands.
 ---@param float agentchat.Float
 local function gone(float)
   if float.gone then return end
@@ -173,13 +171,13 @@ local function watch(float)
   end)
   on('CursorMovedI', '*', function()
     local config = vim.api.nvim_win_get_config(float.win)
-    if layout.covers(screen.now(), config.row, config.height) then M.refit(float) end
+    if layout.covers(layout.screen(), config.row, config.height) then M.refit(float) end
   end)
   on('WinScrolled', tostring(float.win), function() M.redraw_footer(float) end)
   on('WinClosed', tostring(float.win), function() gone(float) end)
 end
 
-local COLOURS = 'NormalFloat:AgentChatFloat,FloatBorder:AgentChatBorder'
+local COLOURS = 'NormalFloat:AgentChatFloat,FloatBorder:AgentChatBorder,FoldColumn:AgentChatFloat'
 
 ---@param buf integer
 ---@param spec agentchat.FloatSpec
@@ -191,7 +189,7 @@ local function open_win(buf, spec)
     col = 0,
     width = 1,
     height = 1,
-    border = (screen.border()),
+    border = (layout.border()),
     style = 'minimal',
     zindex = spec.zindex,
     noautocmd = true,
@@ -202,10 +200,10 @@ end
 ---@param spec agentchat.FloatSpec
 ---@return agentchat.Float? none where Neovim allows no window now
 function M.open(spec)
-  local buf = paper.create(spec.filetype, spec.chat)
+  local buf = render.create(spec.filetype, spec.chat)
   local ok, win = open_win(buf, spec)
   if not ok then return vim.api.nvim_buf_delete(buf, {}) end
-  paper.dress(win)
+  render.set_options(win)
   vim.api.nvim_set_option_value('winhighlight', COLOURS, { win = win, scope = 'local' })
   vim.bo[buf].modifiable = spec.editable or false
   local float = { buf = buf, win = win, spec = spec, rows = 0, gone = false }
@@ -260,24 +258,20 @@ function M.close(float)
   end
 end
 
----@param title string
----@return agentchat.FloatSpec
 local function page_spec(title)
-  local _, line = screen.border()
-  local edge = layout.on_edge
-  local hints = vim.list_extend({ edge(line) }, layout.hints({ { 'q', 'close' } }, 1))
   return {
     filetype = 'agentchat-page',
     zindex = 50,
     share = 0.8,
     least = 40,
     place = layout.centre,
-    title = function(width)
-      local cut = layout.cut(title, width - 4)
-      return { edge(line), edge(' ' .. cut .. ' ', 'AgentChatTitle') }
-    end,
+    title = function(width) return layout.title(title, width) end,
     footer = function(width, part)
-      return layout.fitting_edge({ hints }, layout.parts(part, line), width, line)
+      return layout.fitting_edge(
+        { layout.hints({ { 'q', 'close' } }, 1) },
+        layout.parts(part),
+        width
+      )
     end,
     closed = function() end,
   }

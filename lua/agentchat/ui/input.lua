@@ -1,95 +1,115 @@
--- A float to type in, over the question it belongs to: the reason of a *no*, changed arguments.
+-- A float to type in, over the one it belongs to: a reason, a comment, changed arguments.
 
 local float = require('agentchat.ui.float')
 local layout = require('agentchat.ui.layout')
-local screen = require('agentchat.ui.screen')
+local notify = require('agentchat.notify')
 
 local M = {}
 
----@class (exact) agentchat.FieldSpec
+---@class (exact) agentchat.InputSpec
 ---@field chat string uuid
 ---@field title string
----@field hints [string, string][] key and what it does
----@field text string what stands in it at first
----@field filetype string
----@field share number the part of the screen's rows it may have
----@field closed fun(text: string) called once with what stands in it, however the window went
+---@field text string what it shows at first
+---@field share? number the part of the screen's rows it may have
+---@field filetype? string
+---@field send fun(text: string)
+---@field back? fun(text: string) called when it is closed without sending
 
-local Z = 70 -- above the question
+---@class (exact) agentchat.EditorSpec: agentchat.InputSpec
+---@field name string of the buffer, which `:w` shows
+---@field use string what `:w` does
+---@field problem? fun(text: string): string? why the text cannot be sent
 
----@param field agentchat.Float
----@return string
-function M.text(field) return table.concat(vim.api.nvim_buf_get_lines(field.buf, 0, -1, true), '\n') end
+local Z = 70 -- above the approval request
 
---- Opens a field and takes the user into it.
----@param spec agentchat.FieldSpec
+local function text_of(input)
+  return table.concat(vim.api.nvim_buf_get_lines(input.buf, 0, -1, true), '\n')
+end
+
+---@param spec agentchat.InputSpec
+---@param hints [string, string][] key and what it does
 ---@return agentchat.Float
-function M.open(spec)
-  local _, line = screen.border()
-  local field
-  field = float.open({
-    filetype = spec.filetype,
+---@return fun(): string send marks the text as sent; returns it
+local function open(spec, hints)
+  local sent, input = false, nil
+  input = float.open({
+    filetype = spec.filetype or 'agentchat-reason',
     chat = spec.chat,
     zindex = Z,
     editable = true,
     place = layout.centre,
-    share = spec.share,
+    share = spec.share or 0.3,
     least = 64,
-    title = function(width)
-      local title = ' ' .. layout.cut(spec.title, width - 4) .. ' '
-      return { layout.on_edge(line), layout.on_edge(title, 'AgentChatTitle') }
+    title = function(width) return layout.title(spec.title, width) end,
+    footer = function() return layout.hints(hints, #hints) end,
+    closed = function()
+      if not sent and spec.back then spec.back(text_of(input)) end
     end,
-    footer = function()
-      return vim.list_extend({ layout.on_edge(line) }, layout.hints(spec.hints, #spec.hints))
-    end,
-    closed = function() spec.closed(M.text(field)) end,
   })
-  float.draw(field, { lines = vim.split(spec.text, '\n'), rows = {} })
+  float.draw(input, { lines = vim.split(spec.text, '\n'), rows = {} })
   vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
-    buffer = field.buf,
-    callback = function() float.refit(field) end,
+    buffer = input.buf,
+    callback = function() float.refit(input) end,
   })
-  float.enter(field)
-  return field
+  float.enter(input)
+  return input, function()
+    sent = true
+    return text_of(input)
+  end
 end
 
---- Makes `:w` and <C-s> call `take` with the text of the field; "q" and <Esc> close it.
----@param field agentchat.Float
----@param name string of the buffer, which `:w` shows
----@param take fun(text: string): boolean whether the text is taken
----@param taken fun(text: string) called once the field is gone
-function M.writes(field, name, take, taken)
-  local buf = field.buf
+local function map(input, modes, keys, action)
+  for _, key in ipairs(keys) do
+    vim.keymap.set(modes, key, action, { buffer = input.buf, nowait = true })
+  end
+end
+
+--- Asks for a short text, which may be empty. Exactly one of `send` and `back` is called, once.
+---@param spec agentchat.InputSpec
+---@return agentchat.Float
+function M.ask(spec)
+  local input, send = open(spec, { { '<CR>', 'send' }, { '<Esc>', 'back' } })
+  map(input, { 'n', 'i' }, { '<CR>', '<C-s>' }, function()
+    local text = vim.trim(send())
+    vim.cmd.stopinsert()
+    float.close(input)
+    spec.send(text)
+  end)
+  map(input, { 'n', 'i' }, { '<Esc>', '<C-c>' }, function()
+    vim.cmd.stopinsert()
+    float.close(input)
+  end)
+  vim.cmd.startinsert({ bang = true })
+  return input
+end
+
+--- Opens a text for editing: `:w` and <C-s> send it, "q" and <Esc> close it.
+---@param spec agentchat.EditorSpec
+---@return agentchat.Float
+function M.edit(spec)
+  local input, send = open(spec, { { ':w', spec.use }, { 'q', 'back' } })
+  local buf = input.buf
   vim.bo[buf].buftype = 'acwrite'
-  vim.api.nvim_buf_set_name(buf, ('agentchat://%s/%d'):format(name, buf))
+  vim.api.nvim_buf_set_name(buf, ('agentchat://%s/%d'):format(spec.name, buf))
   vim.bo[buf].modified = false
   local function write()
-    local text = M.text(field)
-    if not take(text) then return end
+    local problem = spec.problem and spec.problem(text_of(input))
+    if problem then return notify.warn(problem) end
+    local text = send()
     vim.bo[buf].modified = false
     -- Later, as `:wq` still has a window to quit and must find this one, not the chat's.
     vim.schedule(function()
-      float.close(field)
-      taken(text)
+      float.close(input)
+      spec.send(text)
     end)
   end
   vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = buf, callback = write })
-  M.map(field, { 'n', 'i' }, { '<C-s>' }, function()
+  map(input, { 'n', 'i' }, { '<C-s>' }, function()
     vim.cmd.stopinsert()
     vim.cmd.write()
   end)
-  M.map(field, { 'n' }, { 'q', '<Esc>' }, function() float.close(field) end)
-end
-
---- Maps keys of the field.
----@param field agentchat.Float
----@param modes string[]
----@param keys string[]
----@param action fun()
-function M.map(field, modes, keys, action)
-  for _, key in ipairs(keys) do
-    vim.keymap.set(modes, key, action, { buffer = field.buf, nowait = true })
-  end
+  map(input, { 'n' }, { 'q', '<Esc>' }, function() float.close(input) end)
+  return input
 end
 
 return M

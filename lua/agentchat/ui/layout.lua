@@ -1,4 +1,4 @@
--- Where a float goes and what fits into its border. Pure: all that is known of the screen is given.
+-- Where a float goes and what fits into its border.
 
 local M = {}
 
@@ -88,12 +88,6 @@ function M.covers(screen, row, height)
   return cursor >= row and cursor < row + height + BORDER
 end
 
---- A text on the edge of a float; without a group it looks like the border.
----@param text string
----@param group? string
----@return agentchat.Chunk
-function M.on_edge(text, group) return { text, group and { EDGE, group } or EDGE } end
-
 --- The screen above a float, where there is room for another one of `rows`; else all of it.
 ---@param screen agentchat.Screen
 ---@param row integer of the float
@@ -104,6 +98,46 @@ function M.above(screen, row, rows)
   if free < rows + BORDER then return screen end
   return vim.tbl_extend('force', screen, { rows = free })
 end
+
+--- The screen now, with the row the user works in.
+---@return agentchat.Screen
+function M.screen()
+  local tabs, wins = #vim.api.nvim_list_tabpages(), #vim.api.nvim_tabpage_list_wins(0)
+  local top = (vim.o.showtabline == 2 or (vim.o.showtabline == 1 and tabs > 1)) and 1 or 0
+  local status = (vim.o.laststatus > 1 or (vim.o.laststatus == 1 and wins > 1)) and 1 or 0
+  local in_float = vim.api.nvim_win_get_config(0).relative ~= ''
+  return {
+    top = top,
+    rows = math.max(1, vim.o.lines - top - vim.o.cmdheight - status),
+    columns = vim.o.columns,
+    cursor = not in_float and vim.fn.win_screenpos(0)[1] + vim.fn.winline() - 2 or nil,
+    typing = vim.api.nvim_get_current_line() ~= '',
+  }
+end
+
+local LINES = { double = '═', bold = '━', solid = ' ' }
+local INSTEAD = { [''] = 'rounded', none = 'solid', shadow = 'solid' } -- those carry no title
+
+--- The user's 'winborder', or the nearest one that can carry a title.
+---@return string|string[] border, string line the character of its edges
+function M.border()
+  local set = vim.o.winborder
+  local parts = vim.split(set, ',')
+  if #parts > 1 then return parts, parts[2] or ' ' end
+  local name = INSTEAD[set] or set
+  return name, LINES[name] or '─'
+end
+
+--- A text on the edge of a float; without a group it looks like the border.
+---@param text string
+---@param group? string
+---@return agentchat.Chunk
+function M.on_edge(text, group) return { text, group and { EDGE, group } or EDGE } end
+
+--- The border's own line.
+---@param columns? integer default: 1
+---@return agentchat.Chunk
+function M.line(columns) return M.on_edge((select(2, M.border())):rep(columns or 1)) end
 
 ---@param chunks agentchat.Chunk[]
 ---@return integer
@@ -128,63 +162,70 @@ function M.cut(text, width)
   return kept .. '…'
 end
 
---- Keys and what they do, for an edge.
----@param pairs [string, string][] key and word
----@param words integer how many of them have their word
+--- A text on the upper edge, with another one at its right end.
+---@param text string cut where there is no room for it
+---@param width integer
+---@param right? string
+---@param group? string of `right`
 ---@return agentchat.Chunk[]
-function M.hints(pairs, words)
-  local chunks = {}
-  for i, hint in ipairs(pairs) do
+function M.title(text, width, right, group)
+  local ending = right and { M.on_edge((' %s '):format(right), group), M.line() } or {}
+  local cut = M.cut(text, width - M.width(ending) - 4)
+  local left = { M.line(), M.on_edge((' %s '):format(cut), 'AgentChatTitle') }
+  return M.edge(left, ending, width)
+end
+
+--- Keys and what they do, for the lower edge.
+---@param hints [string, string][] key and word
+---@param words integer how many of them have their word
+---@param lead? string before them
+---@return agentchat.Chunk[]
+function M.hints(hints, words, lead)
+  local chunks = { M.line() }
+  if lead then table.insert(chunks, M.on_edge(lead, 'AgentChatKey')) end
+  for i, hint in ipairs(hints) do
     table.insert(chunks, M.on_edge(' ' .. hint[1], 'AgentChatKey'))
     table.insert(chunks, M.on_edge(i <= words and (' %s '):format(hint[2]) or ''))
   end
-  if words < #pairs then table.insert(chunks, M.on_edge(' ')) end
+  if words < #hints then table.insert(chunks, M.on_edge(' ')) end
   return chunks
 end
 
---- One edge of a border: `left` and `right` text with the border's own line between them. Where
---- both do not fit, `right` goes.
+--- One edge: `left` and `right` with the border's own line between them. Where both do not fit,
+--- `right` is left out.
 ---@param left agentchat.Chunk[]
 ---@param right agentchat.Chunk[]
 ---@param width integer
----@param line string the character of the border
 ---@return agentchat.Chunk[]
-function M.edge(left, right, width, line)
+function M.edge(left, right, width)
   local gap = width - M.width(left) - M.width(right)
   if #right == 0 or gap < 1 then return left end
-  local chunks = vim.list_extend({}, left)
-  table.insert(chunks, M.on_edge(line:rep(gap)))
-  return vim.list_extend(chunks, right)
+  return vim.iter({ left, { M.line(gap) }, right }):flatten(1):totable()
 end
 
 --- The first pair of `lefts` and `rights` that fits on an edge, else the last left alone.
 ---@param lefts agentchat.Chunk[][] the best first
 ---@param rights agentchat.Chunk[][] the best first
 ---@param width integer
----@param line string the character of the border
 ---@return agentchat.Chunk[]
-function M.fitting_edge(lefts, rights, width, line)
+function M.fitting_edge(lefts, rights, width)
   for _, left in ipairs(lefts) do
     for _, right in ipairs(rights) do
-      if M.width(left) + M.width(right) < width then return M.edge(left, right, width, line) end
+      if M.width(left) + M.width(right) < width then return M.edge(left, right, width) end
     end
   end
   return lefts[#lefts]
 end
 
---- Ways to say which rows of a longer text are in sight.
+--- Ways to show which rows of a longer text are visible.
 ---@param part agentchat.Part
----@param line string the character of the border
----@return agentchat.Chunk[][]
-function M.parts(part, line)
+---@return agentchat.Chunk[][] the best first
+function M.parts(part)
   if part.first == 1 and part.last >= part.rows then return { {} } end
-  local ways = {}
-  local texts = { ' %d-%d of %d lines shown ', ' %d-%d of %d lines ', ' %d-%d of %d ' }
-  for _, text in ipairs(texts) do
+  return vim.tbl_map(function(text)
     local shown = text:format(part.first, part.last, part.rows)
-    table.insert(ways, { M.on_edge(shown, 'AgentChatFact'), M.on_edge(line) })
-  end
-  return ways
+    return { M.on_edge(shown, 'AgentChatFact'), M.line() }
+  end, { ' %d-%d of %d lines shown ', ' %d-%d of %d lines ', ' %d-%d of %d ' })
 end
 
 return M

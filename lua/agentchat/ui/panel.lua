@@ -1,13 +1,10 @@
--- Where a question or a review is read: in a float, a split or a tab, whichever the user likes.
--- What stands there and what its keys do is its owner's.
+-- Where an approval request or a review is read: in a float, a split or a tab, whichever the user
+-- likes. What it shows and what its keys do is its owner's.
 
-local diff = require('agentchat.diff.keys')
 local float = require('agentchat.ui.float')
-local keypress = require('agentchat.ui.keypress')
-local screen = require('agentchat.ui.screen')
-local settle = require('agentchat.ui.settle')
-local sheet = require('agentchat.ui.split')
-local sides = require('agentchat.diff.side_by_side')
+local key_guard = require('agentchat.ui.key_guard')
+local render = require('agentchat.ui.render')
+local split = require('agentchat.ui.split')
 
 local M = {}
 
@@ -18,111 +15,84 @@ local M = {}
 ---@field subject string what its diff is about
 ---@field title string
 
----@class (exact) agentchat.StandSpec
+---@class (exact) agentchat.PanelSpec
 ---@field chat string uuid
 ---@field filetype string
 ---@field zindex integer of the float
 ---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
----@field title fun(width: integer, line: string): agentchat.Chunk[] of the float
+---@field title fun(width: integer): agentchat.Chunk[] of the float
 ---@field footer fun(at: agentchat.Edge): agentchat.Chunk[]
 ---@field heading fun(width: integer): string of a split or a tab
 ---@field subject fun(): agentchat.Subject
+---@field name string of a split, in its status line
 ---@field doc fun(): agentchat.Doc in one column
----@field lead fun(): string the pattern of what stands before the text of a line
+---@field draw fun(panel: agentchat.Panel) draws the doc into the view, as `page`
+---@field resized fun(panel: agentchat.Panel) the view has another size
+---@field lead fun(): string the pattern of what is before the text of a line
 ---@field delay fun(): integer ms within which keys are ignored
 ---@field map fun(buf: integer) gives a new window its keys
 ---@field closed fun() the user closed it
 
 ---@class (exact) agentchat.Edge the lower edge of a float
 ---@field width integer
----@field part agentchat.Part which rows are in sight
----@field line string the character of the border
+---@field part agentchat.Part which rows are visible
 ---@field inside boolean whether the user is in it
 
----@class (exact) agentchat.Stand
----@field spec agentchat.StandSpec
+---@class (exact) agentchat.Panel
+---@field spec agentchat.PanelSpec
 ---@field form agentchat.Form
----@field view? agentchat.Float|agentchat.Sheet none while hidden
+---@field view? agentchat.Float|agentchat.Split none while hidden
 ---@field page? agentchat.Doc what is drawn
 ---@field field? agentchat.Float where something is typed for it
 ---@field moving boolean it is about to be opened elsewhere
----@field settle? agentchat.Settle since something new was drawn
+---@field countdown? agentchat.Countdown since something new was drawn
 
 --- One that shows nothing yet.
----@param spec agentchat.StandSpec
----@return agentchat.Stand
+---@param spec agentchat.PanelSpec
+---@return agentchat.Panel
 function M.new(spec) return { spec = spec, form = 'float', moving = false } end
 
----@param stand agentchat.Stand
-local function room(stand) return stand.form == 'float' and float or sheet end
+--- The module of the window that shows it.
+---@param panel agentchat.Panel
+function M.window(panel) return panel.form == 'float' and float or split end
 
----@param stand agentchat.Stand
----@return agentchat.DiffSpec?
-local function diff_spec(stand)
-  if not (stand.view and stand.page) then return nil end
-  local about = stand.spec.subject()
-  return {
-    chat = stand.spec.chat,
-    id = about.id,
-    subject = about.subject,
-    title = about.title,
-    buf = stand.view.buf,
-    doc = stand.page,
-    changed = function()
-      if stand.view then room(stand).refit(stand.view) end
-    end,
-    turn = function()
-      sides.turn(room(stand), stand.view)
-      M.draw(stand)
-    end,
-    typing = function(field) stand.field = field end,
-  }
-end
+--- Draws what it shows again, where the user was; keys need not wait again.
+---@param panel agentchat.Panel
+function M.draw(panel) panel.spec.draw(panel) end
 
---- Draws what it shows again, where the user was; it need not settle again.
----@param stand agentchat.Stand
-function M.draw(stand)
-  sides.draw(room(stand), stand.view, stand.spec.doc(), stand.page, function(drawn)
-    stand.page = drawn
-    diff.mark(diff_spec(stand))
-    room(stand).refit(stand.view)
-  end)
-end
-
---- Draws something new: keys are ignored until it has settled.
----@param stand agentchat.Stand
-function M.draw_new(stand)
-  settle.stop(stand.settle)
-  M.draw(stand)
+--- Draws something new: keys are ignored for a while.
+---@param panel agentchat.Panel
+function M.draw_new(panel)
+  key_guard.stop(panel.countdown)
+  M.draw(panel)
   vim.cmd.redraw()
-  stand.settle = settle.start(stand.spec.delay())
+  panel.countdown = key_guard.start(panel.spec.delay())
 end
 
----@param stand agentchat.Stand
-local function forget(stand)
-  settle.stop(stand.settle)
-  stand.view, stand.page, stand.settle = nil, nil, nil
+---@param panel agentchat.Panel
+local function forget(panel)
+  key_guard.stop(panel.countdown)
+  panel.view, panel.page, panel.countdown = nil, nil, nil
 end
 
----@param stand agentchat.Stand
-local function resized(stand)
-  if stand.page and sides.stale(room(stand), stand.view, stand.page) then M.draw(stand) end
+---@param panel agentchat.Panel
+local function resized(panel)
+  if panel.page then panel.spec.resized(panel) end
 end
 
----@param stand agentchat.Stand
-local function closed(stand)
-  keypress.deafen()
-  if stand.moving then return end
-  forget(stand)
-  stand.form = 'float'
-  stand.spec.closed()
+---@param panel agentchat.Panel
+local function closed(panel)
+  key_guard.ignore()
+  if panel.moving then return end
+  forget(panel)
+  panel.form = 'float'
+  panel.spec.closed()
 end
 
----@param stand agentchat.Stand
+---@param panel agentchat.Panel
 ---@return agentchat.Float?
-local function open_float(stand)
-  local spec = stand.spec
-  local _, line = screen.border()
+local function open_float(panel)
+  local spec = panel.spec
   return float.open({
     filetype = spec.filetype,
     chat = spec.chat,
@@ -130,132 +100,123 @@ local function open_float(stand)
     share = 0.8,
     least = 74,
     place = spec.place,
-    title = function(width) return spec.title(width, line) end,
+    title = spec.title,
     footer = function(width, part)
-      local inside = float.focused(stand.view) or float.focused(stand.field)
-      return spec.footer({ width = width, part = part, line = line, inside = inside })
+      local inside = float.focused(panel.view) or float.focused(panel.field)
+      return spec.footer({ width = width, part = part, inside = inside })
     end,
-    resized = function() resized(stand) end,
-    closed = function() closed(stand) end,
+    resized = function() resized(panel) end,
+    closed = function() closed(panel) end,
   })
 end
 
----@param stand agentchat.Stand
----@return agentchat.Sheet
-local function open_sheet(stand)
-  return sheet.open({
-    form = stand.form,
-    filetype = stand.spec.filetype,
-    chat = stand.spec.chat,
-    title = stand.spec.heading,
-    resized = function() resized(stand) end,
-    closed = function() closed(stand) end,
+---@param panel agentchat.Panel
+---@return agentchat.Split
+local function open_split(panel)
+  return split.open({
+    form = panel.form,
+    name = panel.spec.name,
+    filetype = panel.spec.filetype,
+    chat = panel.spec.chat,
+    title = panel.spec.heading,
+    resized = function() resized(panel) end,
+    closed = function() closed(panel) end,
   })
 end
 
---- Shows it in this tab, anew and without taking the focus where that can be.
----@param stand agentchat.Stand
+--- Shows it in this tab, in a new window and without taking the focus where that can be.
+---@param panel agentchat.Panel
 ---@param form? agentchat.Form
 ---@return boolean whether a window could be opened
-function M.show(stand, form)
-  M.close(stand)
-  stand.form = form or 'float'
-  stand.view = stand.form == 'float' and open_float(stand) or open_sheet(stand)
-  if not stand.view then return false end
-  vim.bo[stand.view.buf].formatlistpat = stand.spec.lead()
-  stand.spec.map(stand.view.buf)
-  keypress.listen()
-  M.draw_new(stand)
+function M.show(panel, form)
+  M.close(panel)
+  panel.form = form or 'float'
+  panel.view = panel.form == 'float' and open_float(panel) or open_split(panel)
+  if not panel.view then return false end
+  vim.bo[panel.view.buf].formatlistpat = panel.spec.lead()
+  panel.spec.map(panel.view.buf)
+  key_guard.listen()
+  M.draw_new(panel)
   return true
 end
 
 --- Closes the window; `closed` is not called.
----@param stand agentchat.Stand
-function M.close(stand)
-  stand.moving = true
-  room(stand).close(stand.view)
-  forget(stand)
-  stand.moving = false
+---@param panel agentchat.Panel
+function M.close(panel)
+  panel.moving = true
+  M.window(panel).close(panel.view)
+  forget(panel)
+  panel.moving = false
 end
 
 --- Puts it away, as the user wishes.
----@param stand agentchat.Stand
-function M.hide(stand) room(stand).close(stand.view) end
+---@param panel agentchat.Panel
+function M.hide(panel) M.window(panel).close(panel.view) end
 
 --- Ends it: nothing of it is left, what is being typed for it neither.
----@param stand agentchat.Stand
-function M.discard(stand)
-  float.close(stand.field)
-  M.close(stand)
+---@param panel agentchat.Panel
+function M.discard(panel)
+  float.close(panel.field)
+  M.close(panel)
 end
 
 --- Whether the user sees it: it is shown in this tab.
----@param stand agentchat.Stand
+---@param panel agentchat.Panel
 ---@return boolean
-function M.visible(stand) return room(stand).visible(stand.view) end
+function M.visible(panel) return M.window(panel).visible(panel.view) end
 
 --- Whether it has a place: it is shown in this tab, or the user has put it into one of its own.
----@param stand agentchat.Stand
+---@param panel agentchat.Panel
 ---@return boolean
-function M.placed(stand)
-  return M.visible(stand) or (stand.form ~= 'float' and sheet.open_now(stand.view))
+function M.placed(panel)
+  return M.visible(panel) or (panel.form ~= 'float' and split.open_now(panel.view))
 end
 
 --- The row of the screen where its float begins, from 0.
----@param stand agentchat.Stand
+---@param panel agentchat.Panel
 ---@return integer?
-function M.row(stand)
-  if stand.form ~= 'float' or not M.visible(stand) then return nil end
-  return vim.api.nvim_win_get_config(stand.view.win).row
+function M.row(panel)
+  if panel.form ~= 'float' or not M.visible(panel) then return nil end
+  return vim.api.nvim_win_get_config(panel.view.win).row
 end
 
 --- Takes the user there, or into what they were typing for it.
----@param stand agentchat.Stand
-function M.enter(stand)
-  if float.visible(stand.field) then return float.enter(stand.field) end
-  room(stand).enter(stand.view)
+---@param panel agentchat.Panel
+function M.enter(panel)
+  if float.visible(panel.field) then return float.enter(panel.field) end
+  M.window(panel).enter(panel.view)
 end
 
 --- Takes the user back to where they came from.
----@param stand agentchat.Stand
-function M.leave(stand) room(stand).leave(stand.view) end
+---@param panel agentchat.Panel
+function M.leave(panel) M.window(panel).leave(panel.view) end
 
 --- Whether the user is in it.
----@param stand agentchat.Stand
+---@param panel agentchat.Panel
 ---@return boolean
-function M.focused(stand) return room(stand).focused(stand.view) end
+function M.focused(panel) return M.window(panel).focused(panel.view) end
 
---- Tells again how to get in, after the user went elsewhere.
----@param stand agentchat.Stand
-function M.refresh(stand)
-  if stand.form == 'float' and float.open_now(stand.view) then float.redraw_footer(stand.view) end
+--- Shows again how to get in, after the user went elsewhere.
+---@param panel agentchat.Panel
+function M.refresh(panel)
+  if panel.form == 'float' and float.open_now(panel.view) then float.redraw_footer(panel.view) end
 end
 
---- Runs what a key asks for, if a person pressed it after the page had settled.
----@param stand agentchat.Stand
+--- Runs what a key asks for, if a person pressed it after the page had been visible for long enough.
+---@param panel agentchat.Panel
 ---@param action fun()
 ---@param key? string that was pressed, where it is a single one
-function M.gate(stand, action, key)
-  if settle.done(stand.settle) and keypress.deliberate(key) then action() end
+function M.gate(panel, action, key)
+  if key_guard.done(panel.countdown) and key_guard.deliberate(key) then action() end
 end
 
----Shows it as a float, a split or a tab, whichever comes next; the user stays at their line.
----@param stand agentchat.Stand
-local function cycle(stand)
-  local spot = sides.spot(stand.view.win, stand.page)
-  if not M.show(stand, float.NEXT[stand.form]) then return end
-  M.enter(stand)
-  sides.go(stand.view.win, stand.page, spot)
-end
-
---- Gives its buffer the keys of a diff.
----@param stand agentchat.Stand
----@param buf integer
-function M.map_diff(stand, buf)
-  vim.keymap.set('n', 's', function()
-    M.gate(stand, function() cycle(stand) end, 's')
-  end, { buffer = buf, nowait = true, desc = 'Float, split or tab' })
-  diff.map(buf, function() return diff_spec(stand) end, function(action) M.gate(stand, action) end)
+--- Shows it as a float, a split or a tab, whichever comes next; the user stays at their line.
+---@param panel agentchat.Panel
+function M.cycle(panel)
+  local spot = render.spot(panel.view.win, panel.page)
+  if not M.show(panel, float.NEXT[panel.form]) then return end
+  M.enter(panel)
+  render.go(panel.view.win, panel.page, spot)
 end
 
 return M

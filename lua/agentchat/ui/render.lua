@@ -1,7 +1,7 @@
 -- A buffer on which a doc is drawn, and the window options that show all of it as it is.
 
 local folds = require('agentchat.ui.folds')
-local keypress = require('agentchat.ui.keypress')
+local key_guard = require('agentchat.ui.key_guard')
 
 local M = {}
 
@@ -19,23 +19,31 @@ local M = {}
 ---@alias agentchat.Row [integer, string, integer?, integer?] row, group of the whole line, or of the
 ---  part from one column to another, below its marks
 
-local ns = vim.api.nvim_create_namespace('agentchat.paper')
+local ns = vim.api.nvim_create_namespace('agentchat.render')
 
 local MOST_FOLDS = 200 -- files, which is more than anybody folds
 local SLICE_MS = 2 -- of colouring without letting anything else run
 
-local shielded = false
-
----Makes a paste into a paper do nothing, once for all: what Neovim says of it is a traceback.
-local function shield()
-  if shielded then return end
-  shielded = true
-  local paste = vim.paste
-  ---@diagnostic disable-next-line: duplicate-set-field
-  vim.paste = function(lines, phase)
-    local on_paper = vim.b.agentchat_paper and not vim.bo.modifiable
-    return on_paper or paste(lines, phase)
+---Makes a paste into a buffer do nothing while it cannot be changed: Neovim would show a traceback.
+---@param buf integer
+local function ignore_pastes(buf)
+  local before
+  local function paste(lines, phase)
+    local ours = vim.api.nvim_get_current_buf() == buf and not vim.bo.modifiable
+    return ours or before(lines, phase)
   end
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, { buffer = buf, callback = callback })
+  end
+  on('BufEnter', function()
+    if vim.paste ~= paste then
+      ---@diagnostic disable-next-line: duplicate-set-field
+      before, vim.paste = vim.paste, paste
+    end
+  end)
+  on({ 'BufLeave', 'BufWipeout' }, function()
+    if vim.paste == paste then vim.paste = before end
+  end)
 end
 
 --- Makes an empty buffer that goes with its last window.
@@ -46,8 +54,7 @@ function M.create(filetype, chat)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = 'wipe'
   vim.b[buf].agentchat_chat = chat
-  vim.b[buf].agentchat_paper = true
-  shield()
+  ignore_pastes(buf)
   vim.bo[buf].filetype = filetype
   vim.bo[buf].modifiable = false
   return buf
@@ -77,9 +84,9 @@ local DEAD = '<CR> <Space> y i I o O s S x X d D c C p P r R A e J u U . ~ < > =
 
 --- Makes keys do nothing that would do something in another window.
 ---@param buf integer
-function M.deaden(buf)
+function M.disable_keys(buf)
   for _, key in ipairs(vim.split(DEAD, ' ')) do
-    vim.keymap.set('n', key, keypress.nothing, { buffer = buf, nowait = true })
+    vim.keymap.set('n', key, key_guard.nothing, { buffer = buf, nowait = true })
   end
 end
 
@@ -158,38 +165,6 @@ local function colour_all(buf, doc, first)
   end, 1)
 end
 
---- Draws `doc` in place of what the buffer showed.
----@param buf integer
----@param doc agentchat.Doc
-function M.draw(buf, doc)
-  local editable = vim.bo[buf].modifiable
-  vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
-  vim.bo[buf].modifiable = true
-  vim.api.nvim_buf_set_lines(buf, 0, -1, true, doc.lines)
-  vim.bo[buf].modifiable = editable
-  doc.dim = {}
-  colour_all(buf, doc, 0)
-end
-
---- Draws some rows of `doc` dimmed, or as they are.
----@param buf integer
----@param doc agentchat.Doc that is drawn there
----@param first integer
----@param last integer excluded
----@param dimmed boolean
-function M.dim(buf, doc, first, last, dimmed)
-  if dimmed == (doc.dim[first] or false) then return end
-  -- Clearing the rows would take the marks that end there along.
-  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, { first, 0 }, { last - 1, -1 }, {})) do
-    vim.api.nvim_buf_del_extmark(buf, ns, mark[1])
-  end
-  for row = first, last - 1 do
-    doc.dim[row] = dimmed or nil
-    if dimmed then mark_text(buf, row, { 0, #doc.lines[row + 1], 'AgentChatRejected' }) end
-  end
-  if not dimmed then colour(buf, doc, first, last) end
-end
-
 --- The rows that are highlighted as a whole in a group, in order.
 ---@param doc agentchat.Doc
 ---@param group string
@@ -216,14 +191,45 @@ local function folds_of(doc)
   return found
 end
 
---- Makes a fold of each file of a diff, all of them open.
----@param win integer
----@param doc agentchat.Doc that is drawn there
-function M.fold(win, doc)
+local function fold(win, doc)
   local wanted = folds_of(doc)
   if #wanted == 0 then return end
   folds.restore(win, wanted)
   vim.api.nvim_win_call(win, function() vim.cmd('normal! zR') end)
+end
+
+--- Draws `doc` in place of what the buffer showed.
+---@param buf integer
+---@param doc agentchat.Doc
+---@param win integer its window; of several files in `doc` each gets a fold there, all of them open
+function M.draw(buf, doc, win)
+  local editable = vim.bo[buf].modifiable
+  vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, doc.lines)
+  vim.bo[buf].modifiable = editable
+  doc.dim = {}
+  colour_all(buf, doc, 0)
+  fold(win, doc)
+end
+
+--- Draws some rows of `doc` dimmed, or as they are.
+---@param buf integer
+---@param doc agentchat.Doc that is drawn there
+---@param first integer
+---@param last integer excluded
+---@param dimmed boolean
+function M.dim(buf, doc, first, last, dimmed)
+  if dimmed == (doc.dim[first] or false) then return end
+  -- Clearing the rows would take the marks that end there along.
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, { first, 0 }, { last - 1, -1 }, {})) do
+    vim.api.nvim_buf_del_extmark(buf, ns, mark[1])
+  end
+  for row = first, last - 1 do
+    doc.dim[row] = dimmed or nil
+    if dimmed then mark_text(buf, row, { 0, #doc.lines[row + 1], 'AgentChatRejected' }) end
+  end
+  if not dimmed then colour(buf, doc, first, last) end
 end
 
 --- What a closed fold shows.
@@ -235,9 +241,36 @@ function M.folded()
   return { { line, 'AgentChatFile' }, { hidden, 'AgentChatFact' } }
 end
 
---- Sets what makes every character reachable, and nothing look like what it is not.
+---@class (exact) agentchat.Spot
+---@field row integer of the diff in one column, from 0
+---@field above integer rows between it and the top of the window
+
+--- Where the cursor of a window is.
 ---@param win integer
-function M.dress(win)
+---@param doc agentchat.Doc as it is drawn there
+---@return agentchat.Spot
+function M.spot(win, doc)
+  local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+  local row = doc.from and doc.from[view.lnum] or view.lnum - 1
+  return { row = row, above = view.lnum - view.topline }
+end
+
+--- Puts the cursor of a window there.
+---@param win integer
+---@param doc agentchat.Doc as it is drawn there
+---@param spot agentchat.Spot
+function M.go(win, doc, spot)
+  local line = math.min(spot.row + 1, #doc.lines)
+  for at, row in ipairs(doc.from or {}) do
+    if row <= spot.row then line = at end
+  end
+  local view = { lnum = line, col = 0, topline = math.max(1, line - spot.above), skipcol = 0 }
+  vim.api.nvim_win_call(win, function() vim.fn.winrestview(view) end)
+end
+
+--- Sets options with which every character can be reached and nothing is hidden.
+---@param win integer
+function M.set_options(win)
   local options = {
     wrap = true,
     linebreak = false,
@@ -247,12 +280,12 @@ function M.dress(win)
     breakindentopt = 'min:20,list:-1',
     list = true,
     listchars = 'tab:  ,nbsp:␣',
-    statuscolumn = ' ',
+    statuscolumn = '',
     foldenable = true,
     foldmethod = 'manual',
-    foldcolumn = '0',
+    foldcolumn = '1', -- a margin; with 'statuscolumn' a click on the border would end Neovim
     foldtext = [[v:lua.require'agentchat.ui.render'.folded()]],
-    fillchars = 'fold: ,eob: ',
+    fillchars = 'fold: ,foldopen: ,foldclose: ,foldsep: ,eob: ',
     scrolloff = 0,
     conceallevel = 0,
     spell = false,

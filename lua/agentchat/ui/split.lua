@@ -1,32 +1,34 @@
 -- A doc in an ordinary window: a split or a tab of its own. What `float` does, without the float.
 
-local paper = require('agentchat.ui.render')
+local render = require('agentchat.ui.render')
 
 local M = {}
 
----@class (exact) agentchat.SheetSpec
+---@class (exact) agentchat.SplitSpec
 ---@field form 'split'|'tab'
 ---@field filetype string
+---@field name string what the user reads in the status line
 ---@field chat? string uuid of the chat it belongs to
 ---@field title fun(width: integer): string of the window
 ---@field resized? fun() the window has another size
 ---@field closed fun() called once, however the window went
 
----@class (exact) agentchat.Sheet
+---@class (exact) agentchat.Split
 ---@field buf integer
 ---@field win integer
----@field spec agentchat.SheetSpec
+---@field spec agentchat.SplitSpec
 
----@param sheet? agentchat.Sheet
+--- Whether the window is still there, in whatever tab.
+---@param split? agentchat.Split
 ---@return boolean
-local function open_now(sheet) return sheet ~= nil and vim.api.nvim_win_is_valid(sheet.win) end
+function M.open_now(split) return split ~= nil and vim.api.nvim_win_is_valid(split.win) end
 
---- Whether the user sees the sheet: it is open in this tab.
----@param sheet? agentchat.Sheet
+--- Whether the user sees the split: it is open in this tab.
+---@param split? agentchat.Split
 ---@return boolean
-function M.visible(sheet)
-  return open_now(sheet)
-    and vim.api.nvim_win_get_tabpage(sheet.win) == vim.api.nvim_get_current_tabpage()
+function M.visible(split)
+  return M.open_now(split)
+    and vim.api.nvim_win_get_tabpage(split.win) == vim.api.nvim_get_current_tabpage()
 end
 
 ---@param buf integer
@@ -41,21 +43,21 @@ local function open_win(buf, form)
 end
 
 --- The columns that its text has.
----@param sheet agentchat.Sheet
+---@param split agentchat.Split
 ---@return integer
-function M.columns(sheet)
-  return vim.api.nvim_win_get_width(sheet.win) - vim.fn.getwininfo(sheet.win)[1].textoff
+function M.columns(split)
+  return vim.api.nvim_win_get_width(split.win) - vim.fn.getwininfo(split.win)[1].textoff
 end
 
 ---Calls `resized` once the window has another width.
----@param sheet agentchat.Sheet
+---@param split agentchat.Split
 ---@param resized fun()
-local function follow(sheet, resized)
-  local width = M.columns(sheet)
+local function follow(split, resized)
+  local width = M.columns(split)
   vim.api.nvim_create_autocmd('WinResized', {
     callback = function()
-      if not open_now(sheet) then return true end
-      local now = M.columns(sheet)
+      if not M.open_now(split) then return true end
+      local now = M.columns(split)
       if now == width then return end
       width = now
       resized()
@@ -63,62 +65,57 @@ local function follow(sheet, resized)
   })
 end
 
---- Opens an empty sheet and takes the user there; `draw` gives it its text.
----@param spec agentchat.SheetSpec
----@return agentchat.Sheet
+--- Opens an empty split and takes the user there; `draw` gives it its text.
+---@param spec agentchat.SplitSpec
+---@return agentchat.Split
 function M.open(spec)
-  local buf = paper.create(spec.filetype, spec.chat)
-  local sheet = { buf = buf, win = open_win(buf, spec.form), spec = spec }
-  paper.dress(sheet.win)
+  local buf = render.create(spec.filetype, spec.chat)
+  vim.api.nvim_buf_set_name(buf, ('agentchat://%s/%d'):format(spec.name, buf))
+  local split = { buf = buf, win = open_win(buf, spec.form), spec = spec }
+  render.set_options(split.win)
   vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, once = true, callback = spec.closed })
-  if spec.resized then follow(sheet, spec.resized) end
-  return sheet
+  if spec.resized then follow(split, spec.resized) end
+  return split
 end
 
---- Whether the user is in the sheet.
----@param sheet? agentchat.Sheet
+--- Whether the user is in the split.
+---@param split? agentchat.Split
 ---@return boolean
-function M.focused(sheet) return sheet ~= nil and sheet.win == vim.api.nvim_get_current_win() end
+function M.focused(split) return split ~= nil and split.win == vim.api.nvim_get_current_win() end
 
---- Whether the sheet's window is still there, in whatever tab.
----@param sheet? agentchat.Sheet
----@return boolean
-function M.open_now(sheet) return open_now(sheet) end
-
---- Tells the title again.
----@param sheet agentchat.Sheet
-function M.refit(sheet)
-  if not open_now(sheet) then return end
-  local title = sheet.spec.title(vim.api.nvim_win_get_width(sheet.win)):gsub('%%', '%%%%')
-  vim.api.nvim_set_option_value('winbar', title, { win = sheet.win, scope = 'local' })
+--- Updates the title.
+---@param split agentchat.Split
+function M.refit(split)
+  if not M.open_now(split) then return end
+  local title = split.spec.title(vim.api.nvim_win_get_width(split.win)):gsub('%%', '%%%%')
+  vim.api.nvim_set_option_value('winbar', title, { win = split.win, scope = 'local' })
 end
 
---- Shows `doc` in place of what the sheet showed.
----@param sheet agentchat.Sheet
+--- Shows `doc` in place of what the split showed.
+---@param split agentchat.Split
 ---@param doc agentchat.Doc
-function M.draw(sheet, doc)
-  paper.draw(sheet.buf, doc)
-  paper.fold(sheet.win, doc)
-  M.refit(sheet)
+function M.draw(split, doc)
+  render.draw(split.buf, doc, split.win)
+  M.refit(split)
 end
 
---- Takes the user back to where they came from; the sheet stays.
----@param sheet agentchat.Sheet
-function M.leave(sheet)
-  if M.focused(sheet) then vim.cmd.wincmd('p') end
+--- Takes the user back to where they came from; the split stays.
+---@param split agentchat.Split
+function M.leave(split)
+  if M.focused(split) then vim.cmd.wincmd('p') end
 end
 
 --- Takes the user there.
----@param sheet agentchat.Sheet
-function M.enter(sheet) vim.api.nvim_set_current_win(sheet.win) end
+---@param split agentchat.Split
+function M.enter(split) vim.api.nvim_set_current_win(split.win) end
 
---- Closes the sheet. The last window of all stays, with an empty buffer.
----@param sheet? agentchat.Sheet
-function M.close(sheet)
-  if not (sheet and open_now(sheet)) then return end
-  if not pcall(vim.api.nvim_win_close, sheet.win, true) then
-    vim.wo[sheet.win].winfixbuf = false
-    vim.api.nvim_win_call(sheet.win, vim.cmd.enew)
+--- Closes the split. The last window of all stays, with an empty buffer.
+---@param split? agentchat.Split
+function M.close(split)
+  if not (split and M.open_now(split)) then return end
+  if not pcall(vim.api.nvim_win_close, split.win, true) then
+    vim.wo[split.win].winfixbuf = false
+    vim.api.nvim_win_call(split.win, vim.cmd.enew)
   end
 end
 

@@ -31,7 +31,7 @@ from agentchat.journal.scribe import JournalScribe
 from agentchat.journal.transcript import decisions, transcript
 from agentchat.models.choice import choose, secrets
 from agentchat.nvim.frontend import NvimFrontend
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.render import listings
 from agentchat.nvim.rule_editor import RuleWriting, truster
 from agentchat.nvim.settings import Settings, read_settings
@@ -230,7 +230,7 @@ class Models:
                 warm_up()
 
 
-def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opened:
+def open_chat(payload: Mapping[str, Any], bridge: LuaApi, state: State) -> Opened:
     """Put together the chat that Lua announces: ``chat``, ``buf``, ``cwd``, ``settings``.
 
     ``place`` is the workspace on another machine, if it has one.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.tools.custom.files import (
     PROJECT_FOLDER,
     Place,
@@ -65,7 +65,7 @@ class CustomTools:
         trust: the file in which Neovim keeps what the user trusts.
     """
 
-    def __init__(self, bridge: Bridge, config: Path, trust: Path) -> None:
+    def __init__(self, bridge: LuaApi, config: Path, trust: Path) -> None:
         self._bridge = bridge
         self._config = config
         self._trust = trust
@@ -82,7 +82,7 @@ class CustomTools:
         places = tuple(self._places(shelf.cwd, paths))
         self._chats[chat] = ChatTools(shelf, places, changed)
         watched = sorted({str(p.path) for tools in self._chats.values() for p in tools.places})
-        self._bridge.call("agentchat.files.tool_files", "watch", watched)
+        self._bridge.call("trust.watch_tools", watched)
         self._begin(self._refresh())
 
     def leave(self, chat: str) -> None:
@@ -196,7 +196,7 @@ class CustomTools:
             self._say("warn", text)
 
     def _say(self, level: str, text: str) -> None:
-        self._bridge.call("agentchat.notify", level, text)
+        self._bridge.notify(level, text)
 
     def _begin(self, work: Any) -> None:
         task: asyncio.Future[None] = asyncio.ensure_future(work)

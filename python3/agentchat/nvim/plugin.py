@@ -7,7 +7,7 @@ from typing import Any
 
 import pynvim
 
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.router import Desk
 
 log = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ class AgentChat:
     """One per host process."""
 
     def __init__(self, nvim: pynvim.Nvim) -> None:
-        self._desk = Desk(Bridge(nvim))
+        self._desk = Desk(LuaApi(nvim))
 
     @pynvim.function("AgentchatEvent", sync=False)
     def event(self, args: list[Any]) -> None:

@@ -21,7 +21,7 @@ from agentchat.journal.saved import Saved, fork, saved_chats
 from agentchat.nvim import payloads, streams
 from agentchat.nvim.chat_factory import Opened, State, open_chat
 from agentchat.nvim.custom_tools import CustomTools
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.render import listings
 from agentchat.nvim.render.explain import explain
 
@@ -33,7 +33,7 @@ Payload = Mapping[str, Any]
 class Desk:
     """Owns the sessions of this process."""
 
-    def __init__(self, bridge: Bridge) -> None:
+    def __init__(self, bridge: LuaApi) -> None:
         self._bridge = bridge
         self._state = State()
         self._custom = CustomTools(bridge, Path(), Path())
@@ -82,7 +82,7 @@ class Desk:
             self._tell(str(error))
             if name == "send":
                 # What was typed goes back to the prompt.
-                self._bridge.call("agentchat.chat.actions", "refuse", payload["chat"])
+                self._bridge.call("chat.refuse", payload["chat"])
 
     def apologise(self, name: str) -> None:
         """Say that something went wrong that should not have."""
@@ -95,7 +95,7 @@ class Desk:
         return chat
 
     def _tell(self, text: str, level: str = "warn") -> None:
-        self._bridge.call("agentchat.notify", level, text)
+        self._bridge.notify(level, text)
 
     def _start(self, payload: Payload) -> None:
         config = Path(payload.get("config") or "")
@@ -111,7 +111,7 @@ class Desk:
             "pynvim": str(pynvim.VERSION),
             "pid": os.getpid(),
         }
-        self._bridge.call("agentchat.host.process", "ready", about)
+        self._bridge.call("host.ready", about)
 
     def _open(self, payload: Payload) -> None:
         saved = payload.get("saved") or {}
@@ -121,7 +121,7 @@ class Desk:
             opened = open_chat(payload, self._bridge, self._state)
         except UserError:
             if saved:
-                self._bridge.call("agentchat.chat.actions", "discard", payload["chat"])
+                self._bridge.call("chat.discard", payload["chat"])
             raise
         self._chats[payload["chat"]] = opened
         opened.announce()
@@ -141,7 +141,7 @@ class Desk:
     def _stop(self, payload: Payload) -> None:
         waiting = self._chat(payload).stop()
         if self._custom.drop_held(payload["chat"]) or waiting:
-            self._bridge.call("agentchat.chat.actions", "refuse", payload["chat"])
+            self._bridge.call("chat.refuse", payload["chat"])
 
     def _answer(self, payload: Payload) -> None:
         self._chat(payload).session.answer(payload["prompt"], payloads.answer(payload))
@@ -168,7 +168,7 @@ class Desk:
 
     def _approvals(self, payload: Payload) -> None:
         items = listings.approvals(self._chat(payload).session.chat)
-        self._bridge.call("agentchat.chat.actions", "list_approvals", payload["chat"], items)
+        self._bridge.call("grants.list", payload["chat"], items)
 
     def _revoke(self, payload: Payload) -> None:
         listings.revoke(self._chat(payload).session.chat, payload.get("id"))
@@ -185,7 +185,7 @@ class Desk:
     async def _history(self, payload: Payload) -> None:
         found = await asyncio.to_thread(self._saved, payload["cwd"], payload.get("words") or "")
         items = [{"chat": one.chat, "title": one.title, "at": int(one.at)} for one in found]
-        self._bridge.call("agentchat.chat.history", "choose", items, dict(payload))
+        self._bridge.call("history.choose", items, dict(payload))
 
     def _saved(self, cwd: str, words: str) -> list[Saved]:
         place = cwd if "://" in cwd else os.path.realpath(cwd)
@@ -205,7 +205,7 @@ class Desk:
             self._tell(str(error))
 
     def _page(self, title: str, lines: list[str]) -> None:
-        self._bridge.call("agentchat.ui.float", "page", title, lines)
+        self._bridge.call("page.show", title, lines)
 
     def _closed(self, payload: Payload) -> None:
         self._custom.leave(payload["chat"])

@@ -13,7 +13,7 @@ from agentchat.core.errors import Unreachable
 from agentchat.core.tools.ports import Workspace
 from agentchat.models.choice import secrets
 from agentchat.nvim.buffers import NvimBuffers
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.settings import Settings
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.destination import read_destination
@@ -126,7 +126,7 @@ def choose_site(
     payload: Mapping[str, Any],
     settings: Settings,
     guarded: Sequence[str],
-    bridge: Bridge,
+    bridge: LuaApi,
     state: Path,
 ) -> Site:
     """Return where a chat works, by its ``place`` on another machine, else its ``cwd`` on this one.
