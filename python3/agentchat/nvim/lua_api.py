@@ -43,8 +43,7 @@ LuaFunction = Literal[
 """The functions of `host/rpc.lua`; a test compares the two tables."""
 
 # Values travel as arguments, never inside Lua source.
-_REQUEST = "return require('agentchat.host.rpc').request(...)"
-_CALL = "require('agentchat.host.rpc').call(...)"
+_RPC = "local how = ...; return require('agentchat.host.rpc')[how](select(2, ...))"
 
 
 class LuaApi:
@@ -76,12 +75,12 @@ class LuaApi:
             self.call("notify.info", text)
 
     def _send(self, name: LuaFunction, args: tuple[Any, ...]) -> None:
-        self._nvim.exec_lua(_CALL, name, *args, async_=True)
+        self._nvim.exec_lua(_RPC, "call", name, *args, async_=True)
 
     def _ask(self, answer: asyncio.Future[Any], name: LuaFunction, args: tuple[Any, ...]) -> None:
         # async_call runs this in a greenlet, where a request may wait for its answer.
         try:
-            value = self._nvim.exec_lua(_REQUEST, name, *args)
+            value = self._nvim.exec_lua(_RPC, "request", name, *args)
         except Exception as error:
             settle(answer, answer.set_exception, error)
         else:
