@@ -161,7 +161,7 @@ function M.block(chat, id, fields)
   local block = chat.transcript.blocks[id]
   if block then return tool_block.update(chat.buf, block, fields) end
   block = tool_block.new(id)
-  tool_block.take(block, fields)
+  tool_block.set(block, fields)
   write_block(chat, block)
   chat.transcript.blocks[id] = block
 end

@@ -10,6 +10,7 @@ local look = api.nvim_create_namespace('agentchat.blocks')
 
 local SHOWN = 10 -- lines of output that stay visible
 local LONGEST = 2000 -- lines of output the buffer holds; the journal has them all
+local SLACK = 500 -- lines of live output above that before the oldest go, as moving them takes time
 local INDENT = '    '
 
 local STATES = {
@@ -31,9 +32,10 @@ local STATES = {
 ---@field badge? string
 ---@field shown integer lines that are not folded
 ---@field group string highlight of the output
----@field output string[] as told, without indent
----@field drawn string[] output as it stands in the buffer
----@field header string as it stands in the buffer
+---@field output string[] without indent
+---@field left_out integer lines of live output that went, after the first `SHOWN`
+---@field drawn string[] output as it is in the buffer
+---@field header string as it is in the buffer
 ---@field mark? integer extmark from the header to the end of the output
 ---@field look table<string, integer> extmarks of the colours
 
@@ -47,6 +49,7 @@ function M.new(id, fields)
     shown = SHOWN,
     group = 'AgentChatBlockBody',
     output = {},
+    left_out = 0,
     drawn = {},
     header = '',
     look = {},
@@ -64,15 +67,19 @@ local function header_of(block)
 end
 
 --- The output as it is drawn: indented, and no longer than the buffer should hold.
----@param output string[]
+---@param block agentchat.ToolBlock
 ---@return string[]
-local function drawn_of(output)
-  local out = {}
-  for i = 1, math.min(#output, LONGEST) do
+local function drawn_of(block)
+  local output, out = block.output, {}
+  local live = block.state == 'running' or block.left_out > 0
+  for i = 1, live and #output or math.min(#output, LONGEST) do
     out[i] = output[i] == '' and '' or INDENT .. output[i]
   end
-  if #output > LONGEST then
-    out[LONGEST + 1] = INDENT .. ('[%d more lines: see :AgentLog]'):format(#output - LONGEST)
+  if block.left_out > 0 then
+    local note = ('[%d earlier lines: see :AgentLog]'):format(block.left_out)
+    table.insert(out, SHOWN + 1, INDENT .. note)
+  elseif #output > #out then
+    table.insert(out, INDENT .. ('[%d more lines: see :AgentLog]'):format(#output - LONGEST))
   end
   return out
 end
@@ -81,7 +88,7 @@ end
 ---@param block agentchat.ToolBlock
 ---@return string[]
 function M.lines(block)
-  block.header, block.drawn = header_of(block), drawn_of(block.output)
+  block.header, block.drawn = header_of(block), drawn_of(block)
   return vim.list_extend({ block.header }, block.drawn)
 end
 
@@ -193,27 +200,53 @@ local function rewrite(buf, row, old, new)
   set(buf, row + #new, new[#new])
 end
 
---- The output that stands in the buffer: what was drawn, unless the user added or deleted lines.
-local function standing(buf, block, row, details)
+--- The output that is in the buffer: what was drawn, unless the user added or deleted lines.
+local function current(buf, block, row, details)
   if details.end_row - row == #block.drawn + 1 then return block.drawn end
   return api.nvim_buf_get_lines(buf, row + 1, math.max(row + 1, details.end_row), false)
 end
 
---- Takes what changed of a block, without drawing it.
+--- Drops the oldest lines of live output, but for those that stay visible.
+local function drop_oldest(block)
+  if block.state ~= 'running' or #block.output <= LONGEST + SLACK then return end
+  local count = #block.output - LONGEST
+  local newest = vim.list_slice(block.output, SHOWN + count + 1)
+  block.output = vim.list_extend(vim.list_slice(block.output, 1, SHOWN), newest)
+  block.left_out = block.left_out + count
+end
+
+--- Deletes the lines that were dropped, so that only new ones have to be written.
+---@param buf integer
+---@param row integer of the header
+---@param old string[] the output as it is in the buffer
+---@param count integer
+---@return string[] what is left of `old`
+local function delete_dropped(buf, row, old, count)
+  count = math.min(count, #old - SHOWN - 2)
+  if count <= 0 then return old end
+  local first = SHOWN + 2 -- the note, or the line that becomes one, stays
+  vim.fn.deletebufline(buf, row + 1 + first, row + first + count)
+  return vim.list_extend(vim.list_slice(old, 1, first - 1), vim.list_slice(old, first + count))
+end
+
+--- Takes over what changed of a block, without drawing it.
 ---@param block agentchat.ToolBlock
 ---@param fields table
-function M.take(block, fields)
+function M.set(block, fields)
   block.title = fields.title and lines.one(fields.title) or block.title
   block.tool = fields.tool or block.tool
   if block.title == '' then block.title = block.tool or 'tool' end
   block.state = fields.state or block.state
   block.badge = fields.badge and lines.one(fields.badge) or block.badge
-  if fields.body then block.output = lines.of(fields.body) end
+  if fields.body then
+    block.output, block.left_out = lines.of(fields.body), 0
+  end
   if (fields.stream or '') ~= '' then
     local last = table.remove(block.output) or ''
     vim.list_extend(block.output, lines.split(last .. fields.stream))
   end
   if fields.append then vim.list_extend(block.output, lines.of(fields.append)) end
+  drop_oldest(block)
 end
 
 --- Draws what changed of a block. One the user deleted stays deleted.
@@ -222,11 +255,16 @@ end
 ---@param fields table
 function M.update(buf, block, fields)
   local row, _, details = marks.find(buf, block.mark)
-  M.take(block, fields)
+  local left_out = block.left_out
+  M.set(block, fields)
   if not row or details.end_row <= row then return end
-  local header, drawn, before = header_of(block), drawn_of(block.output), folds_of(block, row)
-  local old = standing(buf, block, row, details)
-  if header ~= block.header or old ~= block.drawn then set(buf, row, header) end
+  local header, drawn, before = header_of(block), drawn_of(block), folds_of(block, row)
+  local old = current(buf, block, row, details)
+  local as_drawn, dropped = old == block.drawn, block.left_out - left_out
+  if as_drawn and dropped > 0 then
+    old = delete_dropped(buf, row, old, left_out == 0 and dropped - 1 or dropped)
+  end
+  if header ~= block.header or not as_drawn then set(buf, row, header) end
   rewrite(buf, row, old, drawn)
   block.header, block.drawn = header, drawn
   mark(buf, block, row)
