@@ -729,3 +729,29 @@ def test_what_an_autocommand_shows_and_closes_works_like_all_else(desk: Desk) ->
     desk.editor.keys("a")
     assert desk.answers() == [("p2", "accept")]
     assert desk.editor.lua("return vim.on_key()") == 0
+
+
+# --- what is left behind --------------------------------------------------------------------
+
+
+def test_pasting_elsewhere_is_neovims_own_while_a_float_is_shown(desk: Desk) -> None:
+    desk.editor.lua("_G.original = vim.paste")
+    desk.ask()
+    assert desk.editor.lua("return vim.paste == _G.original")
+    enter(desk)
+    desk.editor.keys("<Esc>")
+    assert desk.editor.lua("return vim.paste == _G.original")
+    enter(desk)
+    desk.editor.keys("a")
+    assert desk.answers() == [("p1", "accept")]
+    assert desk.editor.lua("return vim.paste == _G.original")
+
+
+@pytest.mark.parametrize("tabs", [1, 2])
+def test_a_split_and_a_tab_have_a_name(desk: Desk, tabs: int) -> None:
+    desk.ask(kind="diff")
+    enter(desk)
+    desk.editor.keys("s" * tabs)
+    assert desk.editor.eval("tabpagenr('$')") == tabs
+    assert desk.editor.eval("bufname()").startswith("agentchat://approval/")
+    desk.editor.wait_screen("agentchat://approval/")

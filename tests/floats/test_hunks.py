@@ -341,3 +341,27 @@ def test_hunks_are_decided_on_small_screens_too(
     editor.keys("]cxa")
     assert desk.told("answer")[0]["hunks"] == [no(A)]
     assert editor.messages() == ""
+
+
+def test_what_was_decided_about_a_question_is_forgotten_with_its_turn(desk: Desk) -> None:
+    finish = "vim.api.nvim_exec_autocmds('User', { pattern = 'AgentTurnFinished', data = ... })"
+    ask(desk, subject="s1")
+    desk.editor.keys("]cxa")
+    ask(desk, subject="s1")
+    assert "1 of 2 kept" in desk.editor.floats()[0].footer
+    desk.editor.lua(finish, {"chat": desk.chat.id})
+    assert "1 of 2 kept" in desk.editor.floats()[0].footer
+    desk.editor.keys("a")
+    desk.editor.lua(finish, {"chat": desk.chat.id})
+    ask(desk, subject="s1")
+    assert "1 of 2 kept" not in desk.editor.floats()[0].footer
+    assert marked(desk.editor) == []
+
+
+def test_what_was_decided_about_a_pending_preview_outlives_its_turn(desk: Desk) -> None:
+    finish = "vim.api.nvim_exec_autocmds('User', { pattern = 'AgentTurnFinished', data = ... })"
+    review(desk)
+    desk.editor.keys("]cx")
+    desk.editor.lua(finish, {"chat": desk.chat.id})
+    desk.editor.keys("xx")
+    assert "1 of 2 kept" in desk.editor.floats()[0].footer

@@ -73,6 +73,11 @@ function M.open(spec)
   vim.api.nvim_buf_set_name(buf, ('agentchat://%s/%d'):format(spec.name, buf))
   local split = { buf = buf, win = open_win(buf, spec.form), spec = spec }
   render.set_options(split.win)
+  vim.api.nvim_set_option_value(
+    'winhighlight',
+    'FoldColumn:Normal',
+    { win = split.win, scope = 'local' }
+  )
   vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, once = true, callback = spec.closed })
   if spec.resized then follow(split, spec.resized) end
   return split
