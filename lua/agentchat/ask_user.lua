@@ -38,11 +38,9 @@ local ASKING = { ['@'] = true, ['-'] = true } -- what `getcmdtype()` says in Neo
 
 local put
 
----@param text string
 ---@return string one line, without control characters
 local function line(text) return vim.trim((text:gsub('%c+', ' '))) end
 
----@param it agentchat.Questions
 local function finish(it)
   if open[it.chat] ~= it then return end
   open[it.chat] = nil
@@ -50,8 +48,6 @@ local function finish(it)
   host.send('answers', { chat = it.chat, id = it.id, answers = it.answers })
 end
 
----@param it agentchat.Questions
----@param answer string[]
 local function record(it, answer)
   table.insert(it.answers, answer)
   it.chosen = {}
@@ -59,8 +55,6 @@ local function record(it, answer)
   put(it)
 end
 
----@param it agentchat.Questions
----@return string
 local function prompt_of(it)
   local now, number = it.list[#it.answers + 1], #it.answers + 1
   local header = now.header ~= '' and line(now.header) .. ': ' or ''
@@ -69,9 +63,7 @@ local function prompt_of(it)
 end
 
 --- Opens a dialog; the one answer it gives goes to `answered`, if it is still the newest.
----@param it agentchat.Questions
 ---@param dialog fun(callback: fun(...))
----@param answered fun(...)
 local function ask(it, dialog, answered)
   if open[it.chat] ~= it then return end
   it.put = it.put + 1
@@ -97,14 +89,12 @@ local function ask(it, dialog, answered)
   end
 end
 
----@param it agentchat.Questions
 ---@param answered fun(text?: string)
 local function write(it, answered)
   local opts = { prompt = prompt_of(it) .. ' ' }
   ask(it, function(callback) vim.ui.input(opts, callback) end, answered)
 end
 
----@param it agentchat.Questions
 ---@return string[] labels that can be chosen, and what else there is to choose
 local function items_of(it)
   local now, items, ticked = it.list[#it.answers + 1], {}, {}
@@ -120,7 +110,6 @@ local function items_of(it)
   return items
 end
 
----@param it agentchat.Questions
 local function write_instead(it)
   vim.schedule(function()
     write(it, function(text)
@@ -133,9 +122,6 @@ local function write_instead(it)
 end
 
 --- Takes a choice: the position in the list counts, two items may look the same.
----@param it agentchat.Questions
----@param items string[]
----@param at integer
 local function choose(it, items, at)
   local now, options = it.list[#it.answers + 1], #items - 1
   local none = now.multi and #it.chosen == 0
@@ -147,7 +133,6 @@ local function choose(it, items, at)
   put(it)
 end
 
----@param it agentchat.Questions
 local function select(it)
   local items, described = items_of(it), {}
   for _, option in ipairs(it.list[#it.answers + 1].options) do
@@ -165,7 +150,6 @@ local function select(it)
   end)
 end
 
----@param it agentchat.Questions
 local function show(it)
   if #it.list[#it.answers + 1].options > 0 then return select(it) end
   write(it, function(text)
@@ -174,7 +158,6 @@ local function show(it)
   end)
 end
 
----@param it agentchat.Questions
 ---@return boolean whether the user is in the chat and nothing is half typed
 local function at_hand(it)
   local chat = registry.get(it.chat)
@@ -187,7 +170,6 @@ local function at_hand(it)
     and vim.fn.state('amoS') == ''
 end
 
----@param it agentchat.Questions
 local function tell(it)
   local chat = registry.get(it.chat)
   if it.told or not chat or api.nvim_get_current_buf() == chat.buf then return end
@@ -211,7 +193,6 @@ function put(it)
 end
 
 --- Closes what is shown of a question.
----@param it agentchat.Questions
 local function dismiss(it)
   open[it.chat] = nil
   key_guard.stop_waiting('questions.' .. it.chat)

@@ -35,7 +35,6 @@ function M.chat()
 end
 
 --- Splits off the first word.
----@param text string
 ---@return string word, string? rest
 local function first_word(text)
   local word, rest = vim.trim(text):match('^(%S*)%s*(.*)$')
@@ -118,8 +117,6 @@ function RUN.AgentModel(args)
 end
 
 --- A turn's number; nil for anything else, and then the user is warned.
----@param text string
----@return integer?
 local function turn_number(text)
   if text:match('^[1-9]%d*$') then return tonumber(text) end
   notify.warn(('unknown turn "%s": use its number'):format(text))
@@ -170,15 +167,12 @@ local function names()
 end
 
 --- The names of those that fit.
----@param items agentchat.Name[]
 ---@param fits fun(item: agentchat.Name): boolean
----@return string[]
 local function names_of(items, fits)
   return vim.tbl_map(function(item) return item.name end, vim.tbl_filter(fits, items))
 end
 
 --- The remote workspaces that are in use, and the one of the settings.
----@return string[]
 local function workspaces()
   local urls = vim.tbl_map(function(chat) return chat.remote end, registry.all())
   table.insert(urls, settings.get().workspace)
@@ -206,7 +200,6 @@ local function turns()
 end
 
 --- Tools and groups that the chat has, or has not.
----@param given boolean
 local function belongings(given)
   local chat = registry.near()
   return names_of(

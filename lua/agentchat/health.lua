@@ -38,7 +38,6 @@ local function check_neovim()
   health.error(('Neovim %s is too old'):format(version), 'Install Neovim 0.11 or newer.')
 end
 
----@param found agentchat.Interpreter
 local function check_packages(found)
   local command = vim.list_extend({ found.path, '-c', PROBE }, PACKAGES)
   local ok, done = pcall(
@@ -86,7 +85,6 @@ from agentchat.nvim.health import main
 main(sys.argv[2])
 ]]
 
----@param found? agentchat.Interpreter
 ---@return table<string, [string, string][]>? parts nil where Python or its packages are missing
 local function ask_python(found)
   if not found then return nil end
@@ -108,7 +106,6 @@ end
 local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }
 
 ---@param parts? table<string, [string, string][]>
----@param name 'model'|'rules'|'sandbox'
 local function report(parts, name)
   health.start(PARTS[name])
   if not parts then return health.info('only a Python that works can tell') end
@@ -117,7 +114,6 @@ local function report(parts, name)
   end
 end
 
----@param found? agentchat.Interpreter
 local function check_programs(found)
   health.start('Programs')
   local beside = found and vim.fs.dirname(found.path) or ''

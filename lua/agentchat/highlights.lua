@@ -18,7 +18,6 @@ end
 --- The ratio of two colours, from 1 for equal ones to 21 for black and white.
 ---@param one integer 0xRRGGBB
 ---@param other integer 0xRRGGBB
----@return number
 local function ratio(one, other)
   local light, dark = luminance(one), luminance(other)
   if light < dark then

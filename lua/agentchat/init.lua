@@ -13,16 +13,12 @@ local winbar = require('agentchat.chat.winbar')
 
 local M = {}
 
----@param buf? integer
----@return agentchat.Chat?
 local function chat_of(buf)
   vim.validate('bufnr', buf, 'number', true)
   if not buf or buf == 0 then buf = vim.api.nvim_get_current_buf() end
   return registry.of(buf)
 end
 
----@param buf? integer
----@return agentchat.Chat
 local function need_chat(buf)
   return chat_of(buf) or error(('agentchat: buffer %d is no chat'):format(buf or 0), 0)
 end

@@ -16,7 +16,6 @@ local api = vim.api
 
 --- Runs `action` for the chat of the current buffer.
 ---@param action fun(chat: agentchat.Chat)
----@return fun()
 local function here(action)
   return function()
     local chat = registry.current()
@@ -26,7 +25,6 @@ end
 
 --- Runs `action` for the chat a command would be about; without one the user is warned.
 ---@param action fun(chat: agentchat.Chat)
----@return fun()
 local function near(action)
   return function()
     local chat = commands.chat()
@@ -35,7 +33,6 @@ local function near(action)
 end
 
 ---@param action fun(chat: agentchat.Chat)
----@return fun()
 local function counted(action)
   return here(function(chat)
     for _ = 1, vim.v.count1 do
@@ -45,8 +42,6 @@ local function counted(action)
 end
 
 --- Goes to the header of a message.
----@param step 1|-1
----@return fun()
 local function jump(step)
   return here(function(chat)
     local row, rows = vim.fn.line('.') - 1, messages.header_rows(chat)
@@ -59,9 +54,6 @@ local function jump(step)
   end)
 end
 
----@param name string
----@param args? string
----@return fun()
 local function command(name, args)
   return function() commands.run(name, { args = args or '' }) end
 end

@@ -3,17 +3,12 @@ local M = {}
 
 local GROUPS = { [vim.log.levels.WARN] = 'WarningMsg', [vim.log.levels.ERROR] = 'ErrorMsg' }
 
----@param line string
----@param level integer
 local function notify(line, level) vim.notify(line, level, { title = 'agentchat' }) end
 
 --- The last message of `:messages`.
----@return string
 local function newest() return vim.trim(vim.fn.execute('1messages')) end
 
----@param text string
 ---@param room integer cells
----@return string
 local function fit(text, room)
   local half = math.floor((room - 1) / 2)
   local length = vim.fn.strchars(text)
@@ -22,8 +17,6 @@ end
 
 --- Says a text that is too wide for the message line: where that is where it went, the line loses
 --- its middle; `:messages` has the whole, for which Neovim must show it, for no time.
----@param text string
----@param level integer
 ---@param room integer cells
 local function notify_wide(text, level, room)
   local shown = vim.o.messagesopt
@@ -37,7 +30,6 @@ local function notify_wide(text, level, room)
 end
 
 --- Says a line. Soon, not now: an error that is shown while a command runs would end the command.
----@param level integer
 ---@return fun(text: string)
 local function say(level)
   return function(text)

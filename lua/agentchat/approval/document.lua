@@ -59,25 +59,18 @@ function M.known(prompt)
 end
 
 ---Marks a part of the last line.
----@param page agentchat.Doc
----@param first integer
 ---@param last integer excluded
----@param group string
 local function mark(page, first, last, group)
   local row = #page.lines
   page.marks[row] = ('%s %d:%d:%s'):format(page.marks[row] or '', first, last, group)
 end
 
----@param page agentchat.Doc
----@param text string
 ---@param group? string of the whole text
 local function add(page, text, group)
   table.insert(page.lines, text)
   if group then mark(page, 0, #text, group) end
 end
 
----@param page agentchat.Doc
----@param doc agentchat.Doc
 local function add_doc(page, doc)
   local first = #page.lines
   vim.list_extend(page.lines, doc.lines)
@@ -93,7 +86,6 @@ local function add_doc(page, doc)
   )
 end
 
----@param prompt agentchat.Prompt
 ---@return [string, string, string?][] label, value, group
 local function facts(prompt)
   local found = vim.list_extend({}, prompt.facts)
@@ -107,7 +99,6 @@ local function facts(prompt)
   return found
 end
 
----@param page agentchat.Doc
 ---@param fact [string, string, string?]
 ---@param width integer of the labels
 local function add_fact(page, fact, width)
@@ -120,7 +111,6 @@ local function add_fact(page, fact, width)
   end
 end
 
----@param page agentchat.Doc
 ---@param found [string, string, string?][]
 local function add_facts(page, found)
   local width = 0
@@ -132,8 +122,6 @@ local function add_facts(page, found)
   end
 end
 
----@param page agentchat.Doc
----@param doc agentchat.Doc
 local function add_diff_keys(page, doc)
   if #(doc.hunks or {}) == 0 then return end
   add(page, '')

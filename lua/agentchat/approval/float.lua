@@ -42,9 +42,6 @@ local WHOLE = 'A rule says nothing of single hunks: answer this question first, 
 
 local Z = 60
 
----@param prompt agentchat.Prompt
----@param chat string
----@return agentchat.Tally?
 local function tally(prompt, chat) return hunks.tally(chat, prompt.subject or prompt.id, prompt.doc) end
 
 local function ask_reason(float)
@@ -80,8 +77,6 @@ local function edit_arguments(float)
   })
 end
 
----@param float agentchat.ApprovalFloat
----@param choice agentchat.Choice
 local function respond(float, choice)
   if choice == 'always' and not float.spec.prompt.always then return notify.warn(M.NO_ALWAYS) end
   float.spec.respond(choice)
@@ -112,8 +107,6 @@ local KEYS = {
 }
 local DIGITS = '123456789' -- which answer nothing here, whatever they do elsewhere
 
----@param float agentchat.ApprovalFloat
----@param buf integer
 local function map_keys(float, buf)
   local function map(key, action) vim.keymap.set('n', key, action, { buffer = buf, nowait = true }) end
   render.disable_keys(buf)
@@ -130,8 +123,6 @@ local function map_keys(float, buf)
   if float.spec.prompt.kind == 'diff' then hunks.map(float.panel, buf) end
 end
 
----@param float agentchat.ApprovalFloat
----@return agentchat.PanelSpec
 local function panel_spec(float)
   local spec, prompt = float.spec, float.spec.prompt
   return {

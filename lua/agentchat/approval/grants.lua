@@ -12,8 +12,6 @@ local M = {}
 
 local ALL = { text = 'Revoke all of them' }
 
----@param item agentchat.Grant
----@return string
 local function label(item)
   if not item.uses then return item.text end
   return ('%s (used %d×)'):format(item.text, item.uses)

@@ -29,16 +29,12 @@ local NOTHING = 'Nothing is being asked.'
 local SHOWN_NOW = 'The question was hidden and is shown now: answer it again.'
 local WHICH = 'More than one chat asks: go to the one you mean and answer there.'
 
----@param request agentchat.Request
 local function finish(request)
   requests[request.chat] = nil
   panels.discard(request.float.panel)
   review.uncover(request.chat)
 end
 
----@param request agentchat.Request
----@param choice agentchat.Choice
----@param more? agentchat.ResponseDetails
 local function respond(request, choice, more)
   if requests[request.chat] ~= request then return end
   finish(request)
@@ -49,10 +45,6 @@ local function respond(request, choice, more)
 end
 
 ---Above the requests of other chats, where there is room.
----@param request agentchat.Request
----@param screen agentchat.Screen
----@param want agentchat.Want
----@return agentchat.Rect
 local function place(request, screen, want)
   for _, other in pairs(requests) do
     local row = other ~= request and panels.row(other.float.panel)
@@ -61,8 +53,6 @@ local function place(request, screen, want)
   return layout.bottom(screen, want)
 end
 
----@param request agentchat.Request
----@return agentchat.ApprovalFloat
 local function new_float(request)
   local buf = registry.buffer(request.chat)
   return floats.new({
@@ -76,7 +66,6 @@ local function new_float(request)
   })
 end
 
----@param request agentchat.Request
 ---@return boolean whether it is shown; a window cannot always be opened
 local function show(request)
   review.close_float(request.chat)
@@ -86,7 +75,6 @@ local function show(request)
 end
 
 ---Shows a request where the chat is visible; elsewhere the user is notified of it, once.
----@param request agentchat.Request
 local function present(request)
   local shown = registry.is_visible(request.chat) and show(request)
   if not shown and not request.reported then

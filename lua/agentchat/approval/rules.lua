@@ -46,11 +46,8 @@ local DEAD = '<CR> <Space> y 1 2 3 4 5 6 7 8 9 a A r R c C x X d D i I o O p P S
 -- What stands before a value, so that the rest of it wraps behind that.
 local LABELS = [[^\%(rule\|means\|kept for\|this call\)\s\{2,}]]
 
----@return number
 local function now() return vim.uv.hrtime() / 1e6 end
 
----@param draft agentchat.Draft
----@return agentchat.Doc
 local function page(draft)
   local doc = { lines = {}, marks = {}, rows = {} }
   for _, fact in ipairs(draft.facts) do
@@ -65,8 +62,6 @@ local function page(draft)
   return doc
 end
 
----@param it agentchat.Writing
----@return agentchat.FloatSpec
 local function spec(it)
   return {
     filetype = 'agentchat-rule',
@@ -88,21 +83,16 @@ local function spec(it)
   }
 end
 
----@param it agentchat.Writing
----@param change 'action'|'scope'|'words'|'text'
----@param text? string
 local function revise(it, change, text)
   host.send('rule_revise', { chat = it.chat, draft = it.draft.id, change = change, text = text })
 end
 
----@param it agentchat.Writing
 local function write(it)
   host.send('rule_write', { chat = it.chat, draft = it.draft.id })
   float.close(it.float)
   key_guard.drain()
 end
 
----@param it agentchat.Writing
 local function edit(it)
   it.field = input.edit({
     chat = it.chat,
@@ -129,14 +119,12 @@ local KEYS = {
   e = edit,
 }
 
----@param it agentchat.Writing
 ---@param action fun(it: agentchat.Writing)
 local function gate(it, action)
   local settled = now() - it.drawn >= settings.get(registry.buffer(it.chat)).ui.prompt_delay_ms
   if open[it.chat] == it and settled and key_guard.deliberate() then action(it) end
 end
 
----@param it agentchat.Writing
 local function map_keys(it)
   for _, key in ipairs(vim.split(DEAD, ' ')) do
     float.map(it.float, { key }, key_guard.nothing)
@@ -147,16 +135,12 @@ local function map_keys(it)
   float.map(it.float, { 'q', '<Esc>' }, function() float.close(it.float) end, 'Close')
 end
 
----@param it agentchat.Writing
 local function draw(it)
   float.draw(it.float, page(it.draft))
   vim.cmd.redraw()
   it.drawn = now()
 end
 
----@param chat string
----@param draft agentchat.Draft
----@return agentchat.Writing?
 local function begin(chat, draft)
   local it = { chat = chat, draft = draft, drawn = now() }
   it.float = float.open(spec(it))

@@ -60,8 +60,6 @@ local function run(chat, op)
 end
 
 --- Writes to the buffer: nothing of it can be undone, and only windows at the end scroll.
----@param chat agentchat.Chat
----@param act fun()
 local function write(chat, act)
   local views, header, queued = window.at_end(chat.buf), marks.header(chat), #chat.outbox
   undo.without(chat, act)
@@ -95,8 +93,6 @@ function M.catch_up(chat)
 end
 
 --- Runs operations in order: writes together, and each report after what was drawn before.
----@param chat agentchat.Chat
----@param ops any[]
 local function apply(chat, ops)
   local at = 1
   while at <= #ops do

@@ -10,8 +10,6 @@ local api = vim.api
 -- How a block names the file with all of a result; that path may hold blanks.
 local STORED = { 'full output: (.-) %.%.%.%]', 'full output: (/.+)$' }
 
----@param line string
----@return string?
 local function stored(line)
   for _, pattern in ipairs(STORED) do
     local path = line:match(pattern)
@@ -19,8 +17,6 @@ local function stored(line)
   end
 end
 
----@param path string
----@param folder string
 ---@return string? path of a file that is there
 local function found(path, folder)
   local full = vim.startswith(path, '/') and path or vim.fs.joinpath(folder, path)
@@ -29,7 +25,6 @@ local function found(path, folder)
 end
 
 --- The file that is named under the cursor, and the line of it.
----@param chat agentchat.Chat
 ---@return string? path, integer? row, string named
 local function under_cursor(chat)
   local line = api.nvim_get_current_line()
@@ -42,7 +37,6 @@ local function under_cursor(chat)
 end
 
 --- A window of this tab for a file: the last one the user was in, else any other.
----@return integer?
 local function beside()
   local all = api.nvim_tabpage_list_wins(0)
   table.insert(all, 1, vim.fn.win_getid(vim.fn.winnr('#')))

@@ -30,8 +30,6 @@ function M.list(opts)
   })
 end
 
----@param item agentchat.HistoryItem
----@return string
 local function line(item)
   local open = registry.get(item.chat) and '  (open)' or ''
   return ('%s  %s%s'):format(os.date('%Y-%m-%d %H:%M', item.at), item.title, open)

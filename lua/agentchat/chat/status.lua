@@ -17,8 +17,6 @@ function M.new(mode)
   return { state = 'idle', prompts = 0, pending = 0, mode = mode, model = '', turn = 0, tokens = 0 }
 end
 
----@param chat agentchat.Chat
----@param new agentchat.Status
 local function set(chat, new)
   if vim.deep_equal(chat.status, new) then return end
   chat.status = new

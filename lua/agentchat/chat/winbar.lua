@@ -23,8 +23,6 @@ function M.tokens(count)
   return ('%.1fM'):format(count / 1e6)
 end
 
----@param status agentchat.Status
----@return agentchat.WinbarPart[]
 local function counts(status)
   local out = {}
   local function add(text, group, weight)
@@ -40,14 +38,10 @@ local function counts(status)
 end
 
 --- What the chat does now: that it waits for the user says more than that it waits.
----@param status agentchat.Status
----@return string
 local function doing(status)
   return status.prompts > 0 and status.prompts .. ' to approve' or status.state
 end
 
----@param chat agentchat.Chat
----@return agentchat.WinbarPart[]
 local function parts_of(chat)
   local status = chat.status
   local state = status.prompts > 0 and 'waiting' or status.state
@@ -72,8 +66,6 @@ local function width_of(parts)
 end
 
 --- Leaves out the lightest parts until the others fit.
----@param parts agentchat.WinbarPart[]
----@param room integer
 local function squeeze(parts, room)
   while #parts > 1 and width_of(parts) > room do
     local lightest = 1
@@ -85,12 +77,8 @@ local function squeeze(parts, room)
   return parts
 end
 
----@param text string
----@return string
 local function literal(text) return (text:gsub('%%', '%%%%'):gsub('%c', '?')) end
 
----@param part agentchat.WinbarPart
----@return string
 local function drawn(part) return ('%%#%s#%s'):format(part.group, literal(part.text)) end
 
 --- The winbar of the window that is being drawn.

@@ -72,7 +72,6 @@ end
 --- The first line to show so that the last one stands at the bottom.
 ---@param win integer current window
 ---@param top integer no line before this one is looked at
----@return integer
 local function bottom_top(win, top)
   local room, line = vim.fn.getwininfo(win)[1].height, vim.fn.line('$')
   while line >= top do

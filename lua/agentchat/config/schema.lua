@@ -101,7 +101,6 @@ local function got(value)
   return type(value)
 end
 
----@param leaf agentchat.Leaf
 ---@return string? problem what the value must be, or nil if it fits
 local function misfit(leaf, value)
   local kind = KINDS[leaf.kind]
@@ -118,9 +117,6 @@ local function misfit(leaf, value)
 end
 
 --- Steps between two words: insertions, deletions, replacements, neighbours swapped.
----@param a string
----@param b string
----@return integer
 local function distance(a, b)
   local rows = { [0] = {} }
   for j = 0, #b do

@@ -4,7 +4,6 @@ local schema = require('agentchat.config.schema')
 
 local M = {}
 
----@return table
 local function defaults()
   return {
     tools = {
@@ -41,7 +40,6 @@ local function merge(under, over)
   return under
 end
 
----@param buf? integer
 ---@return table settings, string[] problems
 local function read(buf)
   local settings, problems = defaults(), {}

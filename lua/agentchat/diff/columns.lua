@@ -2,7 +2,6 @@
 -- line too long for its column goes on below, so that nothing of it is cut.
 
 local render = require('agentchat.ui.render')
-local wrap = require('agentchat.diff.wrap')
 
 local M = {}
 
@@ -10,6 +9,83 @@ local SEPARATOR = '│'
 local ON = '↳' -- in place of the sign, where a line goes on
 local LEAST = 30 -- columns of a side
 local BLANK = (' '):byte()
+
+---@class (exact) agentchat.Piece a part of a line, in bytes from 0, and where it is in its row
+---@field first integer
+---@field last integer excluded
+---@field col integer
+---@field size integer bytes there: more where a tab becomes blanks
+
+---@class (exact) agentchat.WrappedRow
+---@field text string
+---@field width integer columns
+---@field pieces agentchat.Piece[]
+
+local function new_row() return { text = '', width = 0, pieces = {} } end
+
+---@param text string as it is drawn
+---@param width integer columns
+---@param first integer byte of the line
+---@param bytes integer of the line
+local function extend(row, text, width, first, bytes)
+  local last, as_is = row.pieces[#row.pieces], bytes == #text
+  if last and as_is and last.size == last.last - last.first then
+    last.last, last.size = first + bytes, last.size + bytes
+  else
+    local piece = { first = first, last = first + bytes, col = #row.text, size = #text }
+    table.insert(row.pieces, piece)
+  end
+  row.text, row.width = row.text .. text, row.width + width
+end
+
+--- Whether a column of the line is a byte of it.
+local function is_plain(line) return not line:find('[\t\128-\255]') end
+
+local function wrap_plain(line, columns)
+  local rows = {}
+  for first = 0, math.max(#line - 1, 0), columns do
+    local text = line:sub(first + 1, first + columns)
+    local piece = { first = first, last = first + #text, col = 0, size = #text }
+    table.insert(rows, { text = text, width = #text, pieces = { piece } })
+  end
+  return rows
+end
+
+--- The rows of a line. Characters stay whole; a tab becomes the blanks up to the next stop.
+---@param columns integer of a row, at least 2
+---@return agentchat.WrappedRow[] one at least
+local function wrap(line, columns)
+  if is_plain(line) then return wrap_plain(line, columns) end
+  local rows, at, column, stop = { new_row() }, 0, 0, vim.go.tabstop
+  for _, char in ipairs(vim.fn.split(line, '\\zs')) do
+    local blanks = (' '):rep(math.min(stop - column % stop, columns))
+    local text = char:gsub('^\t', blanks)
+    -- Behind a blank, as one that combines is drawn on what stands before it.
+    local width = vim.api.nvim_strwidth(' ' .. text) - 1
+    if rows[#rows].width + width > columns then table.insert(rows, new_row()) end
+    extend(rows[#rows], text, width, at, #char)
+    at, column = at + #char, column + width
+  end
+  return rows
+end
+
+--- Where a part of the line is in a row.
+---@param first integer byte of the line
+---@param last integer excluded
+---@return [integer, integer][] columns in bytes, ends excluded
+local function places(row, first, last)
+  local found = {}
+  for _, piece in ipairs(row.pieces) do
+    local from, to = math.max(first, piece.first), math.min(last, piece.last)
+    local as_is = piece.size == piece.last - piece.first
+    if from < to and as_is then
+      table.insert(found, { piece.col + from - piece.first, piece.col + to - piece.first })
+    elseif from < to then
+      table.insert(found, { piece.col, piece.col + piece.size })
+    end
+  end
+  return found
+end
 
 ---@class (exact) agentchat.Facing two sides in the making; drawn rows from 1, rows of the diff from 0
 ---@field doc agentchat.Doc the diff
@@ -24,7 +100,6 @@ local BLANK = (' '):byte()
 ---@field seams table<integer, integer> bytes of the left side, by drawn row
 ---@field skips table<integer, integer> bytes before the text of a row of the diff
 
----@param it agentchat.Facing
 ---@param row integer of the diff
 ---@return string the text, without line numbers and sign
 ---@return integer columns it may have: those of a side without one number and the sign
@@ -34,7 +109,6 @@ local function text_of(it, row)
 end
 
 ---One side of a line: its own number, sign and text.
----@param it agentchat.Facing
 ---@param row? integer of the diff; none where this side has no such line
 ---@param new boolean whether this is the new side
 ---@return string first, string[]? more what goes on below
@@ -46,19 +120,15 @@ local function side(it, row, new)
   local text, room = text_of(it, row)
   local more = vim.tbl_map(
     function(part) return part.text .. it.blank:sub(1, room - part.width) end,
-    wrap.wrap(text, room)
+    wrap(text, room)
   )
   local first = whole:sub(1, digits + 3) .. table.remove(more, 1)
   local below = (' '):rep(digits + 1) .. ON .. ' '
   return first, vim.tbl_map(function(part) return below .. part end, more)
 end
 
----@param it agentchat.Facing
 ---@param old? integer row of the diff
 ---@param new? integer row of the diff
----@param left string
----@param right string
----@param nth integer
 local function put(it, old, new, left, right, nth)
   local out, at = it.out, #it.out.lines + 1
   out.lines[at], out.from[at] = left .. SEPARATOR .. right, old or new
@@ -72,7 +142,6 @@ local function put(it, old, new, left, right, nth)
 end
 
 ---Draws two lines of the diff facing each other; at least one is there.
----@param it agentchat.Facing
 ---@param old? integer row of the diff
 ---@param new? integer row of the diff
 local function face(it, old, new)
@@ -87,8 +156,6 @@ local function face(it, old, new)
 end
 
 ---Draws the lines of a hunk. Removed lines face the added ones that follow them.
----@param it agentchat.Facing
----@param hunk agentchat.Hunk
 local function add_hunk(it, hunk)
   local skip, removed, added, kind = 2 * hunk.digits + 4, {}, {}, ' '
   local function flush()
@@ -98,7 +165,7 @@ local function add_hunk(it, hunk)
     removed, added = {}, {}
   end
   local first, last = hunk.row + 1, hunk.row + hunk.rows - 1
-  it.plain = wrap.plain(table.concat(it.doc.lines, '', first + 1, last + 1))
+  it.plain = is_plain(table.concat(it.doc.lines, '', first + 1, last + 1))
   for row = first, last do
     local line = it.doc.lines[row + 1]
     it.skips[row] = skip
@@ -117,7 +184,6 @@ local function add_hunk(it, hunk)
   flush()
 end
 
----@param it agentchat.Facing
 ---@param row integer of the diff, which is drawn as it is
 local function copy(it, row)
   table.insert(it.out.lines, it.doc.lines[row + 1])
@@ -126,22 +192,19 @@ local function copy(it, row)
 end
 
 ---Adds the marks of one side of a drawn row.
----@param found agentchat.Mark[]
----@param it agentchat.Facing
 ---@param row integer of the diff
----@param nth integer
 ---@param start integer byte where the side begins
 local function add_parts(found, it, row, nth, start)
   local skip = it.skips[row]
   local text, room = text_of(it, row)
   local digits = skip / 2 - 2
-  local part = wrap.wrap(text, room)[nth]
+  local part = wrap(text, room)[nth]
   if not part then return end
   local gutter = nth == 1 and digits + 3 or digits + 2 + #ON
   table.insert(found, { start, start + gutter, 'AgentChatLineNr' })
   for _, mark in ipairs(render.parts(it.doc, row)) do
     if mark[1] >= skip then
-      for _, place in ipairs(wrap.places(part, mark[1] - skip, mark[2] - skip)) do
+      for _, place in ipairs(places(part, mark[1] - skip, mark[2] - skip)) do
         local from = start + gutter
         table.insert(found, { from + place[1], from + place[2], mark[3] })
       end
@@ -149,9 +212,7 @@ local function add_parts(found, it, row, nth, start)
   end
 end
 
----@param it agentchat.Facing
 ---@param row integer as drawn, from 0
----@return agentchat.Mark[]
 local function parts(it, row)
   local at = row + 1
   local seam = it.seams[at]
@@ -163,9 +224,6 @@ local function parts(it, row)
 end
 
 ---Columns of a side in which no line of the diff goes on below.
----@param doc agentchat.Doc
----@param most integer
----@return integer
 local function natural(doc, most)
   local widest, tab = LEAST, (' '):rep(vim.go.tabstop)
   for _, hunk in ipairs(doc.hunks or {}) do
@@ -182,9 +240,7 @@ local function natural(doc, most)
   return widest
 end
 
----@param doc agentchat.Doc
 ---@param size integer columns of a side
----@return agentchat.Facing
 local function facing(doc, size)
   local groups = {}
   for _, row in ipairs(doc.rows) do

@@ -42,8 +42,6 @@ function M.forget(chat, wanted)
   if not wanted then kept[chat] = nil end
 end
 
----@param hunk agentchat.Hunk
----@return string
 local function name(hunk) return hunk.path .. '\n' .. hunk.key end
 
 --- What was decided about a hunk.

@@ -35,11 +35,8 @@ M.HELP = {
   { 'Q', 'the hunks to the quickfix list' },
 }
 
----@param panel agentchat.Panel
----@return agentchat.Decisions
 local function decided(panel) return decisions.of(panel.spec.chat, panel.spec.subject().subject) end
 
----@param panel agentchat.Panel
 ---@return agentchat.Hunk[] as they are drawn now
 local function drawn(panel) return panel.page and panel.page.hunks or {} end
 

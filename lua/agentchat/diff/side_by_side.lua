@@ -19,15 +19,10 @@ local SLICE_MS = 2 -- of arranging without letting anything else run
 ---@type boolean? what the user chose by a key; it holds for the session
 local chosen
 
----@param view agentchat.Float|agentchat.Split
----@return 'auto'|boolean
 local function setting(view)
   return settings.get(registry.buffer(vim.b[view.buf].agentchat_chat)).ui.side_by_side
 end
 
----@param window agentchat.WindowKind
----@param view agentchat.Float|agentchat.Split
----@return boolean
 local function wanted(window, view)
   local set, there = chosen, window.columns(view)
   if set == nil then set = setting(view) end
@@ -35,7 +30,6 @@ local function wanted(window, view)
   return set and there >= LEAST
 end
 
----@param doc agentchat.Doc
 ---@return boolean whether it has lines that can face each other
 local function numbered(doc)
   return vim.iter(doc.hunks or {}):any(function(hunk) return hunk.digits ~= nil end)
@@ -61,8 +55,6 @@ local function arrange(doc, there, wanted_still, done)
   go_on()
 end
 
----@param view agentchat.Float|agentchat.Split
----@param drawn agentchat.Doc
 ---@param before? agentchat.Doc what the view shows now
 ---@param done fun(drawn: agentchat.Doc)
 local function put(view, drawn, before, done)

@@ -10,8 +10,6 @@ local DELIMITER = '\1'
 local MATCHED = 60 -- lines that are paired by likeness when one hunk replaces others
 
 ---Cuts what two lines have in common at both ends, in whole characters.
----@param old string
----@param new string
 ---@return integer from, integer to bytes of `old`, `to` excluded
 ---@return string text that stands there in `new`
 local function core(old, new)
@@ -33,9 +31,6 @@ local function core(old, new)
 end
 
 ---@param row integer from 0
----@param from integer
----@param to integer
----@param text string
 local function substitute(row, from, to, text)
   local pattern = ('\\%%%dl\\%%%dc.\\{-}\\%%%dc'):format(row + 1, from + 1, to + 1)
   local parts = { '', pattern, '\\=' .. vim.fn.string(text), '' }
@@ -49,11 +44,9 @@ local function substitute(row, from, to, text)
 end
 
 ---@param row integer from 0
----@return string
 local function line_at(row) return vim.api.nvim_buf_get_lines(0, row, row + 1, true)[1] end
 
 ---@param row integer from 0
----@param new string
 local function change_line(row, new)
   local from, to, text = core(line_at(row), new)
   if not text:find('[%z\1\r\n]') then pcall(substitute, row, from, to, text) end
@@ -64,7 +57,6 @@ local function change_line(row, new)
   vim.api.nvim_buf_set_text(0, row, from, row, to, { text })
 end
 
----@param lines string[]
 ---@return string[] as Vim's functions take them: a NUL in a line is a newline there
 local function for_vim(lines)
   return vim.tbl_map(function(line) return (line:gsub('%z', '\n')) end, lines)
@@ -72,8 +64,6 @@ end
 
 ---Replaces `count` lines from `row` on; those that face each other are changed in place.
 ---@param row integer from 0
----@param count integer
----@param new string[]
 local function replace(row, count, new)
   local both = math.min(count, #new)
   if #new > both then
@@ -86,15 +76,10 @@ local function replace(row, count, new)
   end
 end
 
----@param lines string[]
----@return string
 local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
 
 ---Whether as many lines come as go, all of them different: then each faces its own, and comparing
 ---them would cost as much as changing them.
----@param old string[]
----@param new string[]
----@return boolean
 local function face(old, new)
   local there = {}
   for _, line in ipairs(old) do
@@ -104,7 +89,6 @@ local function face(old, new)
 end
 
 ---Makes one edit, and of it only what differs.
----@param edit agentchat.LineEdit
 local function make(edit)
   local first, new = edit[1], edit[3]
   local old = vim.api.nvim_buf_get_lines(0, first, edit[2], true)
@@ -122,7 +106,6 @@ local function make(edit)
 end
 
 ---The one line of a buffer without text is not in its file: there is nothing to change in place.
----@param lines string[]
 local function fill(lines)
   -- Neovim takes a single empty line for no text at all, unless there was text before.
   vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'text' })
@@ -172,16 +155,11 @@ local ns = vim.api.nvim_create_namespace('agentchat.views')
 ---@field cursor integer extmark where the cursor is
 ---@field top integer extmark on the first line shown
 
----@param buf integer
----@param row integer
----@param col integer
 ---@return integer extmark
 local function mark(buf, row, col)
   return vim.api.nvim_buf_set_extmark(buf, ns, row, col, { strict = false, undo_restore = false })
 end
 
----@param buf integer
----@return agentchat.KeptView[]
 local function save(buf)
   return vim.tbl_map(function(win)
     local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
@@ -194,8 +172,6 @@ local function save(buf)
   end, vim.fn.win_findbuf(buf))
 end
 
----@param buf integer
----@param kept agentchat.KeptView
 local function restore(buf, kept)
   local cursor = vim.api.nvim_buf_get_extmark_by_id(buf, ns, kept.cursor, {})
   local top = vim.api.nvim_buf_get_extmark_by_id(buf, ns, kept.top, {})

@@ -23,7 +23,6 @@ local M = {}
 ---@field readonly boolean
 ---@field encoding string
 
----@param name string
 ---@return string? path resolved, of a file that need not be there
 local function resolved(name)
   if name == '' then return nil end
@@ -33,14 +32,12 @@ local function resolved(name)
   return folder and vim.fs.joinpath(folder, vim.fs.basename(name))
 end
 
----@param buf integer
 ---@return string? path resolved; none if the buffer is not a loaded file
 local function path_of(buf)
   local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ''
   return is_file and resolved(vim.api.nvim_buf_get_name(buf)) or nil
 end
 
----@param path string
 ---@return integer? buf the loaded one of a file; of two, the one with unsaved changes
 local function find(path)
   local wanted, found = resolved(path), nil
@@ -52,17 +49,12 @@ local function find(path)
   return found
 end
 
----@param buf integer
----@return string[]
 local function text(buf)
   if vim.api.nvim_buf_call(buf, edits.is_empty) then return {} end
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   return vim.tbl_map(function(line) return (line:gsub('%z', '\n')) end, lines)
 end
 
----@param buf integer
----@param path string
----@return agentchat.Snapshot
 local function snapshot(buf, path)
   local encoding = vim.bo[buf].fileencoding
   return {
@@ -92,9 +84,7 @@ function M.snapshots()
 end
 
 ---Calls `look` with a listener that answers Neovim's questions about a file that has changed.
----@param buf integer
 ---@param reload boolean whether a buffer without unsaved changes takes the new text
----@param look fun()
 ---@return string? reason as in `v:fcs_reason`, if it changed
 local function answering(buf, reload, look)
   local reason
@@ -113,7 +103,6 @@ end
 
 ---Looks whether the file changed on the disk. One that was only touched has not, whereas 'autoread'
 ---would read it again.
----@param buf integer
 ---@param reload boolean whether a buffer without unsaved changes takes the new text
 ---@return string? reason as in `v:fcs_reason`, if it changed
 local function check_disk(buf, reload)
@@ -127,8 +116,6 @@ local function check_disk(buf, reload)
   end)
 end
 
----@param buf integer
----@return boolean
 local function is_autoread(buf)
   local own = vim.bo[buf].autoread -- nil where only the global value counts
   if own == nil then return vim.go.autoread end
@@ -137,7 +124,6 @@ end
 
 ---Lets a buffer without unsaved changes take what the disk has, where the user has that on. Where
 ---not, Neovim is not made to look: it tells of a change only once.
----@param buf integer
 local function catch_up(buf)
   if not vim.bo[buf].modified and is_autoread(buf) then check_disk(buf, true) end
 end
@@ -172,8 +158,6 @@ function M.reload(path)
   if gone and #vim.fn.win_findbuf(buf) == 0 then vim.api.nvim_buf_delete(buf, {}) end
 end
 
----@param reason 'unloaded'|'moved'|'nomodifiable'|'bounds'|'failed'
----@param message string
 local function refused(reason, message) return { ok = false, reason = reason, message = message } end
 
 -- What Neovim puts before its own words, from the outside in.
@@ -185,7 +169,6 @@ local NOISE = {
   '^%[string ".-"%]:%d+: ',
 }
 
----@param problem any
 ---@return string one line, without numbers and places
 local function plain(problem)
   local line = vim.split(tostring(problem), '\n')[1]
@@ -198,16 +181,12 @@ end
 ---Ends the undo block that runs: what comes now is taken back by a `u` of its own.
 local function break_undo() vim.cmd('let &l:undolevels = &l:undolevels') end
 
----@param form agentchat.Form
 local function set_form(form)
   vim.bo.endofline = form.eol
   vim.bo.bomb = form.bomb
   vim.bo.fileformat = form.fileformat
 end
 
----@param buf integer
----@param change agentchat.LineEdit[]
----@param form? agentchat.Form
 ---@return integer state of the undo tree before
 local function change_text(buf, change, form)
   local readonly = vim.bo[buf].readonly
@@ -223,15 +202,11 @@ local function change_text(buf, change, form)
   return before
 end
 
----@param buf integer
----@param state integer
----@param form agentchat.Form
 local function go_back(buf, state, form)
   edits.keep_views(buf, function() pcall(vim.cmd, 'silent undo ' .. state) end)
   set_form(form)
 end
 
----@param lines string[]
 ---@return string[] as the API takes them
 local function for_api(lines)
   return vim.tbl_map(function(line) return (line:gsub('\n', '\0')) end, lines)
@@ -287,7 +262,6 @@ end
 
 ---Writes the current buffer. `!` as Neovim would ask about a file it finds changed, and refuse a
 ---read-only one the user has agreed to.
----@param autocmds boolean
 local function write(autocmds)
   local fix = vim.bo.fixendofline
   if not vim.bo.endofline then vim.cmd('noautocmd setlocal nofixendofline') end
@@ -326,7 +300,6 @@ function M.save(path, without_autocmds)
 end
 
 ---Neovim keeps a buffer of the name that another one had before.
----@param name string
 local function forget(name)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local empty = not vim.api.nvim_buf_is_loaded(buf)

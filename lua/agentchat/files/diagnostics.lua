@@ -11,23 +11,17 @@ local M = {}
 ---@field source? string
 ---@field code? string
 
----@param buf integer
 ---@return string? path resolved; none if the buffer is no file that is there
 local function path_of(buf)
   if not vim.api.nvim_buf_is_valid(buf) or vim.bo[buf].buftype ~= '' then return nil end
   return vim.uv.fs_realpath(vim.api.nvim_buf_get_name(buf))
 end
 
----@param path string
 ---@param folder string a folder, or the file itself
----@return boolean
 local function is_below(path, folder)
   return path == folder or vim.startswith(path, (folder:gsub('/*$', '/')))
 end
 
----@param path string
----@param found vim.Diagnostic
----@return agentchat.Diagnostic
 local function described(path, found)
   return {
     path = path,

@@ -17,8 +17,6 @@ function M.rules(root)
 end
 
 --- The buffer in which the user has the file open, if there is one.
----@param file string
----@return integer?
 local function opened(file)
   return vim.iter(vim.api.nvim_list_bufs()):find(
     function(buf) return vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) == file end
@@ -26,9 +24,6 @@ local function opened(file)
 end
 
 --- Trusts what stands in a buffer, if it is what the user agreed to.
----@param buf integer
----@param sha256 string
----@return boolean
 local function trust_buffer(buf, sha256)
   local ends = vim.bo[buf].fileformat == 'unix' and '\n' or '\r\n'
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), ends)
@@ -36,8 +31,6 @@ local function trust_buffer(buf, sha256)
   return vim.fn.sha256(text) == sha256 and (vim.secure.trust({ action = 'allow', bufnr = buf }))
 end
 
----@param file string
----@param text string
 ---@return integer buf that holds exactly this text under the name of the file
 local function buffer_of(file, text)
   local buf = vim.api.nvim_create_buf(false, true)
@@ -77,8 +70,6 @@ local watched = {}
 local function real(path) return vim.uv.fs_realpath(path) or vim.fs.normalize(path) end
 
 --- Whether a file is one of those that are watched, or in a folder that is.
----@param file string
----@return boolean
 local function is_watched(file)
   local path = real(file)
   return vim.iter(watched):any(function(place)

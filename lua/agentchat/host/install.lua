@@ -20,8 +20,6 @@ local function say(text)
 end
 
 --- Runs a program; resumes the installation with its result.
----@param command string[]
----@return vim.SystemCompleted
 local function run(command)
   local thread = coroutine.running()
   local env = { PYTHONDONTWRITEBYTECODE = '', PYTHONPATH = '', PIP_DISABLE_PIP_VERSION_CHECK = '1' }
@@ -32,7 +30,6 @@ local function run(command)
   return coroutine.yield()
 end
 
----@param done vim.SystemCompleted
 ---@return string the line that says most
 local function reason(done)
   local lines = vim.split(vim.trim(done.stderr .. '\n' .. done.stdout), '\n')
@@ -43,8 +40,6 @@ local function reason(done)
 end
 
 --- Runs a step; what it says when it fails ends the installation.
----@param what string
----@param command string[]
 local function step(what, command)
   under_way = what
   say(what)
@@ -56,7 +51,6 @@ local function new_enough(version)
   return version ~= nil and vim.version.cmp(version, python.OLDEST) >= 0
 end
 
----@param path string
 ---@return string? version like `3.12`, or nil if it does not run
 local function version_of(path)
   local done = run({ path, '-c', VERSION })
@@ -84,7 +78,6 @@ local function find()
 end
 
 --- Makes the environment. Some systems split pip's bootstrap off; then the outer pip fills it.
----@param base string
 ---@return string[] pip the command
 local function create(base)
   local venv = python.venv()
@@ -112,7 +105,6 @@ local function install()
   step('checking', { inner, '-c', 'import pynvim, msgpack, pydantic' })
 end
 
----@param problem? string
 local function finish(problem)
   under_way = nil
   if problem then

@@ -76,8 +76,6 @@ local BOOT = table.concat({
 ---@return string[]
 function M.command(path) return { path, '-c', BOOT, M.rplugin } end
 
----@param lines string[]
----@return string?
 local function last_words(lines)
   for i = #lines, 1, -1 do
     local line = vim.trim(lines[i])

@@ -16,7 +16,6 @@ local chats = setmetatable({}, { __mode = 'v' })
 ---@param chat agentchat.Chat
 function M.register(chat) chats[chat.buf] = chat end
 
----@param buf integer
 ---@param row integer 0-based
 ---@return agentchat.Chat? chat if the row is in its prompt
 local function prompt_at(buf, row)
@@ -25,7 +24,6 @@ local function prompt_at(buf, row)
 end
 
 --- The mention that is being typed before a column, and what it may become.
----@param line string
 ---@param column integer bytes
 ---@return agentchat.Started? started, fun(): { word: string, item: agentchat.Name }[]
 local function typed(chat, line, column)
@@ -61,8 +59,6 @@ function M.omni(findstart, base)
 end
 
 ---@param found { word: string, item: agentchat.Name }
----@param range lsp.Range
----@return lsp.CompletionItem
 local function item(found, range)
   return {
     label = found.word,
@@ -75,8 +71,6 @@ local function item(found, range)
   }
 end
 
----@param params lsp.CompletionParams
----@return lsp.CompletionItem[]
 local function complete(params)
   local buf = vim.uri_to_bufnr(params.textDocument.uri)
   local at = params.position

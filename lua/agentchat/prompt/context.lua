@@ -57,7 +57,6 @@ local function is_work(win)
 end
 
 --- The buffer the user works in: this window's, else the last one's, else any of this tab.
----@return integer?
 local function work_buffer()
   local wins = { api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr('#')) }
   vim.list_extend(wins, api.nvim_tabpage_list_wins(0))
@@ -77,7 +76,6 @@ local function name_of(chat, buf)
   return vim.fs.relpath(chat.cwd, name) or name
 end
 
----@return agentchat.Captured
 local function captured_buffer(chat, buf)
   if not buf or not api.nvim_buf_is_loaded(buf) then
     return { problem = buf and ('buffer %d is not loaded'):format(buf) or 'no file is open' }
@@ -91,7 +89,6 @@ local function captured_buffer(chat, buf)
   return { name = name_of(chat, buf), text = text }
 end
 
----@return agentchat.Captured
 local function captured_selection(chat)
   local buf = work_buffer()
   local from = buf and api.nvim_buf_get_mark(buf, '<')

@@ -63,7 +63,6 @@ local function travel(chat, text)
   M.without(chat, function() marks.set_prompt(chat, text) end)
 end
 
----@return boolean
 local function tree_has_more()
   local tree = vim.fn.undotree()
   return vim.iter(tree.entries):any(function(entry) return entry.seq <= tree.seq_cur end)

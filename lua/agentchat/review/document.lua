@@ -53,9 +53,6 @@ function M.title(previews, width)
   return layout.title(label, width, fits and source or nil, 'AgentChatFact')
 end
 
----@param preview agentchat.Preview
----@param chat string
----@return agentchat.Tally?
 local function tally(preview, chat) return hunks.tally(chat, preview.id, preview.doc) end
 
 --- The same for a window that is no float.

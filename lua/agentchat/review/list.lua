@@ -32,11 +32,8 @@ local covered = {}
 local Z = 50 -- below the approval request
 local APPLY_MS = 300 -- what an accepted preview has for being applied before it is shown again
 
----@param it agentchat.Review
----@return agentchat.Preview
 local function newest(it) return it.previews[#it.previews] end
 
----@param it agentchat.Review
 local function reject(it)
   local id = newest(it).id
   it.panel.field = input.ask({
@@ -52,8 +49,6 @@ local function reject(it)
   })
 end
 
----@param it agentchat.Review
----@param buf integer
 local function map_keys(it, buf)
   registry.announce('buffer', registry.get(it.chat), buf)
   render.disable_keys(buf)
@@ -75,8 +70,6 @@ local function map_keys(it, buf)
   map('g?', document.help, 'Keys')
 end
 
----@param it agentchat.Review
----@return agentchat.PanelSpec
 local function panel_spec(it)
   return {
     chat = it.chat,
@@ -102,7 +95,6 @@ local function panel_spec(it)
 end
 
 ---Shows what has changed where the user sees the chat.
----@param it agentchat.Review
 local function present(it)
   if it.hidden or covered[it.chat] then return end
   if it.panel.view then
@@ -119,8 +111,6 @@ local function update()
   end
 end
 
----@param chat string
----@return agentchat.Review
 local function of(chat)
   if not reviews[chat] then
     local it = { chat = chat, previews = {}, hidden = false, reason = '' }
@@ -131,8 +121,6 @@ local function of(chat)
   return reviews[chat]
 end
 
----@param it agentchat.Review
----@param id string
 ---@return integer? index
 local function index(it, id)
   for i, staged in ipairs(it.previews) do

@@ -12,8 +12,6 @@ local MARKS = 20000
 local SLICE = 3e6 -- ns at a time
 local PAUSE = 5 -- ms between two
 
----@param lang string
----@return vim.treesitter.Query?
 local function highlights(lang)
   local ok, query = pcall(vim.treesitter.query.get, lang, 'highlights')
   return ok and query or nil
@@ -36,7 +34,6 @@ end
 ---@field left integer marks that may still be made
 
 --- Where the text stands now; nil if it is gone.
----@param painting agentchat.Painting
 ---@return integer? first, integer? last rows, the last one excluded
 local function place(painting)
   if not api.nvim_buf_is_loaded(painting.buf) then return nil end
@@ -56,9 +53,6 @@ local function colour(painting, row, lang, name, range, priority)
 end
 
 --- Colours what one tree knows; gives way after each mark.
----@param painting agentchat.Painting
----@param tree TSTree
----@param lang string
 ---@param row fun(): integer? first row of the text, nil once there is none
 local function paint(painting, tree, lang, row)
   local query = highlights(lang)
@@ -81,8 +75,6 @@ local function in_slices(thread, done)
   vim.defer_fn(function() in_slices(thread, done) end, PAUSE)
 end
 
----@param painting agentchat.Painting
----@param parser vim.treesitter.LanguageTree
 local function paint_all(painting, parser)
   local first, till = place(painting), vim.uv.hrtime() + SLICE
   local function row()

@@ -30,8 +30,6 @@ local GROUPS = {
 function M.new() return { headers = {}, blocks = {} } end
 
 --- Writes lines and a blank one above the prompt.
----@param chat agentchat.Chat
----@param new string[]
 ---@param close? boolean without a blank line to what stands above
 ---@return integer row of the first line
 local function write(chat, new, close)
@@ -99,7 +97,6 @@ local function trim(chat, first, last)
 end
 
 --- Ends the text that is being written: it is decorated once, now that it is whole.
----@param chat agentchat.Chat
 local function close(chat)
   local state = chat.transcript
   local last = tail(chat)

@@ -57,8 +57,6 @@ function M.new(id, fields)
   return vim.tbl_extend('force', block, fields or {})
 end
 
----@param block agentchat.ToolBlock
----@return string
 local function header_of(block)
   local parts = { '▸ ' .. block.title }
   if block.state then table.insert(parts, block.state) end
@@ -67,8 +65,6 @@ local function header_of(block)
 end
 
 --- The output as it is drawn: indented, and no longer than the buffer should hold.
----@param block agentchat.ToolBlock
----@return string[]
 local function drawn_of(block)
   local output, out = block.output, {}
   local live = block.state == 'running' or block.left_out > 0
@@ -93,7 +89,6 @@ function M.lines(block)
 end
 
 --- The folds of a block whose header stands in `row`.
----@param block agentchat.ToolBlock
 ---@param row integer 0-based
 ---@return { outer?: agentchat.Fold, inner?: agentchat.Fold }
 local function folds_of(block, row)
@@ -216,10 +211,8 @@ local function drop_oldest(block)
 end
 
 --- Deletes the lines that were dropped, so that only new ones have to be written.
----@param buf integer
 ---@param row integer of the header
 ---@param old string[] the output as it is in the buffer
----@param count integer
 ---@return string[] what is left of `old`
 local function delete_dropped(buf, row, old, count)
   count = math.min(count, #old - SHOWN - 2)

@@ -50,10 +50,6 @@ end
 ---@return boolean
 function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
 
----@param lines string[]
----@param least integer
----@param most integer
----@return integer
 local function widest(lines, least, most)
   local width = math.min(least, most)
   for _, line in ipairs(lines) do
@@ -66,26 +62,19 @@ local function widest(lines, least, most)
   return width
 end
 
----@param win integer
----@param first integer
 ---@param last integer both from 0, included
----@return integer
 local function height(win, first, last)
   if last < first then return 0 end
   return vim.api.nvim_win_text_height(win, { start_row = first, end_row = last }).all
 end
 
 ---Screen rows of the whole text; of a very long one its lines, as measuring those takes too long.
----@param float agentchat.Float
----@return integer
 local function measured(float)
   local lines = vim.api.nvim_buf_line_count(float.buf)
   return lines > MEASURED and lines or height(float.win, 0, lines - 1)
 end
 
 ---Which rows are visible; of a very long text, which lines.
----@param float agentchat.Float
----@return agentchat.Part
 local function seen(float)
   local view = vim.api.nvim_win_call(float.win, vim.fn.winsaveview)
   if vim.api.nvim_buf_line_count(float.buf) > MEASURED then
@@ -147,7 +136,6 @@ function M.draw(float, doc)
 end
 
 ---Reports once that the float is gone. Not only by WinClosed, which does not come inside autocommands.
----@param float agentchat.Float
 local function gone(float)
   if float.gone then return end
   float.gone = true
@@ -155,7 +143,6 @@ local function gone(float)
   float.spec.closed()
 end
 
----@param float agentchat.Float
 local function watch(float)
   local group = vim.api.nvim_create_augroup('agentchat.float.' .. float.win, {})
   local function on(event, pattern, action)
@@ -179,8 +166,6 @@ end
 
 local COLOURS = 'NormalFloat:AgentChatFloat,FloatBorder:AgentChatBorder,FoldColumn:AgentChatFloat'
 
----@param buf integer
----@param spec agentchat.FloatSpec
 ---@return boolean ok, integer win there is none where Neovim allows no window, as in `q:`
 local function open_win(buf, spec)
   return pcall(vim.api.nvim_open_win, buf, false, {

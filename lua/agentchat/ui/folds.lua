@@ -9,7 +9,6 @@ local api = vim.api
 ---@field last integer
 ---@field closed boolean
 
----@param buf integer
 ---@param run fun(win: integer)
 local function in_windows(buf, run)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -17,7 +16,6 @@ local function in_windows(buf, run)
   end
 end
 
----@param fold agentchat.Fold
 local function make(fold)
   pcall(vim.cmd, ('%d,%dfold'):format(fold.first, fold.last))
   if not fold.closed then pcall(vim.cmd, ('%dfoldopen'):format(fold.first)) end

@@ -26,9 +26,7 @@ local function text_of(input)
   return table.concat(vim.api.nvim_buf_get_lines(input.buf, 0, -1, true), '\n')
 end
 
----@param spec agentchat.InputSpec
 ---@param hints [string, string][] key and what it does
----@return agentchat.Float
 ---@return fun(): string send marks the text as sent; returns it
 local function open(spec, hints)
   local sent, input = false, nil

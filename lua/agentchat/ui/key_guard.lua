@@ -98,10 +98,8 @@ end
 local BEATS = 20 -- looks within the delay
 local MOST = 4 -- a pause between two looks counts as a quarter of the delay at most
 
----@return number
 local function now() return vim.uv.hrtime() / 1e6 end
 
----@param countdown agentchat.Countdown
 local function look(countdown)
   local time = now()
   countdown.passed = countdown.passed + math.min(time - countdown.seen, countdown.delay / MOST)

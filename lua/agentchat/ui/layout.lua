@@ -41,9 +41,6 @@ function M.limits(screen, share)
   return math.max(1, screen.columns - margin - BORDER), math.max(1, rows - BORDER)
 end
 
----@param screen agentchat.Screen
----@param want agentchat.Want
----@return agentchat.Rect
 local function sized(screen, want)
   local columns, rows = M.limits(screen, want.share)
   local width = math.max(1, math.min(want.width, columns))

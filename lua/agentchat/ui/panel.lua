@@ -69,18 +69,15 @@ function M.draw_new(panel)
   panel.countdown = key_guard.start(panel.spec.delay())
 end
 
----@param panel agentchat.Panel
 local function forget(panel)
   key_guard.stop(panel.countdown)
   panel.view, panel.page, panel.countdown = nil, nil, nil
 end
 
----@param panel agentchat.Panel
 local function resized(panel)
   if panel.page then panel.spec.resized(panel) end
 end
 
----@param panel agentchat.Panel
 local function closed(panel)
   key_guard.ignore()
   if panel.moving then return end
@@ -89,8 +86,6 @@ local function closed(panel)
   panel.spec.closed()
 end
 
----@param panel agentchat.Panel
----@return agentchat.Float?
 local function open_float(panel)
   local spec = panel.spec
   return float.open({
@@ -110,8 +105,6 @@ local function open_float(panel)
   })
 end
 
----@param panel agentchat.Panel
----@return agentchat.Split
 local function open_split(panel)
   return split.open({
     form = panel.form,

@@ -25,7 +25,6 @@ local MOST_FOLDS = 200 -- files, which is more than anybody folds
 local SLICE_MS = 2 -- of colouring without letting anything else run
 
 ---Makes a paste into a buffer do nothing while it cannot be changed: Neovim would show a traceback.
----@param buf integer
 local function ignore_pastes(buf)
   local before
   local function paste(lines, phase)
@@ -60,8 +59,6 @@ function M.create(filetype, chat)
   return buf
 end
 
----@param marks string
----@return agentchat.Mark[]
 local function parsed(marks)
   local found = {}
   for first, last, group in marks:gmatch('(%d+):(%d+):(%S+)') do
@@ -90,8 +87,6 @@ function M.disable_keys(buf)
   end
 end
 
----@param buf integer
----@param it agentchat.Row
 local function mark_row(buf, it)
   -- Not `line_hl_group`: that would lie over the marks inside the line.
   local look = { hl_group = it[2], priority = 100 }
@@ -103,17 +98,12 @@ local function mark_row(buf, it)
   vim.api.nvim_buf_set_extmark(buf, ns, it[1], it[3] or 0, look)
 end
 
----@param buf integer
----@param row integer
----@param mark agentchat.Mark
 local function mark_text(buf, row, mark)
   local look = { end_col = mark[2], hl_group = mark[3], priority = 110, strict = false }
   vim.api.nvim_buf_set_extmark(buf, ns, row, mark[1], look)
 end
 
 ---Where the first of the rows at or behind `row` stands in the list.
----@param rows agentchat.Row[]
----@param row integer
 ---@return integer index
 local function index(rows, row)
   local low, high = 1, #rows + 1
@@ -129,9 +119,6 @@ local function index(rows, row)
 end
 
 ---Colours some rows, but those that are dimmed.
----@param buf integer
----@param doc agentchat.Doc
----@param first integer
 ---@param last integer excluded
 ---@param until_ms? number when to stop, as `vim.uv.hrtime()` tells it
 ---@return integer row up to which it went
@@ -152,9 +139,6 @@ local function colour(buf, doc, first, last, until_ms)
 end
 
 ---Colours the first rows at once and the others soon, so that nothing waits.
----@param buf integer
----@param doc agentchat.Doc
----@param first integer
 local function colour_all(buf, doc, first)
   local tick, until_ms = vim.api.nvim_buf_get_changedtick(buf), vim.uv.hrtime() / 1e6 + SLICE_MS
   local last = colour(buf, doc, first, #doc.lines, until_ms)
@@ -177,7 +161,6 @@ function M.rows(doc, group)
   return found
 end
 
----@param doc agentchat.Doc
 ---@return agentchat.Fold[] one for each of several files
 local function folds_of(doc)
   local files, found = M.rows(doc, 'AgentChatFile'), {}

@@ -31,8 +31,6 @@ function M.visible(split)
     and vim.api.nvim_win_get_tabpage(split.win) == vim.api.nvim_get_current_tabpage()
 end
 
----@param buf integer
----@param form 'split'|'tab'
 ---@return integer win
 local function open_win(buf, form)
   vim.cmd.sbuffer({
@@ -50,8 +48,6 @@ function M.columns(split)
 end
 
 ---Calls `resized` once the window has another width.
----@param split agentchat.Split
----@param resized fun()
 local function follow(split, resized)
   local width = M.columns(split)
   vim.api.nvim_create_autocmd('WinResized', {
