@@ -57,6 +57,16 @@ end
 ---@type table<string, fun(args: agentchat.CommandArgs)>
 local RUN = {}
 
+--- Makes a command that is about a chat.
+---@param run fun(chat: agentchat.Chat, args: agentchat.CommandArgs)
+---@return fun(args: agentchat.CommandArgs)
+local function about_chat(run)
+  return function(args)
+    local chat = registry.get(args.chat) or M.chat()
+    if chat then run(chat, args) end
+  end
+end
+
 function RUN.AgentChat(args)
   local url, prompt = remote.split(args.args)
   if url and not remote.parse(url) then
@@ -65,23 +75,14 @@ function RUN.AgentChat(args)
   actions.open({ new = args.bang, prompt = prompt, workspace = url, mods = args.smods })
 end
 
-function RUN.AgentSend()
-  local chat = M.chat()
-  if chat then actions.send_prompt(chat) end
-end
+RUN.AgentSend = about_chat(actions.send_prompt)
+RUN.AgentStop = about_chat(actions.stop)
 
-function RUN.AgentStop()
-  local chat = M.chat()
-  if chat then actions.stop(chat) end
-end
-
-function RUN.AgentResolve(args)
-  local chat = registry.get(args.chat) or M.chat()
-  if not chat then return end
+RUN.AgentResolve = about_chat(function(chat, args)
   local action, reason = first_word(args.args)
   if not is_known('action', action, ACTIONS) then return end
   review.resolve(chat.id, action, reason)
-end
+end)
 
 function RUN.AgentApprove(args)
   local current = registry.current()
@@ -92,9 +93,7 @@ function RUN.AgentApprove(args)
   requests.answer(chat, choice, reason)
 end
 
-function RUN.AgentApprovals(args)
-  local chat = M.chat()
-  if not chat then return end
+RUN.AgentApprovals = about_chat(function(chat, args)
   local word, rest = first_word(args.args)
   if word == '' then return host.send('approvals', { chat = chat.id }) end
   if not is_known('argument', word, APPROVALS) then return end
@@ -102,19 +101,18 @@ function RUN.AgentApprovals(args)
   if word == 'trust' then return trust.rules(chat.cwd) end
   if word == 'rule' then return rules.propose(chat.id, rest) end
   host.send('explain', { chat = chat.id, text = rest or '' })
-end
+end)
 
-function RUN.AgentMode(args)
-  local chat = M.chat()
-  if not chat or not is_known('mode', args.args, MODES) then return end
+RUN.AgentMode = about_chat(function(chat, args)
+  if not is_known('mode', args.args, MODES) then return end
   host.send('mode', { chat = chat.id, mode = args.args })
-end
+end)
 
-function RUN.AgentModel(args)
-  local chat = M.chat()
-  if not chat then return end
-  host.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
-end
+RUN.AgentModel = about_chat(
+  function(chat, args)
+    host.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
+  end
+)
 
 --- A turn's number; nil for anything else, and then the user is warned.
 local function turn_number(text)
@@ -122,17 +120,12 @@ local function turn_number(text)
   notify.warn(('unknown turn "%s": use its number'):format(text))
 end
 
-function RUN.AgentUndo(args)
-  local chat = M.chat()
-  if not chat then return end
+RUN.AgentUndo = about_chat(function(chat, args)
   local turn = args.args ~= '' and turn_number(args.args) or nil
   if args.args == '' or turn then host.send('undo', { chat = chat.id, turn = turn }) end
-end
+end)
 
-function RUN.AgentRedo()
-  local chat = M.chat()
-  if chat then host.send('redo', { chat = chat.id }) end
-end
+RUN.AgentRedo = about_chat(function(chat) host.send('redo', { chat = chat.id }) end)
 
 function RUN.AgentTools(args)
   local word, name = first_word(args.args)
@@ -146,12 +139,10 @@ function RUN.AgentTools(args)
   host.send(word .. '_tool', { chat = chat.id, name = name })
 end
 
-function RUN.AgentLog(args)
-  local chat = M.chat()
-  if not chat then return end
+RUN.AgentLog = about_chat(function(chat, args)
   if args.args ~= '' and not is_known('argument', args.args, RECORDS) then return end
   host.send('log', { chat = chat.id, only = args.args })
-end
+end)
 
 function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork = args.bang }) end
 
@@ -208,7 +199,7 @@ local function belongings(given)
   )
 end
 
----@type table<string, fun(): string[]> words the first argument can be
+---@type table<string, fun(): string[]> possible first arguments
 local WORDS = {
   AgentResolve = function() return ACTIONS end,
   AgentApprove = function() return CHOICES end,

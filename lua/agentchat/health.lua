@@ -77,7 +77,7 @@ local function check_host()
   if words ~= '' then health.warn('its last words:\n' .. words) end
 end
 
--- What the settings mean is known to Python: a process of its own tells it, with or without a host.
+-- What the settings mean is known to Python: a process of its own reports it, with or without a host.
 local CHECKUP = [[
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -26,7 +26,7 @@ local function ratio(one, other)
   return (light + 0.05) / (dark + 0.05)
 end
 
---- Whether the words of all these groups can be read on a background.
+--- Whether text of all these groups is legible on a background.
 ---@param groups string[]
 ---@param background? integer 0xRRGGBB; nil for one that nobody knows
 ---@return boolean
@@ -98,7 +98,7 @@ local function colours(name) return vim.api.nvim_get_hl(0, { name = name, link =
 
 local function legible_on(name) return M.legible(WORDS, colours(name).bg) end
 
---- Some schemes fill floats or their borders with a colour in which our words would be lost.
+--- Some schemes fill floats or their borders with a colour in which our text would not be legible.
 local function define_floats()
   local inner = (legible_on('NormalFloat') or not legible_on('Normal')) and 'NormalFloat'
     or 'Normal'

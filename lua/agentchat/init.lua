@@ -23,6 +23,12 @@ local function need_chat(buf)
   return chat_of(buf) or error(('agentchat: buffer %d is no chat'):format(buf or 0), 0)
 end
 
+local function one_of(name, value, known)
+  local fits = function(it) return vim.list_contains(known, it) end
+  local list = table.concat(known, ', '):gsub(', (%S+)$', ' or %1')
+  vim.validate(name, value, fits, list)
+end
+
 --- Merges settings into `g:agentchat`. Optional, and equal to setting the variable.
 ---@param opts? table
 function M.setup(opts) settings.setup(opts) end
@@ -37,11 +43,7 @@ function M.open(opts)
   vim.validate('opts.new', opts.new, 'boolean', true)
   local is_url = function(url) return url == nil or remote.parse(url) ~= nil end
   vim.validate('opts.workspace', opts.workspace, is_url, remote.FORM)
-  return actions.open({
-    prompt = opts.prompt,
-    new = opts.new,
-    workspace = opts.workspace,
-  }).buf
+  return actions.open(opts).buf
 end
 
 --- Sends a text to a chat; its mentions count as typed.
@@ -61,28 +63,20 @@ function M.stop(bufnr) actions.stop(need_chat(bufnr)) end
 ---@param action 'apply'|'discard'
 ---@param reason? string
 function M.resolve(bufnr, action, reason)
-  vim.validate(
-    'action',
-    action,
-    function(v) return v == 'apply' or v == 'discard' end,
-    'apply or discard'
-  )
+  one_of('action', action, { 'apply', 'discard' })
   vim.validate('reason', reason, 'string', true)
-  local chat = need_chat(bufnr).id
-  review.resolve(chat, action, reason)
+  review.resolve(need_chat(bufnr).id, action, reason)
 end
-
-local MODES = { ask = true, edit = true, plan = true, yolo = true }
 
 --- Chooses what runs without a question in a chat.
 ---@param bufnr integer
 ---@param mode 'ask'|'edit'|'plan'|'yolo'
 function M.mode(bufnr, mode)
-  vim.validate('mode', mode, function(v) return MODES[v] == true end, 'ask, edit, plan or yolo')
+  one_of('mode', mode, { 'ask', 'edit', 'plan', 'yolo' })
   host.send('mode', { chat = need_chat(bufnr).id, mode = mode })
 end
 
---- Chooses the model of a chat; without a name, says which one it is.
+--- Chooses the model of a chat; without a name, shows which one it is.
 ---@param bufnr integer
 ---@param name? string
 function M.model(bufnr, name)
@@ -90,8 +84,8 @@ function M.model(bufnr, name)
   host.send('model', { chat = need_chat(bufnr).id, name = name })
 end
 
---- Lets the user choose a saved chat of this project, to go on with it.
----@param opts? { words?: string, fork?: boolean } those that said `words`; in a copy
+--- Lets the user choose a saved chat of this project, to resume it.
+---@param opts? { words?: string, fork?: boolean } those that contain `words`; in a copy
 function M.history(opts)
   vim.validate('opts', opts, 'table', true)
   opts = opts or {}
@@ -108,22 +102,18 @@ function M.install() install.run() end
 ---@param turn? integer its number; without one, the newest turn that changed files
 function M.undo(bufnr, turn)
   vim.validate('turn', turn, 'number', true)
-  local chat = need_chat(bufnr).id
-  host.send('undo', { chat = chat, turn = turn })
+  host.send('undo', { chat = need_chat(bufnr).id, turn = turn })
 end
 
 --- Takes the last undo of a chat back.
 ---@param bufnr? integer
 function M.redo(bufnr) host.send('redo', { chat = need_chat(bufnr).id }) end
 
-local CHOICES = { always = true, accept = true, reject = true, cancel = true }
-
 --- Answers the approval that is shown for the current chat, else for the only chat that has one.
 ---@param choice 'always'|'accept'|'reject'|'cancel'
 ---@param reason? string
 function M.approve(choice, reason)
-  local known = function(v) return CHOICES[v] == true end
-  vim.validate('choice', choice, known, 'always, accept, reject or cancel')
+  one_of('choice', choice, { 'always', 'accept', 'reject', 'cancel' })
   vim.validate('reason', reason, 'string', true)
   commands.run('AgentApprove', { args = choice .. ' ' .. (reason or '') })
 end

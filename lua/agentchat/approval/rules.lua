@@ -43,7 +43,7 @@ local HINTS = {
 -- What would answer the question below, and what would change the text, does nothing here.
 local DEAD = '<CR> <Space> y 1 2 3 4 5 6 7 8 9 a A r R c C x X d D i I o O p P S J u U . ~ < > ='
 
--- What stands before a value, so that the rest of it wraps behind that.
+-- Matches what comes before a value, so that the rest of it wraps behind that.
 local LABELS = [[^\%(rule\|means\|kept for\|this call\)\s\{2,}]]
 
 local function now() return vim.uv.hrtime() / 1e6 end
@@ -62,42 +62,45 @@ local function page(draft)
   return doc
 end
 
-local function spec(it)
+local function spec(writing)
   return {
     filetype = 'agentchat-rule',
-    chat = it.chat,
+    chat = writing.chat,
     zindex = Z,
     share = 0.8,
     least = 74,
     place = layout.centre,
-    title = function(width) return layout.title(it.draft.title, width) end,
+    title = function(width) return layout.title(writing.draft.title, width) end,
     footer = function(width, part)
       local lefts = { layout.hints(HINTS, #HINTS), layout.hints(HINTS, 1) }
       return layout.fitting_edge(lefts, layout.parts(part), width)
     end,
     closed = function()
       key_guard.ignore()
-      float.close(it.field)
-      if open[it.chat] == it then open[it.chat] = nil end
+      float.close(writing.field)
+      if open[writing.chat] == writing then open[writing.chat] = nil end
     end,
   }
 end
 
-local function revise(it, change, text)
-  host.send('rule_revise', { chat = it.chat, draft = it.draft.id, change = change, text = text })
+local function revise(writing, change, text)
+  host.send(
+    'rule_revise',
+    { chat = writing.chat, draft = writing.draft.id, change = change, text = text }
+  )
 end
 
-local function write(it)
-  host.send('rule_write', { chat = it.chat, draft = it.draft.id })
-  float.close(it.float)
+local function write(writing)
+  host.send('rule_write', { chat = writing.chat, draft = writing.draft.id })
+  float.close(writing.float)
   key_guard.drain()
 end
 
-local function edit(it)
-  it.field = input.edit({
-    chat = it.chat,
+local function edit(writing)
+  writing.field = input.edit({
+    chat = writing.chat,
     title = 'The rule',
-    text = it.draft.text,
+    text = writing.draft.text,
     filetype = 'json',
     share = 0.5,
     name = 'rule',
@@ -106,50 +109,51 @@ local function edit(it)
       if pcall(vim.json.decode, text) then return nil end
       return 'A rule is one JSON object: { "action": "allow", … }.'
     end,
-    send = function(text) revise(it, 'text', text) end,
+    send = function(text) revise(writing, 'text', text) end,
   })
 end
 
 ---@type table<string, fun(it: agentchat.Writing)>
 local KEYS = {
   W = write,
-  v = function(it) revise(it, 'action') end,
-  s = function(it) revise(it, 'scope') end,
-  n = function(it) revise(it, 'words') end,
+  v = function(writing) revise(writing, 'action') end,
+  s = function(writing) revise(writing, 'scope') end,
+  n = function(writing) revise(writing, 'words') end,
   e = edit,
 }
 
 ---@param action fun(it: agentchat.Writing)
-local function gate(it, action)
-  local settled = now() - it.drawn >= settings.get(registry.buffer(it.chat)).ui.prompt_delay_ms
-  if open[it.chat] == it and settled and key_guard.deliberate() then action(it) end
+local function gate(writing, action)
+  local settled = now() - writing.drawn
+    >= settings.get(registry.buffer(writing.chat)).ui.prompt_delay_ms
+  if open[writing.chat] == writing and settled and key_guard.deliberate() then action(writing) end
 end
 
-local function map_keys(it)
+local function map_keys(writing)
   for _, key in ipairs(vim.split(DEAD, ' ')) do
-    float.map(it.float, { key }, key_guard.nothing)
+    float.map(writing.float, { key }, key_guard.nothing)
   end
   for key, action in pairs(KEYS) do
-    float.map(it.float, { key }, function() gate(it, action) end)
+    float.map(writing.float, { key }, function() gate(writing, action) end)
   end
-  float.map(it.float, { 'q', '<Esc>' }, function() float.close(it.float) end, 'Close')
+  float.map(writing.float, { 'q', '<Esc>' }, function() float.close(writing.float) end, 'Close')
 end
 
-local function draw(it)
-  float.draw(it.float, page(it.draft))
+local function draw(writing)
+  float.draw(writing.float, page(writing.draft))
   vim.cmd.redraw()
-  it.drawn = now()
+  writing.drawn = now()
 end
 
 local function begin(chat, draft)
-  local it = { chat = chat, draft = draft, drawn = now() }
-  it.float = float.open(spec(it))
-  if not it.float then return nil end
-  open[chat] = it
+  local writing = { chat = chat, draft = draft, drawn = now() }
+  writing.float = float.open(spec(writing))
+  if not writing.float then return nil end
+  open[chat] = writing
   key_guard.listen()
-  map_keys(it)
-  vim.bo[it.float.buf].formatlistpat = LABELS
-  return it
+  map_keys(writing)
+  vim.bo[writing.float.buf].formatlistpat = LABELS
+  return writing
 end
 
 --- Asks Python for a rule about a call, or about what is being asked.
@@ -161,21 +165,21 @@ function M.propose(chat, call)
   host.send('rule', { chat = chat, text = call })
 end
 
---- Shows a rule; Python calls it. The user is taken there, unless they went elsewhere meanwhile.
+--- Shows a rule. The user is moved there, unless they went elsewhere meanwhile.
 ---@param chat string
 ---@param draft agentchat.Draft
 function M.show(chat, draft)
   if not registry.get(chat) then return end
-  local it = open[chat]
-  if it then
-    it.draft = draft
-    return draw(it)
+  local writing = open[chat]
+  if writing then
+    writing.draft = draft
+    return draw(writing)
   end
-  it = begin(chat, draft)
-  if not it then return end
-  draw(it)
+  writing = begin(chat, draft)
+  if not writing then return end
+  draw(writing)
   local stayed = wanted[chat] == vim.api.nvim_get_current_win()
-  if stayed and vim.api.nvim_get_mode().mode == 'n' then float.enter(it.float) end
+  if stayed and vim.api.nvim_get_mode().mode == 'n' then float.enter(writing.float) end
 end
 
 --- Closes what is being written in a chat; nothing is kept of it.

@@ -92,7 +92,7 @@ local function show(chat, mods)
   vim.t.agentchat_chat = chat.id
   if win then return api.nvim_set_current_win(win) end
   window.split(chat.buf, mods)
-  -- Inside an autocommand of the user's no other event says that the window shows the chat.
+  -- Inside an autocommand of the user's no other event is fired when the window shows the chat.
   if vim.wo.winbar == '' then buffer.shown(chat) end
   api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 })
 end

@@ -127,7 +127,7 @@ function M.refresh(chat)
   if api.nvim_buf_is_loaded(chat.buf) then prompt.refresh(chat) end
 end
 
---- Ends what is being drawn; a turn that was cut off says so.
+--- Ends what is being drawn; a turn that was cut off shows that.
 ---@param chat agentchat.Chat
 ---@param line? string
 function M.abandon(chat, line)

@@ -13,8 +13,8 @@ local M = {}
 ---@field at integer unix seconds
 
 ---@class agentchat.HistoryOpts
----@field words? string all of them must have been said
----@field fork? boolean go on in a copy of the chosen one
+---@field words? string all of them must occur
+---@field fork? boolean continue in a copy of the chosen one
 
 --- Lets the user choose one of this project's chats, the newest first.
 ---@param opts? agentchat.HistoryOpts

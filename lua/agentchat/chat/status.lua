@@ -30,10 +30,10 @@ function M.sent(chat) M.update(chat, vim.tbl_extend('force', chat.status, { stat
 --- Takes over the status that Python reports. A prompt it has not accepted yet keeps the chat running:
 --- the report is older than that.
 ---@param chat agentchat.Chat
----@param said table
-function M.update(chat, said)
+---@param report table
+function M.update(chat, report)
   local new = M.new(chat.status.mode)
-  for key, value in pairs(said) do
+  for key, value in pairs(report) do
     if value ~= vim.NIL then new[key] = value end
   end
   if #chat.outbox > 0 and new.state == 'idle' then new.state = 'running' end
@@ -44,7 +44,7 @@ end
 ---@param chat agentchat.Chat
 function M.refused(chat) set(chat, vim.tbl_extend('force', chat.status, { state = 'idle' })) end
 
---- What is left when the Python process is gone.
+--- The status once the Python process has ended.
 ---@param chat agentchat.Chat
 function M.lost(chat)
   local new = vim.deepcopy(chat.status)

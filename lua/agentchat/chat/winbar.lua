@@ -37,7 +37,7 @@ local function counts(status)
   return out
 end
 
---- What the chat does now: that it waits for the user says more than that it waits.
+--- What the chat does now: waiting for the user is worth more than its state.
 local function doing(status)
   return status.prompts > 0 and status.prompts .. ' to approve' or status.state
 end

@@ -69,7 +69,7 @@ function M.at_end(buf)
   return out
 end
 
---- The first line to show so that the last one stands at the bottom.
+--- The first line to show so that the last one is at the bottom.
 ---@param win integer current window
 ---@param top integer no line before this one is looked at
 local function bottom_top(win, top)

@@ -8,7 +8,7 @@ local M = {}
 ---@field min? number
 ---@field max? number
 ---@field one_of? string[]
----@field keep? boolean hand on a value that does not fit, for Python to judge
+---@field keep? boolean keep a value that does not fit, for Python to judge
 
 ---@class agentchat.Shape a table of named settings; `each` describes the values under names the user chose
 ---@field fields? table<string, agentchat.Leaf|agentchat.Shape>
@@ -52,7 +52,7 @@ M.settings = {
         groups = { each = GROUP },
       },
     },
-    -- A value that is no list goes on to Python, which then asks about everything.
+    -- A value that is no list is passed to Python, which then asks about everything.
     rules = { kind = 'list', keep = true },
     mode = { kind = 'string', one_of = { 'ask', 'edit', 'plan', 'yolo' } },
     save = { kind = 'string', one_of = { 'vim', 'plain' } },
@@ -116,7 +116,7 @@ local function misfit(leaf, value)
   end
 end
 
---- Steps between two words: insertions, deletions, replacements, neighbours swapped.
+--- Edit distance of two words: insertions, deletions, replacements, neighbours swapped.
 local function distance(a, b)
   local rows = { [0] = {} }
   for j = 0, #b do

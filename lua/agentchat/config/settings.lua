@@ -23,7 +23,7 @@ local function defaults()
   }
 end
 
---- Lays `over` on `under`; lists are taken whole.
+--- Merges `over` into `under`; lists are replaced as a whole.
 local function merge(under, over)
   for key, value in pairs(over) do
     local both = type(value) == 'table' and type(under[key]) == 'table'

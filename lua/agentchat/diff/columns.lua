@@ -1,12 +1,12 @@
 -- A diff in two columns: the old text on the left, the new on the right, line facing line. Pure. A
--- line too long for its column goes on below, so that nothing of it is cut.
+-- line too long for its column continues below, so that nothing of it is cut.
 
 local render = require('agentchat.ui.render')
 
 local M = {}
 
 local SEPARATOR = '│'
-local ON = '↳' -- in place of the sign, where a line goes on
+local ON = '↳' -- in place of the sign, where a line continues
 local LEAST = 30 -- columns of a side
 local BLANK = (' '):byte()
 
@@ -60,7 +60,7 @@ local function wrap(line, columns)
   for _, char in ipairs(vim.fn.split(line, '\\zs')) do
     local blanks = (' '):rep(math.min(stop - column % stop, columns))
     local text = char:gsub('^\t', blanks)
-    -- Behind a blank, as one that combines is drawn on what stands before it.
+    -- Behind a blank, as a combining character is drawn on the one before it.
     local width = vim.api.nvim_strwidth(' ' .. text) - 1
     if rows[#rows].width + width > columns then table.insert(rows, new_row()) end
     extend(rows[#rows], text, width, at, #char)
@@ -111,7 +111,7 @@ end
 ---One side of a line: its own number, sign and text.
 ---@param row? integer of the diff; none where this side has no such line
 ---@param new boolean whether this is the new side
----@return string first, string[]? more what goes on below
+---@return string first, string[]? more what continues below
 local function side(it, row, new)
   if not row then return it.blank end
   local line, digits = it.doc.lines[row + 1], it.skips[row] / 2 - 2
@@ -169,7 +169,7 @@ local function add_hunk(it, hunk)
   for row = first, last do
     local line = it.doc.lines[row + 1]
     it.skips[row] = skip
-    -- What is said about a line stands below it, without numbers.
+    -- A note about a line is below it, without numbers.
     local number = line:byte(hunk.digits) ~= BLANK or line:byte(2 * hunk.digits + 1) ~= BLANK
     if number then kind = line:sub(skip - 1, skip - 1) end
     if kind == '-' then
@@ -223,7 +223,7 @@ local function parts(it, row)
   return found
 end
 
----Columns of a side in which no line of the diff goes on below.
+---Columns of a side in which no line of the diff continues below.
 local function natural(doc, most)
   local widest, tab = LEAST, (' '):rep(vim.go.tabstop)
   for _, hunk in ipairs(doc.hunks or {}) do

@@ -4,7 +4,7 @@
 local M = {}
 
 ---@class (exact) agentchat.Hunk a place of a diff; rows from 0, lines of the file from 1
----@field row integer where its header stands
+---@field row integer of its header
 ---@field rows integer how many rows it has with its header
 ---@field path string
 ---@field index integer from 0

@@ -11,7 +11,7 @@ local MATCHED = 60 -- lines that are paired by likeness when one hunk replaces o
 
 ---Cuts what two lines have in common at both ends, in whole characters.
 ---@return integer from, integer to bytes of `old`, `to` excluded
----@return string text that stands there in `new`
+---@return string the text there in `new`
 local function core(old, new)
   local least = math.min(#old, #new)
   local head = 0
@@ -98,7 +98,7 @@ local function make(edit)
   local hunks = diff(joined(old), joined(new), opts)
   for i = #hunks, 1, -1 do
     local at, count, from, size = unpack(hunks[i])
-    -- A hunk that only adds stands after the line it names.
+    -- A hunk that only adds comes after the line it names.
     local row = first + (count > 0 and at - 1 or at)
     local lines = size > 0 and vim.list_slice(new, from, from + size - 1) or {}
     replace(row, count, lines)

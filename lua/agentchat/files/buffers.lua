@@ -123,7 +123,7 @@ local function is_autoread(buf)
 end
 
 ---Lets a buffer without unsaved changes take what the disk has, where the user has that on. Where
----not, Neovim is not made to look: it tells of a change only once.
+---not, Neovim is not made to look: it reports a change only once.
 local function catch_up(buf)
   if not vim.bo[buf].modified and is_autoread(buf) then check_disk(buf, true) end
 end
@@ -160,7 +160,7 @@ end
 
 local function refused(reason, message) return { ok = false, reason = reason, message = message } end
 
--- What Neovim puts before its own words, from the outside in.
+-- What Neovim puts before its own message, from the outside in.
 local NOISE = {
   '^.* Autocommands for ".-": ',
   '^.*Vim%([%w_]*%):',
@@ -277,7 +277,7 @@ end
 ---@param path string
 ---@param without_autocmds? boolean
 ---@return { ok: boolean, changedtick?: integer, modified?: boolean, message?: string } `message`
----  also tells what broke in an autocommand after a successful write
+---  also reports an error in an autocommand after a successful write
 function M.save(path, without_autocmds)
   local buf = find(path)
   if not buf then return refused('unloaded', 'no buffer shows the file') end

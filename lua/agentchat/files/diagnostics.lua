@@ -1,4 +1,4 @@
--- What language servers and linters say of the files of a workspace.
+-- What language servers and linters report of the files of a workspace.
 
 local M = {}
 

@@ -23,7 +23,7 @@ local function opened(file)
   )
 end
 
---- Trusts what stands in a buffer, if it is what the user agreed to.
+--- Trusts the text of a buffer, if it is what the user agreed to.
 local function trust_buffer(buf, sha256)
   local ends = vim.bo[buf].fileformat == 'unix' and '\n' or '\r\n'
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), ends)

@@ -30,7 +30,7 @@ local function run(command)
   return coroutine.yield()
 end
 
----@return string the line that says most
+---@return string the most informative line
 local function reason(done)
   local lines = vim.split(vim.trim(done.stderr .. '\n' .. done.stdout), '\n')
   for _, line in ipairs(lines) do
@@ -39,7 +39,7 @@ local function reason(done)
   return vim.trim(lines[1] or '') ~= '' and vim.trim(lines[1]) or ('exit %d'):format(done.code)
 end
 
---- Runs a step; what it says when it fails ends the installation.
+--- Runs a step; its failure ends the installation.
 local function step(what, command)
   under_way = what
   say(what)
@@ -115,7 +115,7 @@ local function finish(problem)
   host.restart()
 end
 
---- Whether Neovim runs only to install: then it must wait, and its exit code must tell.
+--- Whether Neovim runs only to install: then it must wait, and its exit code shows the result.
 local function is_script()
   local args = vim.v.argv
   return is_headless()

@@ -12,7 +12,7 @@ local READY_WITHIN = 30000 -- ms; a cold disk and uncompiled packages take sever
 local LONGEST_PAUSE = 30000 -- ms between two starts of a host that keeps dying
 local STEADY_AFTER = 60000 -- ms after which a host counts as healthy again
 local STDERR_LINES = 200
-local STDERR_BYTES = 10000 -- of a line that goes on and on
+local STDERR_BYTES = 10000 -- of a very long line
 
 ---@class agentchat.Host
 ---@field phase 'stopped'|'paused'|'starting'|'ready'

@@ -1,4 +1,4 @@
---- Which Python runs the host, and what its last words mean.
+--- Which Python runs the host, and why a host did not start.
 local M = {}
 
 M.OLDEST = '3.10'
@@ -65,7 +65,7 @@ local BOOT = table.concat({
   -- Neovim speaks through a copy of standard input: a program that a tool starts reads nothing.
   "sys.stdin = os.fdopen(os.dup(0), 'rb', 0)",
   'os.dup2(os.open(os.devnull, os.O_RDONLY), 0)',
-  -- Nor is a module taken from whatever directory a tool works in.
+  -- Nor is a module imported from the directory a tool works in.
   'sys.path = [path for path in sys.path if path]',
   'sys.path.append(os.path.dirname(sys.argv[1]))',
   "__import__('agentchat_rplugin')",

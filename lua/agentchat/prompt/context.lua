@@ -1,4 +1,4 @@
---- `#buffer`, `#file:PATH` and the like in the prompt: where they stand, and what the editor has for
+--- `#buffer`, `#file:PATH` and the like in the prompt: where they are, and what the editor has for
 --- them when the prompt is sent.
 local M = {}
 
@@ -81,7 +81,7 @@ local function captured_buffer(chat, buf)
     return { problem = buf and ('buffer %d is not loaded'):format(buf) or 'no file is open' }
   end
   local path = api.nvim_buf_get_name(buf)
-  -- A file of this machine is no file of another one: there the text itself goes along.
+  -- A remote workspace has no local files: there the text itself is sent.
   if path ~= '' and vim.bo[buf].buftype == '' and not chat.remote then
     return { name = name_of(chat, buf), path = path }
   end
@@ -95,7 +95,7 @@ local function captured_selection(chat)
   local to = buf and api.nvim_buf_get_mark(buf, '>')
   if not buf or from[1] == 0 then return { problem = 'nothing was selected yet' } end
   local last = api.nvim_buf_get_lines(buf, to[1] - 1, to[1], false)[1] or ''
-  -- The mark stands on the first byte of the last character; a line-wise one beyond the line.
+  -- The mark is on the first byte of the last character; a line-wise one beyond the line.
   local stop = to[2] < #last and to[2] + vim.str_utf_end(last, to[2] + 1) + 1 or #last
   local text = api.nvim_buf_get_text(buf, from[1] - 1, from[2], to[1] - 1, stop, {})
   local where = from[1] == to[1] and ('line %d'):format(from[1])

@@ -1,4 +1,4 @@
---- `@name` and `@{name}` in the prompt: where they stand, which names there are.
+--- `@name` and `@{name}` in the prompt: where they are, which names there are.
 local M = {}
 
 ---@class agentchat.Name
@@ -7,7 +7,7 @@ local M = {}
 ---@field about? string
 ---@field given? boolean the chat has it
 
--- What a new chat can name before Python has told.
+-- What a new chat can name before Python reports it.
 ---@type agentchat.Name[]
 M.BUILTIN = {
   { name = 'read', kind = 'tool', about = 'Read a file' },

@@ -1,6 +1,6 @@
 --- Undo in the prompt. What the agent writes is no change of the user's: it leaves no step in the undo
 --- tree, and because the tree speaks of line numbers its steps are dropped with it. The texts of the
---- prompt they led to are kept here, and `u` goes on with them where the tree ends.
+--- prompt they led to are kept here, and `u` continues with them where the tree ends.
 local marks = require('agentchat.transcript.marks')
 
 local M = {}
@@ -74,7 +74,7 @@ function M.undo(chat)
   if tree_has_more() then return vim.cmd.undo() end
   local past, now = chat.undo.past, marks.prompt_text(chat)
   if past[#past] == now and #past > 1 then table.remove(past) end
-  if past[#past] == now then return vim.cmd.undo() end -- says that this is the oldest change
+  if past[#past] == now then return vim.cmd.undo() end -- reports that this is the oldest change
   table.insert(chat.undo.future, now)
   travel(chat, past[#past])
 end

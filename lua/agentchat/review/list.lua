@@ -32,98 +32,98 @@ local covered = {}
 local Z = 50 -- below the approval request
 local APPLY_MS = 300 -- what an accepted preview has for being applied before it is shown again
 
-local function newest(it) return it.previews[#it.previews] end
+local function newest(review) return review.previews[#review.previews] end
 
-local function reject(it)
-  local id = newest(it).id
-  it.panel.field = input.ask({
-    chat = it.chat,
-    title = 'Why not? ' .. newest(it).label,
-    text = it.reason,
+local function reject(review)
+  local id = newest(review).id
+  review.panel.field = input.ask({
+    chat = review.chat,
+    title = 'Why not? ' .. newest(review).label,
+    text = review.reason,
     send = function(text)
-      local asked = reviews[it.chat] == it and newest(it).id == id
+      local asked = reviews[review.chat] == review and newest(review).id == id
       if not asked then return notify.warn('What you rejected is not shown any more.') end
-      M.resolve(it.chat, 'discard', text ~= '' and text or nil)
+      M.resolve(review.chat, 'discard', text ~= '' and text or nil)
     end,
-    back = function(text) it.reason = text end,
+    back = function(text) review.reason = text end,
   })
 end
 
-local function map_keys(it, buf)
-  registry.announce('buffer', registry.get(it.chat), buf)
+local function map_keys(review, buf)
+  registry.announce('buffer', registry.get(review.chat), buf)
   render.disable_keys(buf)
   local function map(key, action, desc)
     vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = desc })
   end
   local function gated(key, action, desc)
-    map(key, function() panels.gate(it.panel, action, key) end, desc)
+    map(key, function() panels.gate(review.panel, action, key) end, desc)
   end
-  hunks.map(it.panel, buf)
+  hunks.map(review.panel, buf)
   gated('a', function()
-    M.resolve(it.chat, 'apply')
+    M.resolve(review.chat, 'apply')
     key_guard.drain()
   end, 'Apply what is kept')
-  gated('r', function() reject(it) end, 'Discard it, and say why')
-  map('q', function() panels.hide(it.panel) end, 'Hide the preview')
-  map('<Esc>', function() panels.leave(it.panel) end, 'Back to where you came from')
+  gated('r', function() reject(review) end, 'Discard it, and say why')
+  map('q', function() panels.hide(review.panel) end, 'Hide the preview')
+  map('<Esc>', function() panels.leave(review.panel) end, 'Back to where you came from')
   map('?', document.help, 'Keys')
   map('g?', document.help, 'Keys')
 end
 
-local function panel_spec(it)
+local function panel_spec(review)
   return {
-    chat = it.chat,
+    chat = review.chat,
     name = 'review',
     filetype = 'agentchat-review',
     zindex = Z,
     place = layout.bottom,
-    title = function(width) return document.title(it.previews, width) end,
-    footer = function(at) return document.footer(newest(it), it.chat, at) end,
-    heading = function() return document.heading(it.previews, it.chat) end,
+    title = function(width) return document.title(review.previews, width) end,
+    footer = function(at) return document.footer(newest(review), review.chat, at) end,
+    heading = function() return document.heading(review.previews, review.chat) end,
     subject = function()
-      local shown = newest(it)
+      local shown = newest(review)
       return { id = shown.id, subject = shown.id, title = shown.label }
     end,
-    doc = function() return newest(it).doc end,
+    doc = function() return newest(review).doc end,
     draw = hunks.draw,
     resized = hunks.resized,
     lead = function() return hunks.GUTTER end,
-    delay = function() return settings.get(registry.buffer(it.chat)).ui.prompt_delay_ms end,
-    map = function(buf) map_keys(it, buf) end,
-    closed = function() it.hidden = true end,
+    delay = function() return settings.get(registry.buffer(review.chat)).ui.prompt_delay_ms end,
+    map = function(buf) map_keys(review, buf) end,
+    closed = function() review.hidden = true end,
   }
 end
 
 ---Shows what has changed where the user sees the chat.
-local function present(it)
-  if it.hidden or covered[it.chat] then return end
-  if it.panel.view then
-    panels.draw_new(it.panel)
-  elseif registry.is_visible(it.chat) then
-    panels.show(it.panel, it.panel.form)
+local function present(review)
+  if review.hidden or covered[review.chat] then return end
+  if review.panel.view then
+    panels.draw_new(review.panel)
+  elseif registry.is_visible(review.chat) then
+    panels.show(review.panel, review.panel.form)
   end
 end
 
 local function update()
-  for _, it in pairs(reviews) do
-    if not it.panel.view then present(it) end
-    panels.refresh(it.panel)
+  for _, review in pairs(reviews) do
+    if not review.panel.view then present(review) end
+    panels.refresh(review.panel)
   end
 end
 
 local function of(chat)
   if not reviews[chat] then
-    local it = { chat = chat, previews = {}, hidden = false, reason = '' }
-    it.panel = panels.new(panel_spec(it))
-    reviews[chat] = it
+    local review = { chat = chat, previews = {}, hidden = false, reason = '' }
+    review.panel = panels.new(panel_spec(review))
+    reviews[chat] = review
     registry.on_view_change('review', update)
   end
   return reviews[chat]
 end
 
 ---@return integer? index
-local function index(it, id)
-  for i, staged in ipairs(it.previews) do
+local function index(review, id)
+  for i, staged in ipairs(review.previews) do
     if staged.id == id then return i end
   end
 end
@@ -132,32 +132,32 @@ end
 ---@param chat string
 ---@param staged agentchat.Preview
 function M.show(chat, staged)
-  local it = of(chat)
-  it.previews[index(it, staged.id) or #it.previews + 1] = staged
-  it.hidden = false
-  present(it)
+  local review = of(chat)
+  review.previews[index(review, staged.id) or #review.previews + 1] = staged
+  review.hidden = false
+  present(review)
 end
 
 --- Takes back a preview that is applied or discarded; one below it is shown in its place.
 ---@param chat string
 ---@param id string
 function M.close(chat, id)
-  local it = reviews[chat]
-  local at = it and index(it, id)
+  local review = reviews[chat]
+  local at = review and index(review, id)
   if not at then return end
-  table.remove(it.previews, at)
+  table.remove(review.previews, at)
   decisions.forget(chat, M.subjects(chat))
-  if #it.previews == 0 then return M.close_all(chat) end
-  present(it)
+  if #review.previews == 0 then return M.close_all(chat) end
+  present(review)
 end
 
 --- Takes back all previews of a chat.
 ---@param chat string
 function M.close_all(chat)
-  local it = reviews[chat]
-  if not it then return end
+  local review = reviews[chat]
+  if not review then return end
   reviews[chat] = nil
-  panels.discard(it.panel)
+  panels.discard(review.panel)
 end
 
 --- Applies what is kept of the newest preview, or discards it.
@@ -166,9 +166,9 @@ end
 ---@param reason? string
 function M.resolve(chat, action, reason)
   local order = { chat = chat, action = action, reason = reason }
-  local it = reviews[chat]
-  if it then
-    local shown = newest(it)
+  local review = reviews[chat]
+  if review then
+    local shown = newest(review)
     order.preview, order.stamp = shown.id, shown.stamp
     order.hunks = decisions.report(chat, shown.id, shown.doc)
   end
@@ -182,8 +182,8 @@ end
 ---@param text string
 ---@return boolean whether that preview is pending
 function M.replace(chat, id, path, text)
-  local it = reviews[chat]
-  if not (it and index(it, id)) then return false end
+  local review = reviews[chat]
+  if not (review and index(review, id)) then return false end
   host.send('amend', { chat = chat, preview = id, path = path, text = text })
   return true
 end
@@ -191,14 +191,14 @@ end
 --- Takes the user to the newest preview, shown again if it was hidden.
 ---@param chat string
 function M.focus(chat)
-  local it = reviews[chat]
-  if not it then return notify.warn('Nothing is pending.') end
+  local review = reviews[chat]
+  if not review then return notify.warn('Nothing is pending.') end
   if covered[chat] then return covered[chat]() end
-  if not panels.visible(it.panel) then
-    it.hidden = false
-    panels.show(it.panel, it.panel.form)
+  if not panels.visible(review.panel) then
+    review.hidden = false
+    panels.show(review.panel, review.panel.form)
   end
-  panels.enter(it.panel)
+  panels.enter(review.panel)
 end
 
 --- What is decided about, as a set.
@@ -220,18 +220,18 @@ function M.cover(chat, focus) covered[chat] = focus end
 --- Makes room for the approval request that covers the review.
 ---@param chat string
 function M.close_float(chat)
-  local it = reviews[chat]
-  if it and it.panel.form == 'float' then panels.close(it.panel) end
+  local review = reviews[chat]
+  if review and review.panel.form == 'float' then panels.close(review.panel) end
 end
 
 --- Shows again what is still pending a moment after the request was answered.
 ---@param chat string
 function M.uncover(chat)
   covered[chat] = nil
-  local it = reviews[chat]
-  if not it then return end
+  local review = reviews[chat]
+  if not review then return end
   vim.defer_fn(function()
-    if reviews[chat] == it and not it.panel.view then present(it) end
+    if reviews[chat] == review and not review.panel.view then present(review) end
   end, APPLY_MS)
 end
 

@@ -33,7 +33,7 @@ end
 ---@field text string
 ---@field left integer marks that may still be made
 
---- Where the text stands now; nil if it is gone.
+--- Where the text is now; nil if it was deleted.
 ---@return integer? first, integer? last rows, the last one excluded
 local function place(painting)
   if not api.nvim_buf_is_loaded(painting.buf) then return nil end

@@ -1,4 +1,4 @@
---- Where things stand in a chat buffer, known from extmarks and never from text.
+--- Where things are in a chat buffer, known from extmarks and never from text.
 local M = {}
 
 M.ns = vim.api.nvim_create_namespace('agentchat.regions')
@@ -8,7 +8,7 @@ M.HEADER = '## You'
 
 local api = vim.api
 
---- Row of an extmark, or nil when it is gone or its text was deleted.
+--- Row of an extmark, or nil when it or its text was deleted.
 ---@param buf integer
 ---@param id? integer
 ---@return integer? row, integer? col, table? details
@@ -94,7 +94,7 @@ function M.restore(buf, saved)
   end
 end
 
---- Text typed onto the header goes to the line below it, the cursor with it.
+--- Moves text that was typed onto the header to the line below it, with the cursor.
 local function mend_header(chat, row, line)
   local same = 0
   while same < #M.HEADER and line:byte(same + 1) == M.HEADER:byte(same + 1) do
@@ -133,7 +133,7 @@ function M.header(chat)
   return row
 end
 
---- Whether the header stands as it should.
+--- Whether the header is intact.
 ---@param chat agentchat.Chat
 ---@return boolean
 function M.intact(chat)

@@ -1,4 +1,4 @@
---- The transcript: all that stands above the prompt, written line by line, never read back.
+--- The transcript: everything above the prompt, written line by line, never read back.
 local tool_block = require('agentchat.transcript.tool_block')
 local lines = require('agentchat.transcript.text')
 local markdown = require('agentchat.transcript.markdown')
@@ -30,7 +30,7 @@ local GROUPS = {
 function M.new() return { headers = {}, blocks = {} } end
 
 --- Writes lines and a blank one above the prompt.
----@param close? boolean without a blank line to what stands above
+---@param close? boolean without a blank line above it
 ---@return integer row of the first line
 local function write(chat, new, close)
   local row = marks.header(chat)
@@ -163,7 +163,7 @@ function M.block(chat, id, fields)
   chat.transcript.blocks[id] = block
 end
 
---- Begins a message. Replies of one turn stand under one header.
+--- Begins a message. Replies of one turn share a header.
 ---@param chat agentchat.Chat
 ---@param role 'user'|'agent'|'note'|'error'
 ---@param text string
@@ -189,10 +189,10 @@ end
 ---@param chat agentchat.Chat
 function M.finish(chat) close(chat) end
 
--- How a call ends whose process is gone, by the state it was in.
+-- How a call ends whose process has ended, by the state it was in.
 local ENDS = { streaming = 'cancelled', waiting = 'cancelled', running = 'failed' }
 
---- Ends what can no longer go on, because the process that did it is gone.
+--- Ends what cannot continue, because its process has ended.
 ---@param chat agentchat.Chat
 ---@return agentchat.ToolBlock[] ended the blocks of calls that had not ended
 function M.abandon(chat)

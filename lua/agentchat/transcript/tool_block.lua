@@ -88,7 +88,7 @@ function M.lines(block)
   return vim.list_extend({ block.header }, block.drawn)
 end
 
---- The folds of a block whose header stands in `row`.
+--- The folds of a block whose header is in `row`.
 ---@param row integer 0-based
 ---@return { outer?: agentchat.Fold, inner?: agentchat.Fold }
 local function folds_of(block, row)
@@ -129,7 +129,7 @@ local function colour(buf, block, name, row, first, last, group, more)
   )
 end
 
---- Marks where the block stands, and colours it.
+--- Marks where the block is, and colours it.
 local function mark(buf, block, row)
   local last = row + #block.drawn
   block.mark = api.nvim_buf_set_extmark(buf, marks.ns, row, 0, {
@@ -170,7 +170,7 @@ local function insert(buf, row, list)
   for i, line in ipairs(list) do
     stored[i] = line:gsub('%z', '\n')
   end
-  -- In insert mode a single line goes to the fold above, for the sake of who types there.
+  -- In insert mode Neovim adds a single line to the fold above.
   local single = #stored == 1 and vim.fn.mode():find('^[iR]')
   if single then table.insert(stored, '') end
   vim.fn.appendbufline(buf, row, stored)

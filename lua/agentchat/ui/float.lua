@@ -33,12 +33,12 @@ local MARGIN = 2 -- columns beside the text
 ---@field gone boolean
 
 --- Whether the float's window is still there.
----@param float? agentchat.Float
+---@param float? agentchat.Float|agentchat.Split
 ---@return boolean
 function M.open_now(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
 
 --- Whether the user sees the float: it is open in this tab.
----@param float? agentchat.Float
+---@param float? agentchat.Float|agentchat.Split
 ---@return boolean
 function M.visible(float)
   return M.open_now(float)
@@ -46,7 +46,7 @@ function M.visible(float)
 end
 
 --- Whether the user is in the float.
----@param float? agentchat.Float
+---@param float? agentchat.Float|agentchat.Split
 ---@return boolean
 function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
 

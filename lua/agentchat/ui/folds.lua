@@ -29,7 +29,7 @@ function M.make(buf, folds)
   in_windows(buf, function() vim.iter(folds):each(make) end)
 end
 
---- Makes the folds of one window anew, for a buffer it did not show before.
+--- Makes the folds of one window again, for a buffer it did not show before.
 ---@param win integer
 ---@param folds agentchat.Fold[]
 function M.restore(win, folds)

@@ -1,4 +1,4 @@
--- Keeps keys from doing what they were not meant for: tells a key that a person pressed from one that
+-- Keeps keys from doing what they were not meant for: tells apart a key that a person pressed and one that
 -- a macro or a plugin made, waits until the user's keys rest, and until what was drawn has been visible
 -- for long enough.
 
@@ -8,7 +8,7 @@ local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.keypress')
 local typed, listeners = '', 0
 
---- Begins to listen; needed before `deliberate` can tell anything. Each call needs an `ignore`.
+--- Begins to listen; needed before `deliberate`. Each call needs an `ignore`.
 function M.listen()
   listeners = listeners + 1
   vim.on_key(function(_, keys) typed = keys end, ns)

@@ -75,7 +75,7 @@ function M.bottom(screen, want)
   return rect
 end
 
---- Whether a float of that place lies on the line the user works in.
+--- Whether a float of that place covers the line the user works in.
 ---@param screen agentchat.Screen
 ---@param row integer
 ---@param height integer

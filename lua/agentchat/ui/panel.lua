@@ -184,11 +184,6 @@ end
 ---@param panel agentchat.Panel
 function M.leave(panel) M.window(panel).leave(panel.view) end
 
---- Whether the user is in it.
----@param panel agentchat.Panel
----@return boolean
-function M.focused(panel) return M.window(panel).focused(panel.view) end
-
 --- Shows again how to get in, after the user went elsewhere.
 ---@param panel agentchat.Panel
 function M.refresh(panel)

@@ -11,6 +11,7 @@ local M = {}
 ---@field parts? fun(row: integer): agentchat.Mark[] the same, made when they are needed
 ---@field rows agentchat.Row[] in order
 ---@field hunks? agentchat.Hunk[] of a diff
+---@field by_row? table<integer, agentchat.Row[]> the same, once it is drawn
 ---@field dim? table<integer, true> rows that are drawn dimmed
 ---@field from? integer[] the row of another doc that each line stands for
 
@@ -103,33 +104,16 @@ local function mark_text(buf, row, mark)
   vim.api.nvim_buf_set_extmark(buf, ns, row, mark[1], look)
 end
 
----Where the first of the rows at or behind `row` stands in the list.
----@return integer index
-local function index(rows, row)
-  local low, high = 1, #rows + 1
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if rows[middle][1] < row then
-      low = middle + 1
-    else
-      high = middle
-    end
-  end
-  return low
-end
-
 ---Colours some rows, but those that are dimmed.
 ---@param last integer excluded
----@param until_ms? number when to stop, as `vim.uv.hrtime()` tells it
+---@param until_ms? number when to stop, by `vim.uv.hrtime()`
 ---@return integer row up to which it went
 local function colour(buf, doc, first, last, until_ms)
-  local at = index(doc.rows, first)
   for row = first, last - 1 do
     if until_ms and vim.uv.hrtime() / 1e6 > until_ms then return row end
     local lit = not doc.dim[row]
-    while doc.rows[at] and doc.rows[at][1] == row do
-      if lit then mark_row(buf, doc.rows[at]) end
-      at = at + 1
+    for _, it in ipairs(lit and doc.by_row[row] or {}) do
+      mark_row(buf, it)
     end
     for _, mark in ipairs(lit and M.parts(doc, row) or {}) do
       mark_text(buf, row, mark)
@@ -191,7 +175,11 @@ function M.draw(buf, doc, win)
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, doc.lines)
   vim.bo[buf].modifiable = editable
-  doc.dim = {}
+  doc.dim, doc.by_row = {}, {}
+  for _, it in ipairs(doc.rows) do
+    doc.by_row[it[1]] = doc.by_row[it[1]] or {}
+    table.insert(doc.by_row[it[1]], it)
+  end
   colour_all(buf, doc, 0)
   fold(win, doc)
 end

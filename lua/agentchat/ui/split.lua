@@ -1,5 +1,6 @@
 -- A doc in an ordinary window: a split or a tab of its own. What `float` does, without the float.
 
+local float = require('agentchat.ui.float')
 local render = require('agentchat.ui.render')
 
 local M = {}
@@ -18,18 +19,7 @@ local M = {}
 ---@field win integer
 ---@field spec agentchat.SplitSpec
 
---- Whether the window is still there, in whatever tab.
----@param split? agentchat.Split
----@return boolean
-function M.open_now(split) return split ~= nil and vim.api.nvim_win_is_valid(split.win) end
-
---- Whether the user sees the split: it is open in this tab.
----@param split? agentchat.Split
----@return boolean
-function M.visible(split)
-  return M.open_now(split)
-    and vim.api.nvim_win_get_tabpage(split.win) == vim.api.nvim_get_current_tabpage()
-end
+M.open_now, M.visible, M.focused = float.open_now, float.visible, float.focused
 
 ---@return integer win
 local function open_win(buf, form)
@@ -69,20 +59,11 @@ function M.open(spec)
   vim.api.nvim_buf_set_name(buf, ('agentchat://%s/%d'):format(spec.name, buf))
   local split = { buf = buf, win = open_win(buf, spec.form), spec = spec }
   render.set_options(split.win)
-  vim.api.nvim_set_option_value(
-    'winhighlight',
-    'FoldColumn:Normal',
-    { win = split.win, scope = 'local' }
-  )
+  vim.wo[split.win][0].winhighlight = 'FoldColumn:Normal'
   vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, once = true, callback = spec.closed })
   if spec.resized then follow(split, spec.resized) end
   return split
 end
-
---- Whether the user is in the split.
----@param split? agentchat.Split
----@return boolean
-function M.focused(split) return split ~= nil and split.win == vim.api.nvim_get_current_win() end
 
 --- Updates the title.
 ---@param split agentchat.Split
