@@ -15,23 +15,28 @@ local function fit(text, room)
   return vim.fn.strcharpart(text, 0, half) .. '…' .. vim.fn.strcharpart(text, length - half)
 end
 
---- Says a text that is too wide for the message line: where that is where it went, the line loses
+--- Sets 'messagesopt' for a moment, which is no change that autocommands should see.
+local function set_quietly(value)
+  vim.cmd.set({ args = { 'messagesopt=' .. value }, mods = { noautocmd = true } })
+end
+
+--- Shows a text that is too wide for the message line: where that is where it went, the line loses
 --- its middle; `:messages` has the whole, for which Neovim must show it, for no time.
 ---@param room integer cells
 local function notify_wide(text, level, room)
   local shown = vim.o.messagesopt
-  vim.o.messagesopt = shown:gsub('hit%-enter', 'wait:0')
+  set_quietly(shown:gsub('hit%-enter', 'wait:0'))
   local ok, problem = pcall(notify, text, level)
-  vim.o.messagesopt = shown
+  set_quietly(shown)
   if not ok then error(problem, 0) end
   if newest() ~= vim.trim(text) then return end
   vim.cmd.redraw()
   vim.api.nvim_echo({ { fit(text, room), GROUPS[level] } }, false, {})
 end
 
---- Says a line. Soon, not now: an error that is shown while a command runs would end the command.
+--- Shows a line. Soon, not now: an error that is shown while a command runs would end the command.
 ---@return fun(text: string)
-local function say(level)
+local function shows(level)
   return function(text)
     local line = 'agentchat: ' .. text:gsub('%s*[\r\n]+%s*', ' ')
     vim.schedule(function()
@@ -44,8 +49,8 @@ local function say(level)
   end
 end
 
-M.info = say(vim.log.levels.INFO)
-M.warn = say(vim.log.levels.WARN)
-M.error = say(vim.log.levels.ERROR)
+M.info = shows(vim.log.levels.INFO)
+M.warn = shows(vim.log.levels.WARN)
+M.error = shows(vim.log.levels.ERROR)
 
 return M

@@ -22,3 +22,16 @@ def test_a_wide_notice_is_told_whole_and_shown_without_its_middle(
     assert line.startswith("agentchat: words.py:12")
     assert line.endswith("is not loaded")
     assert editor.messages().count(TEXT) == 1
+
+
+def test_a_wide_notice_changes_no_option_that_an_autocommand_sees(
+    start_editor: StartEditor,
+) -> None:
+    editor = start_editor(size=(60, 12))
+    editor.allow("agentchat")
+    editor.command("let g:seen = [] | autocmd OptionSet * call add(g:seen, expand('<amatch>'))")
+    before = editor.eval("&messagesopt")
+    editor.lua("require('agentchat.notify').warn(...)", TEXT)
+    editor.wait_screen("…")
+    assert editor.eval("g:seen") == []
+    assert editor.eval("&messagesopt") == before
