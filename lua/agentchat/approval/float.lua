@@ -105,21 +105,18 @@ local KEYS = {
   end,
   q = function(float) panels.hide(float.panel) end,
 }
-local DIGITS = '123456789' -- which answer nothing here, whatever they do elsewhere
+local DIGITS = '1 2 3 4 5 6 7 8 9' -- which answer nothing here, whatever they do elsewhere
 
 local function map_keys(float, buf)
-  local function map(key, action) vim.keymap.set('n', key, action, { buffer = buf, nowait = true }) end
   render.disable_keys(buf)
-  for digit in DIGITS:gmatch('.') do
-    map(digit, key_guard.nothing)
-  end
-  map('ga', key_guard.nothing) -- which leads in here
+  render.disable_keys(buf, DIGITS)
+  render.disable_keys(buf, 'ga') -- which leads in here
   for key, act in pairs(KEYS) do
-    map(key, function()
+    render.map(buf, { key }, function()
       panels.gate(float.panel, function() act(float) end, key)
     end)
   end
-  map('<Esc>', function() panels.leave(float.panel) end)
+  render.map(buf, { '<Esc>' }, function() panels.leave(float.panel) end)
   if float.spec.prompt.kind == 'diff' then hunks.map(float.panel, buf) end
 end
 

@@ -6,6 +6,7 @@ local input = require('agentchat.ui.input')
 local key_guard = require('agentchat.ui.key_guard')
 local layout = require('agentchat.ui.layout')
 local registry = require('agentchat.chat.registry')
+local render = require('agentchat.ui.render')
 local settings = require('agentchat.config.settings')
 
 local M = {}
@@ -130,13 +131,12 @@ local function gate(writing, action)
 end
 
 local function map_keys(writing)
-  for _, key in ipairs(vim.split(DEAD, ' ')) do
-    float.map(writing.float, { key }, key_guard.nothing)
-  end
+  local buf = writing.float.buf
+  render.disable_keys(buf, DEAD)
   for key, action in pairs(KEYS) do
-    float.map(writing.float, { key }, function() gate(writing, action) end)
+    render.map(buf, { key }, function() gate(writing, action) end)
   end
-  float.map(writing.float, { 'q', '<Esc>' }, function() float.close(writing.float) end, 'Close')
+  render.map(buf, { 'q', '<Esc>' }, function() float.close(writing.float) end, 'Close')
 end
 
 local function draw(writing)

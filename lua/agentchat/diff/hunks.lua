@@ -210,9 +210,7 @@ end
 ---@param panel agentchat.Panel
 ---@param buf integer
 function M.map(panel, buf)
-  local function map(key, desc, action)
-    vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = desc })
-  end
+  local function map(key, desc, action) render.map(buf, { key }, action, desc) end
   local function gated(key, desc, action)
     map(key, desc, function() panels.gate(panel, action) end)
   end

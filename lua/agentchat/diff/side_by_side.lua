@@ -11,7 +11,6 @@ local M = {}
 
 local AUTO = 150 -- columns from which on two columns are the better view
 local LEAST = 64 -- columns below which there is no room for two
-local SLICE_MS = 2 -- of arranging without letting anything else run
 
 ---@class agentchat.WindowKind a kind of window: `float` or `split`
 ---@field columns fun(view: agentchat.Float|agentchat.Split): integer
@@ -33,26 +32,6 @@ end
 ---@return boolean whether it has lines that can face each other
 local function numbered(doc)
   return vim.iter(doc.hunks or {}):any(function(hunk) return hunk.digits ~= nil end)
-end
-
----Calls `done` with the diff in two columns, at once where that takes no time, else later.
----@param doc agentchat.Doc in one column
----@param there integer columns
----@param wanted_still fun(): boolean
----@param done fun(drawn: agentchat.Doc)
-local function arrange(doc, there, wanted_still, done)
-  local began
-  local function pause()
-    if vim.uv.hrtime() / 1e6 - began > SLICE_MS then coroutine.yield() end
-  end
-  local work = coroutine.create(function() done(columns.arranged(doc, there, pause)) end)
-  local function go_on()
-    if not wanted_still() then return end
-    began = vim.uv.hrtime() / 1e6
-    assert(coroutine.resume(work))
-    if coroutine.status(work) ~= 'dead' then vim.defer_fn(go_on, 1) end
-  end
-  go_on()
 end
 
 ---@param before? agentchat.Doc what the view shows now
@@ -79,10 +58,10 @@ function M.draw(window, view, doc, before, done)
     return there and vim.api.nvim_buf_get_changedtick(view.buf) == tick
   end
   if numbered(doc) and wanted(window, view) then
-    arrange(doc, window.columns(view), wanted_still, function(drawn)
-      arranged = drawn
-      put(view, drawn, tick and doc or before, done)
-    end)
+    render.in_slices(function(pause)
+      arranged = columns.arranged(doc, window.columns(view), pause)
+      put(view, arranged, tick and doc or before, done)
+    end, wanted_still)
   end
   if arranged then return end
   put(view, doc, before, done)

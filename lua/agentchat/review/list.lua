@@ -52,11 +52,8 @@ end
 local function map_keys(review, buf)
   registry.announce('buffer', registry.get(review.chat), buf)
   render.disable_keys(buf)
-  local function map(key, action, desc)
-    vim.keymap.set('n', key, action, { buffer = buf, nowait = true, desc = desc })
-  end
   local function gated(key, action, desc)
-    map(key, function() panels.gate(review.panel, action, key) end, desc)
+    render.map(buf, { key }, function() panels.gate(review.panel, action, key) end, desc)
   end
   hunks.map(review.panel, buf)
   gated('a', function()
@@ -64,10 +61,14 @@ local function map_keys(review, buf)
     key_guard.drain()
   end, 'Apply what is kept')
   gated('r', function() reject(review) end, 'Discard it, and say why')
-  map('q', function() panels.hide(review.panel) end, 'Hide the preview')
-  map('<Esc>', function() panels.leave(review.panel) end, 'Back to where you came from')
-  map('?', document.help, 'Keys')
-  map('g?', document.help, 'Keys')
+  render.map(buf, { 'q' }, function() panels.hide(review.panel) end, 'Hide the preview')
+  render.map(
+    buf,
+    { '<Esc>' },
+    function() panels.leave(review.panel) end,
+    'Back to where you came from'
+  )
+  render.map(buf, { '?', 'g?' }, document.help, 'Keys')
 end
 
 local function panel_spec(review)

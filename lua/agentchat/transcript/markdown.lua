@@ -1,6 +1,6 @@
 --- Colours for a finished text: Markdown and the languages in its code blocks, as extmarks made once.
 --- No parser is attached to the buffer, which would parse the growing chat again at every piece.
-local notify = require('agentchat.notify')
+local render = require('agentchat.ui.render')
 
 local M = {}
 
@@ -9,8 +9,6 @@ local ns = api.nvim_create_namespace('agentchat.markdown')
 
 local LARGEST = 100 * 1024 -- bytes; a longer text stays plain
 local MARKS = 20000
-local SLICE = 3e6 -- ns at a time
-local PAUSE = 5 -- ms between two
 
 local function highlights(lang)
   local ok, query = pcall(vim.treesitter.query.get, lang, 'highlights')
@@ -67,21 +65,10 @@ local function paint(painting, tree, lang, row)
   end
 end
 
---- Runs a coroutine in slices, so that keys and redraws come in between.
-local function in_slices(thread, done)
-  local ok, err = coroutine.resume(thread)
-  if not ok then notify.warn('colours failed: ' .. err) end
-  if coroutine.status(thread) == 'dead' then return done() end
-  vim.defer_fn(function() in_slices(thread, done) end, PAUSE)
-end
-
-local function paint_all(painting, parser)
-  local first, till = place(painting), vim.uv.hrtime() + SLICE
+local function paint_all(painting, parser, pause)
+  local first = place(painting)
   local function row()
-    if vim.uv.hrtime() > till then
-      coroutine.yield()
-      first, till = place(painting), vim.uv.hrtime() + SLICE
-    end
+    if pause() then first = place(painting) end
     return first
   end
   parser:for_each_tree(function(tree, inner) paint(painting, tree, inner:lang(), row) end)
@@ -100,7 +87,10 @@ local function begin(buf, mark)
   if not ok or #painting.text > LARGEST then return done() end
   parser:parse(true, function(err)
     if err then return done() end
-    in_slices(coroutine.create(function() paint_all(painting, parser) end), done)
+    render.in_slices(function(pause)
+      paint_all(painting, parser, pause)
+      done()
+    end, function() return api.nvim_buf_is_loaded(buf) end)
   end)
 end
 

@@ -192,21 +192,10 @@ function M.open(spec)
   vim.api.nvim_set_option_value('winhighlight', COLOURS, { win = win, scope = 'local' })
   vim.bo[buf].modifiable = spec.editable or false
   local float = { buf = buf, win = win, spec = spec, rows = 0, gone = false }
-  M.map(float, { 'j', '<Down>' }, 'gj', 'Down a row')
-  M.map(float, { 'k', '<Up>' }, 'gk', 'Up a row')
+  render.map(buf, { 'j', '<Down>' }, 'gj', 'Down a row')
+  render.map(buf, { 'k', '<Up>' }, 'gk', 'Up a row')
   watch(float)
   return float
-end
-
---- Maps keys of the float in normal mode.
----@param float agentchat.Float
----@param keys string[]
----@param action string|fun()
----@param desc? string
-function M.map(float, keys, action, desc)
-  for _, key in ipairs(keys) do
-    vim.keymap.set('n', key, action, { buffer = float.buf, nowait = true, desc = desc })
-  end
 end
 
 --- Takes the user into the float.
@@ -268,7 +257,7 @@ end
 function M.page(title, lines)
   local float = M.open(page_spec(title))
   if not float then return end
-  M.map(float, { 'q', '<Esc>' }, function() M.close(float) end, 'Close')
+  render.map(float.buf, { 'q', '<Esc>' }, function() M.close(float) end, 'Close')
   M.draw(float, { lines = lines, rows = {} })
   if vim.api.nvim_get_mode().mode == 'n' then M.enter(float) end
 end

@@ -3,6 +3,7 @@
 local float = require('agentchat.ui.float')
 local layout = require('agentchat.ui.layout')
 local notify = require('agentchat.notify')
+local render = require('agentchat.ui.render')
 
 local M = {}
 
@@ -20,6 +21,7 @@ local M = {}
 ---@field use string what `:w` does
 ---@field problem? fun(text: string): string? why the text cannot be sent
 
+local BOTH = { 'n', 'i' }
 local Z = 70 -- above the approval request
 
 local function text_of(input)
@@ -56,27 +58,21 @@ local function open(spec, hints)
   end
 end
 
-local function map(input, modes, keys, action)
-  for _, key in ipairs(keys) do
-    vim.keymap.set(modes, key, action, { buffer = input.buf, nowait = true })
-  end
-end
-
 --- Asks for a short text, which may be empty. Exactly one of `send` and `back` is called, once.
 ---@param spec agentchat.InputSpec
 ---@return agentchat.Float
 function M.ask(spec)
   local input, send = open(spec, { { '<CR>', 'send' }, { '<Esc>', 'back' } })
-  map(input, { 'n', 'i' }, { '<CR>', '<C-s>' }, function()
+  render.map(input.buf, { '<CR>', '<C-s>' }, function()
     local text = vim.trim(send())
     vim.cmd.stopinsert()
     float.close(input)
     spec.send(text)
-  end)
-  map(input, { 'n', 'i' }, { '<Esc>', '<C-c>' }, function()
+  end, 'Send', BOTH)
+  render.map(input.buf, { '<Esc>', '<C-c>' }, function()
     vim.cmd.stopinsert()
     float.close(input)
-  end)
+  end, 'Back', BOTH)
   vim.cmd.startinsert({ bang = true })
   return input
 end
@@ -102,11 +98,11 @@ function M.edit(spec)
     end)
   end
   vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = buf, callback = write })
-  map(input, { 'n', 'i' }, { '<C-s>' }, function()
+  render.map(buf, { '<C-s>' }, function()
     vim.cmd.stopinsert()
     vim.cmd.write()
-  end)
-  map(input, { 'n' }, { 'q', '<Esc>' }, function() float.close(input) end)
+  end, 'Send', BOTH)
+  render.map(buf, { 'q', '<Esc>' }, function() float.close(input) end, 'Back')
   return input
 end
 

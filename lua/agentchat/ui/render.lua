@@ -2,6 +2,7 @@
 
 local folds = require('agentchat.ui.folds')
 local key_guard = require('agentchat.ui.key_guard')
+local notify = require('agentchat.notify')
 
 local M = {}
 
@@ -23,7 +24,7 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('agentchat.render')
 
 local MOST_FOLDS = 200 -- files, which is more than anybody folds
-local SLICE_MS = 2 -- of colouring without letting anything else run
+local SLICE_MS = 2 -- of drawing without letting anything else run
 
 ---Makes a paste into a buffer do nothing while it cannot be changed: Neovim would show a traceback.
 local function ignore_pastes(buf)
@@ -80,13 +81,22 @@ end
 -- What would answer elsewhere, and what would change the text.
 local DEAD = '<CR> <Space> y i I o O s S x X d D c C p P r R A e J u U . ~ < > ='
 
---- Makes keys do nothing that would do something in another window.
+--- Maps keys in a buffer, without waiting for longer ones.
 ---@param buf integer
-function M.disable_keys(buf)
-  for _, key in ipairs(vim.split(DEAD, ' ')) do
-    vim.keymap.set('n', key, key_guard.nothing, { buffer = buf, nowait = true })
+---@param keys string[]
+---@param action string|fun()
+---@param desc? string
+---@param modes? string[] default: normal mode
+function M.map(buf, keys, action, desc, modes)
+  for _, key in ipairs(keys) do
+    vim.keymap.set(modes or 'n', key, action, { buffer = buf, nowait = true, desc = desc })
   end
 end
+
+--- Makes keys do nothing that would do something in another window.
+---@param buf integer
+---@param keys? string divided by blanks; default: those that answer or change text
+function M.disable_keys(buf, keys) M.map(buf, vim.split(keys or DEAD, ' '), key_guard.nothing) end
 
 local function mark_row(buf, it)
   -- Not `line_hl_group`: that would lie over the marks inside the line.
@@ -104,33 +114,52 @@ local function mark_text(buf, row, mark)
   vim.api.nvim_buf_set_extmark(buf, ns, row, mark[1], look)
 end
 
----Colours some rows, but those that are dimmed.
----@param last integer excluded
----@param until_ms? number when to stop, by `vim.uv.hrtime()`
----@return integer row up to which it went
-local function colour(buf, doc, first, last, until_ms)
-  for row = first, last - 1 do
-    if until_ms and vim.uv.hrtime() / 1e6 > until_ms then return row end
-    local lit = not doc.dim[row]
-    for _, it in ipairs(lit and doc.by_row[row] or {}) do
-      mark_row(buf, it)
-    end
-    for _, mark in ipairs(lit and M.parts(doc, row) or {}) do
-      mark_text(buf, row, mark)
-    end
+---Colours a row, unless it is dimmed.
+local function colour(buf, doc, row)
+  if doc.dim[row] then return end
+  for _, it in ipairs(doc.by_row[row] or {}) do
+    mark_row(buf, it)
   end
-  return last
+  for _, mark in ipairs(M.parts(doc, row)) do
+    mark_text(buf, row, mark)
+  end
+end
+
+--- Runs something long in slices, the first one at once, so that keys and redraws come in between.
+---@param work fun(pause: fun(): boolean) calls `pause` often, which returns whether others have run
+---@param wanted fun(): boolean whether it should go on
+function M.in_slices(work, wanted)
+  local began
+  local function pause()
+    local over = vim.uv.hrtime() / 1e6 - began > SLICE_MS
+    if over then coroutine.yield() end
+    return over
+  end
+  local thread = coroutine.create(function() work(pause) end)
+  local function continue()
+    if not wanted() then return end
+    began = vim.uv.hrtime() / 1e6
+    local ok, problem = coroutine.resume(thread)
+    if not ok then return notify.error('drawing failed: ' .. problem) end
+    if coroutine.status(thread) ~= 'dead' then vim.defer_fn(continue, 1) end
+  end
+  continue()
 end
 
 ---Colours the first rows at once and the others soon, so that nothing waits.
-local function colour_all(buf, doc, first)
-  local tick, until_ms = vim.api.nvim_buf_get_changedtick(buf), vim.uv.hrtime() / 1e6 + SLICE_MS
-  local last = colour(buf, doc, first, #doc.lines, until_ms)
-  if last == #doc.lines then return end
-  vim.defer_fn(function()
-    local same = vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick
-    if same then colour_all(buf, doc, last) end
-  end, 1)
+local function colour_all(buf, doc)
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  M.in_slices(
+    function(pause)
+      for row = 0, #doc.lines - 1 do
+        colour(buf, doc, row)
+        pause()
+      end
+    end,
+    function()
+      return vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick
+    end
+  )
 end
 
 --- The rows that are highlighted as a whole in a group, in order.
@@ -180,7 +209,7 @@ function M.draw(buf, doc, win)
     doc.by_row[it[1]] = doc.by_row[it[1]] or {}
     table.insert(doc.by_row[it[1]], it)
   end
-  colour_all(buf, doc, 0)
+  colour_all(buf, doc)
   fold(win, doc)
 end
 
@@ -199,8 +228,8 @@ function M.dim(buf, doc, first, last, dimmed)
   for row = first, last - 1 do
     doc.dim[row] = dimmed or nil
     if dimmed then mark_text(buf, row, { 0, #doc.lines[row + 1], 'AgentChatRejected' }) end
+    colour(buf, doc, row)
   end
-  if not dimmed then colour(buf, doc, first, last) end
 end
 
 --- What a closed fold shows.
