@@ -34,7 +34,6 @@ function M.chat()
   )
 end
 
---- Splits off the first word.
 ---@return string word, string? rest
 local function first_word(text)
   local word, rest = vim.trim(text):match('^(%S*)%s*(.*)$')
@@ -57,7 +56,6 @@ end
 ---@type table<string, fun(args: agentchat.CommandArgs)>
 local RUN = {}
 
---- Makes a command that is about a chat.
 ---@param run fun(chat: agentchat.Chat, args: agentchat.CommandArgs)
 ---@return fun(args: agentchat.CommandArgs)
 local function about_chat(run)
@@ -211,7 +209,6 @@ local WORDS = {
   AgentUndo = turns,
 }
 
---- Completes the arguments of a command.
 ---@param name string
 ---@param lead string what is typed of the argument
 ---@param line string the whole command line

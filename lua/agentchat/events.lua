@@ -16,7 +16,6 @@ function M.fire(name, data)
   if not ok then notify.error(('an autocommand for %s failed: %s'):format(name, err)) end
 end
 
---- Fires a `User` event of a chat.
 ---@param chat agentchat.Chat
 ---@param name string
 ---@param data table

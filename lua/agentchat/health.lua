@@ -74,7 +74,7 @@ local function check_host()
   end
   health.info(('%s; it starts with the first chat'):format(state.phase))
   local words = vim.trim(table.concat(state.stderr, '\n'))
-  if words ~= '' then health.warn('its last words:\n' .. words) end
+  if words ~= '' then health.warn('its last output:\n' .. words) end
 end
 
 -- What the settings mean is known to Python: a process of its own reports it, with or without a host.
@@ -108,7 +108,7 @@ local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }
 ---@param parts? table<string, [string, string][]>
 local function report(parts, name)
   health.start(PARTS[name])
-  if not parts then return health.info('only a Python that works can tell') end
+  if not parts then return health.info('this needs a working Python') end
   for _, line in ipairs(parts[name]) do
     health[line[1]](line[2])
   end

@@ -14,7 +14,6 @@ local M = {}
 
 local api = vim.api
 
---- Runs `action` for the chat of the current buffer.
 ---@param action fun(chat: agentchat.Chat)
 local function here(action)
   return function()
@@ -41,7 +40,6 @@ local function counted(action)
   end)
 end
 
---- Goes to the header of a message.
 local function jump(step)
   return here(function(chat)
     local row, rows = vim.fn.line('.') - 1, messages.header_rows(chat)

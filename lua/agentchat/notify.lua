@@ -5,7 +5,6 @@ local GROUPS = { [vim.log.levels.WARN] = 'WarningMsg', [vim.log.levels.ERROR] = 
 
 local function notify(line, level) vim.notify(line, level, { title = 'agentchat' }) end
 
---- The last message of `:messages`.
 local function newest() return vim.trim(vim.fn.execute('1messages')) end
 
 ---@param room integer cells

@@ -211,7 +211,7 @@ def test_text_for_a_question_that_is_over_is_not_sent(desk: Desk) -> None:
     propose(desk, "p1")
     desk.call("approval.close", desk.chat.id, "p1")
     desk.editor.keys(":w<CR>")
-    desk.editor.wait_notice("not asked about any more")
+    desk.editor.wait_notice("no longer pending")
     assert desk.told("answer") == []
 
 

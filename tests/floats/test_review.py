@@ -325,7 +325,7 @@ def test_a_reason_for_one_preview_discards_no_other(desk: Desk) -> None:
     desk.stage("v2", label="second")
     desk.editor.type("not like this")
     desk.editor.keys("<CR>")
-    desk.editor.wait_notice("not shown any more")
+    desk.editor.wait_notice("no longer pending")
     assert desk.told("resolve") == []
 
 

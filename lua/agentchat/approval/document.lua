@@ -58,7 +58,6 @@ function M.known(prompt)
   return known
 end
 
----Marks a part of the last line.
 ---@param last integer excluded
 local function mark(page, first, last, group)
   local row = #page.lines

@@ -32,7 +32,6 @@ function M.list(id, items)
   end)
 end
 
---- Revokes one remembered answer, or all.
 ---@param chat agentchat.Chat
 ---@param id? string
 function M.revoke(chat, id)

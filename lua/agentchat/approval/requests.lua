@@ -184,7 +184,7 @@ local function replace(chat, proposal, text)
     return respond(request, 'edit', { replaced = { { path = proposal.path, text = text } } })
   end
   if review.replace(chat, proposal.subject, proposal.path, text) then return end
-  notify.warn('What you edited is not asked about any more.')
+  notify.warn('What you edited is no longer pending.')
 end
 
 --- Opens an editor on the proposed text of a file. A last newline is not shown, and kept.

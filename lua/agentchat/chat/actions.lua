@@ -150,7 +150,6 @@ function M.send(chat, text)
   })
 end
 
---- Sends the text of the prompt.
 ---@param chat agentchat.Chat
 function M.send_prompt(chat) M.send(chat, prompt.take(chat)) end
 

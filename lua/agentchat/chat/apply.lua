@@ -114,7 +114,6 @@ local function apply(chat, ops)
   end
 end
 
---- Draws a batch of operations.
 ---@param chat agentchat.Chat
 ---@param ops any[]
 function M.apply(chat, ops)

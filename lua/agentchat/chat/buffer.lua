@@ -23,7 +23,6 @@ local gone
 ---@param callback fun(chat: agentchat.Chat)
 function M.on_gone(callback) gone = callback end
 
---- Makes the buffer of a new chat.
 ---@param number integer
 ---@return integer
 function M.create(number)

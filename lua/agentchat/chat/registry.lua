@@ -56,7 +56,6 @@ end
 ---@return agentchat.Chat?
 function M.get(id) return id and chats[id] or nil end
 
---- The buffer of a chat.
 ---@param id string
 ---@return integer?
 function M.buffer(id)

@@ -189,7 +189,6 @@ check = function(shape, value, path, problems)
   return kept
 end
 
---- Checks settings a user wrote.
 ---@param value any
 ---@param path string what to call the whole, e.g. `g:agentchat`
 ---@return table kept what fits

@@ -44,13 +44,11 @@ end
 
 local function name(hunk) return hunk.path .. '\n' .. hunk.key end
 
---- What was decided about a hunk.
 ---@param decisions agentchat.Decisions
 ---@param hunk agentchat.Hunk
 ---@return agentchat.Decision
 function M.get(decisions, hunk) return decisions[name(hunk)] or { rejected = false, comment = '' } end
 
---- Decides about a hunk.
 ---@param decisions agentchat.Decisions
 ---@param hunk agentchat.Hunk
 ---@param decision { rejected?: boolean, comment?: string } what is left out stays
@@ -69,7 +67,6 @@ function M.toggle(decisions, hunks)
   end
 end
 
---- How many of the hunks are kept.
 ---@param decisions agentchat.Decisions
 ---@param hunks agentchat.Hunk[]
 ---@return integer

@@ -96,7 +96,6 @@ local function mark(panel)
   panels.window(panel).refit(panel.view)
 end
 
---- Draws the diff of a panel.
 ---@param panel agentchat.Panel
 function M.draw(panel)
   local window, doc = panels.window(panel), panel.spec.doc()

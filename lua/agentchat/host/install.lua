@@ -39,7 +39,6 @@ local function reason(done)
   return vim.trim(lines[1] or '') ~= '' and vim.trim(lines[1]) or ('exit %d'):format(done.code)
 end
 
---- Runs a step; its failure ends the installation.
 local function step(what, command)
   under_way = what
   say(what)

@@ -85,7 +85,7 @@ end
 
 local function remedy(interpreter)
   if interpreter.from == 'g:agentchat.python' then
-    return 'mend or unset g:agentchat.python, or run :AgentInstall'
+    return 'fix or unset g:agentchat.python, or run :AgentInstall'
   end
   return 'run :AgentInstall'
 end

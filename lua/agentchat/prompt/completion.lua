@@ -35,7 +35,6 @@ local function typed(chat, line, column)
   return started, function() return started and context.candidates(chat, started) or {} end
 end
 
---- The 'omnifunc' of a chat.
 ---@param findstart integer
 ---@param base string what is typed, from the `@` or `#` on
 ---@return integer|table[]

@@ -37,7 +37,6 @@ local function last_of(line, at)
   if SIMPLE[word] and not after:find('[%w_:%-\128-\255]') then return at + #word + #number end
 end
 
---- All context mentions of a line.
 ---@param line string
 ---@return agentchat.Mention[]
 function M.find(line)
@@ -69,7 +68,6 @@ local function work_buffer()
   end
 end
 
---- How a buffer is called.
 local function name_of(chat, buf)
   local name = api.nvim_buf_get_name(buf)
   if name == '' then return ('buffer %d'):format(buf) end

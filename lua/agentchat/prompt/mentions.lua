@@ -60,7 +60,6 @@ function M.find(line)
   return out
 end
 
---- The names a chat knows.
 ---@param chat agentchat.Chat
 ---@return table<string, agentchat.Name>
 function M.known(chat)

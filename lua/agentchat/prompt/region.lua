@@ -34,7 +34,6 @@ function M.set(chat, text)
   M.refresh(chat)
 end
 
---- Takes the text out of the region.
 ---@param chat agentchat.Chat
 ---@return string
 function M.take(chat)
@@ -117,7 +116,6 @@ function M.on_change(chat)
   M.refresh(chat)
 end
 
---- Whether a row belongs to the region.
 ---@param chat agentchat.Chat
 ---@param row integer 0-based
 ---@return boolean

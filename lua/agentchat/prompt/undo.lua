@@ -79,7 +79,6 @@ function M.undo(chat)
   travel(chat, past[#past])
 end
 
---- Redoes what `undo` took back.
 ---@param chat agentchat.Chat
 function M.redo(chat)
   local forward = #vim.fn.undotree().entries == 0 and table.remove(chat.undo.future)

@@ -43,7 +43,6 @@ local function headings(previews)
   return newest.label, newest.source .. ' · ' .. files .. more
 end
 
---- What the newest preview is.
 ---@param previews agentchat.Preview[] the oldest first
 ---@param width integer
 ---@return agentchat.Chunk[]
@@ -76,7 +75,6 @@ function M.footer(preview, chat, at)
   return layout.fitting_edge(lefts, hunks.parts(tally(preview, chat), at.part), at.width)
 end
 
---- Lists the keys of a review.
 function M.help()
   local lines = { 'In the review of a preview', '' }
   for _, key in ipairs(vim.list_extend(vim.list_extend({}, hunks.HELP), HELP)) do

@@ -42,7 +42,7 @@ local function reject(review)
     text = review.reason,
     send = function(text)
       local asked = reviews[review.chat] == review and newest(review).id == id
-      if not asked then return notify.warn('What you rejected is not shown any more.') end
+      if not asked then return notify.warn('What you rejected is no longer pending.') end
       M.resolve(review.chat, 'discard', text ~= '' and text or nil)
     end,
     back = function(text) review.reason = text end,

@@ -133,7 +133,6 @@ function M.header(chat)
   return row
 end
 
---- Whether the header is intact.
 ---@param chat agentchat.Chat
 ---@return boolean
 function M.intact(chat)
@@ -147,7 +146,6 @@ end
 ---@return string[]
 function M.prompt_lines(chat) return api.nvim_buf_get_lines(chat.buf, M.header(chat) + 1, -1, false) end
 
---- The prompt as is.
 ---@param chat agentchat.Chat
 ---@return string
 function M.prompt_text(chat) return table.concat(M.prompt_lines(chat), '\n') end

@@ -57,7 +57,6 @@ local function forget(chat, id)
   if id then api.nvim_buf_del_extmark(chat.buf, marks.ns, id) end
 end
 
---- Colours whole lines.
 local function colour(chat, row, count, group)
   api.nvim_buf_set_extmark(chat.buf, look, row, 0, {
     end_row = row + count,
@@ -185,7 +184,6 @@ function M.message(chat, role, text)
   if role == 'user' then close(chat) end
 end
 
---- The message is complete.
 ---@param chat agentchat.Chat
 function M.finish(chat) close(chat) end
 

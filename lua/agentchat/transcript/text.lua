@@ -55,7 +55,6 @@ end
 ---@return string
 function M.one(text) return (text:gsub('%s*\r?\n%s*', ' ⏎ ')) end
 
---- The text without blank lines around it.
 ---@param lines string[]
 ---@return string
 function M.trimmed(lines)

@@ -45,7 +45,6 @@ function M.visible(float)
     and vim.api.nvim_win_get_tabpage(float.win) == vim.api.nvim_get_current_tabpage()
 end
 
---- Whether the user is in the float.
 ---@param float? agentchat.Float|agentchat.Split
 ---@return boolean
 function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
@@ -127,7 +126,6 @@ function M.columns(float)
   return columns - MARGIN
 end
 
---- Shows `doc` in place of what the float showed.
 ---@param float agentchat.Float
 ---@param doc agentchat.Doc
 function M.draw(float, doc)
@@ -198,7 +196,6 @@ function M.open(spec)
   return float
 end
 
---- Takes the user into the float.
 ---@param float agentchat.Float
 function M.enter(float)
   local current = vim.api.nvim_get_current_win()

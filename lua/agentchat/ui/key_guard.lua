@@ -107,7 +107,6 @@ local function look(countdown)
   if countdown.passed >= countdown.delay then M.stop(countdown) end
 end
 
---- Begins to count.
 ---@param delay number ms
 ---@return agentchat.Countdown
 function M.start(delay)
@@ -118,7 +117,6 @@ function M.start(delay)
   return countdown
 end
 
---- Whether the delay is over.
 ---@param countdown? agentchat.Countdown
 ---@return boolean
 function M.done(countdown)

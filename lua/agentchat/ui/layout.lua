@@ -49,7 +49,6 @@ local function sized(screen, want)
   return { row = screen.top, col = col, width = width, height = height }
 end
 
---- In the middle of the screen.
 ---@param screen agentchat.Screen
 ---@param want agentchat.Want
 ---@return agentchat.Rect

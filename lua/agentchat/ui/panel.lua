@@ -180,7 +180,6 @@ function M.enter(panel)
   M.window(panel).enter(panel.view)
 end
 
---- Takes the user back to where they came from.
 ---@param panel agentchat.Panel
 function M.leave(panel) M.window(panel).leave(panel.view) end
 

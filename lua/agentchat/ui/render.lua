@@ -114,7 +114,6 @@ local function mark_text(buf, row, mark)
   vim.api.nvim_buf_set_extmark(buf, ns, row, mark[1], look)
 end
 
----Colours a row, unless it is dimmed.
 local function colour(buf, doc, row)
   if doc.dim[row] then return end
   for _, it in ipairs(doc.by_row[row] or {}) do

@@ -30,7 +30,6 @@ local function open_win(buf, form)
   return vim.api.nvim_get_current_win()
 end
 
---- The columns that its text has.
 ---@param split agentchat.Split
 ---@return integer
 function M.columns(split)
@@ -65,7 +64,6 @@ function M.open(spec)
   return split
 end
 
---- Updates the title.
 ---@param split agentchat.Split
 function M.refit(split)
   if not M.open_now(split) then return end
@@ -73,7 +71,6 @@ function M.refit(split)
   vim.api.nvim_set_option_value('winbar', title, { win = split.win, scope = 'local' })
 end
 
---- Shows `doc` in place of what the split showed.
 ---@param split agentchat.Split
 ---@param doc agentchat.Doc
 function M.draw(split, doc)
@@ -87,7 +84,6 @@ function M.leave(split)
   if M.focused(split) then vim.cmd.wincmd('p') end
 end
 
---- Takes the user there.
 ---@param split agentchat.Split
 function M.enter(split) vim.api.nvim_set_current_win(split.win) end
 
