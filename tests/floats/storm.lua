@@ -1,5 +1,6 @@
 -- Notes when each question was drawn and answered, and shows the next one after an answer.
 
+local rpc = require('agentchat.host.rpc')
 local M = { drawn = {}, answers = {}, waiting = {} }
 _G.storm = M
 
@@ -21,7 +22,7 @@ local function next_question()
   if not it then return end
   local waiting = M.waiting
   vim.defer_fn(function()
-    if M.waiting == waiting then require('agentchat.approval.requests').show(it.chat, it.prompt) end
+    if M.waiting == waiting then rpc.call('approval.show', it.chat, it.prompt) end
   end, it.after)
 end
 

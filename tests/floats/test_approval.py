@@ -326,7 +326,7 @@ def test_what_is_typed_ahead_while_neovim_is_busy_answers_nothing(
     desk = slow(start_editor)
     desk.chat.focus()
     desk.editor.lua(
-        "vim.api.nvim_input('gaaaAc'); require('agentchat.approval.requests').show(...)",
+        "vim.api.nvim_input('gaaaAc'); require('agentchat.host.rpc').call('approval.show', ...)",
         desk.chat.id,
         question("p1"),
     )
@@ -340,7 +340,8 @@ NEXT = """
   local send = host.send
   host.send = function(name, payload)
     send(name, payload)
-    if payload.prompt == 'p1' then require('agentchat.approval.requests').show(chat, prompt) end
+    local rpc = require('agentchat.host.rpc')
+    if payload.prompt == 'p1' then rpc.call('approval.show', chat, prompt) end
   end
 """
 

@@ -26,7 +26,7 @@ class Drawn:
     def draw(self, *ops: tuple[Any, ...]) -> None:
         """Draw one batch."""
         batch = [list(op) for op in ops]
-        self.editor.lua("require('agentchat.chat.actions').apply(...)", self.id, batch)
+        self.editor.lua("require('agentchat.host.rpc').call('chat.apply', ...)", self.id, batch)
 
     def say(self, text: str) -> None:
         """Draw a whole reply."""

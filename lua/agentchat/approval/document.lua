@@ -47,13 +47,13 @@ local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
 ---How many of the words are shown, where there is room for all, for those of the answers, for none.
 local WORDS = { 7, 4, 0 }
 
---- Python's None arrives as `vim.NIL`; here what is not known, or empty, is absent.
+--- The request without what is empty.
 ---@param prompt table
 ---@return agentchat.Prompt
 function M.known(prompt)
   local known = {}
   for name, value in pairs(prompt) do
-    if value ~= vim.NIL and value ~= '' then known[name] = value end
+    if value ~= '' then known[name] = value end
   end
   return known
 end

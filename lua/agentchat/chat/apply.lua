@@ -12,15 +12,6 @@ local M = {}
 
 local api = vim.api
 
---- What Python leaves out arrives as `vim.NIL` in places where it cannot be left out.
-local function given(fields)
-  local out = {}
-  for key, value in pairs(fields) do
-    if value ~= vim.NIL then out[key] = value end
-  end
-  return out
-end
-
 --- Python has accepted a text. One that was given back to the prompt meanwhile is in no queue.
 local function acknowledge(chat, text)
   for i, waiting in ipairs(chat.outbox) do
@@ -37,13 +28,13 @@ local WRITES = {
   text = messages.text,
   reasoning = messages.reasoning,
   finish = messages.finish,
-  block = function(chat, id, fields) messages.block(chat, id, given(fields)) end,
+  block = messages.block,
 }
 
 ---@type table<string, fun(chat: agentchat.Chat, ...)>
 local REPORTS = {
   status = status.update,
-  event = function(chat, name, data) events.fire_chat(chat, name, given(data or {})) end,
+  event = function(chat, name, data) events.fire_chat(chat, name, data or {}) end,
   notify = function(_, level, text) (notify[level] or notify.info)(text) end,
   tools = function(chat, names)
     chat.names = names

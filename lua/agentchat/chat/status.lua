@@ -32,10 +32,7 @@ function M.sent(chat) M.update(chat, vim.tbl_extend('force', chat.status, { stat
 ---@param chat agentchat.Chat
 ---@param report table
 function M.update(chat, report)
-  local new = M.new(chat.status.mode)
-  for key, value in pairs(report) do
-    if value ~= vim.NIL then new[key] = value end
-  end
+  local new = vim.tbl_extend('force', M.new(chat.status.mode), report)
   if #chat.outbox > 0 and new.state == 'idle' then new.state = 'running' end
   set(chat, new)
 end

@@ -49,17 +49,34 @@ M.FUNCTIONS = {
   ['trust.watch_tools'] = trust.watch_tools,
 }
 
+--- Removes `vim.NIL`, as which Python's None arrives: what is not known is absent.
+---@param value table
+---@return table
+local function known(value)
+  for key, item in pairs(value) do
+    if item == vim.NIL then
+      value[key] = nil
+    elseif type(item) == 'table' then
+      known(item)
+    end
+  end
+  return value
+end
+
 --- Calls a function and returns what it returns; an error in it is raised in Python.
 ---@param name string
 ---@param ... any
 ---@return any
-function M.request(name, ...) return M.FUNCTIONS[name](...) end
+function M.request(name, ...)
+  local count, args = select('#', ...), known({ ... })
+  return M.FUNCTIONS[name](unpack(args, 1, count))
+end
 
 --- Calls a function nobody waits for: an error in it is one line for the user and an entry in the log.
 ---@param name string
 ---@param ... any
 function M.call(name, ...)
-  local ok, problem = xpcall(M.FUNCTIONS[name], debug.traceback, ...)
+  local ok, problem = xpcall(M.request, debug.traceback, name, ...)
   if ok then return end
   host.send('failed', { text = tostring(problem) })
   local line = vim.split(tostring(problem), '\n')[1]
