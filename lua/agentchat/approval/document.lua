@@ -5,7 +5,7 @@ local layout = require('agentchat.ui.layout')
 
 local M = {}
 
----@class (exact) agentchat.Prompt as Python sends it; what is not known is absent
+---@class (exact) agentchat.ApprovalRequest as Python sends it; what is not known is absent
 ---@field id string
 ---@field subject? string what it is about: the same when it is asked again
 ---@field tool string
@@ -48,11 +48,11 @@ local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
 local WORDS = { 7, 4, 0 }
 
 --- The request without what is empty.
----@param prompt table
----@return agentchat.Prompt
-function M.known(prompt)
+---@param request table
+---@return agentchat.ApprovalRequest
+function M.known(request)
   local known = {}
-  for name, value in pairs(prompt) do
+  for name, value in pairs(request) do
     if value ~= '' then known[name] = value end
   end
   return known
@@ -86,14 +86,14 @@ local function add_doc(page, doc)
 end
 
 ---@return [string, string, string?][] label, value, group
-local function facts(prompt)
-  local found = vim.list_extend({}, prompt.facts)
-  local risky = prompt.safety == 0
-  local safety = (risky and '▲ ' or '') .. (SAFETY[prompt.safety] or SAFETY[0])
+local function facts(request)
+  local found = vim.list_extend({}, request.facts)
+  local risky = request.safety == 0
+  local safety = (risky and '▲ ' or '') .. (SAFETY[request.safety] or SAFETY[0])
   table.insert(found, { 'safety', safety, risky and 'AgentChatWarning' or nil })
-  if prompt.warning then table.insert(found, { '', prompt.warning, 'AgentChatWarning' }) end
-  if prompt.always and prompt.always_text then
-    table.insert(found, { 'always', prompt.always_text })
+  if request.warning then table.insert(found, { '', request.warning, 'AgentChatWarning' }) end
+  if request.always and request.always_text then
+    table.insert(found, { 'always', request.always_text })
   end
   return found
 end
@@ -129,75 +129,75 @@ local function add_diff_keys(page, doc)
   end
 end
 
---- The text of a prompt: its facts, the details if asked for, and what would run.
----@param prompt agentchat.Prompt
+--- The text of a request: its facts, the details if asked for, and what would run.
+---@param request agentchat.ApprovalRequest
 ---@param detailed boolean
 ---@return agentchat.Doc
-function M.page(prompt, detailed)
+function M.page(request, detailed)
   local page = { lines = {}, marks = {}, rows = {} }
-  add_facts(page, facts(prompt))
+  add_facts(page, facts(request))
   if detailed then
-    local details = prompt.details or {}
+    local details = request.details or {}
     add(page, '')
     for _, line in ipairs(#details > 0 and details or { 'There are no details.' }) do
       add(page, line, 'AgentChatNote')
     end
-    if prompt.rule then
+    if request.rule then
       add(page, '')
       add(page, 'R      write a rule about calls like this one', 'AgentChatNote')
     end
-    add_diff_keys(page, prompt.doc)
+    add_diff_keys(page, request.doc)
   end
   add(page, '')
-  add_doc(page, prompt.doc)
+  add_doc(page, request.doc)
   return page
 end
 
 --- What is asked, and the place of this request among those of the reply.
----@param prompt agentchat.Prompt
+---@param request agentchat.ApprovalRequest
 ---@param width integer
 ---@return agentchat.Chunk[]
-function M.title(prompt, width)
-  local place = ('%d of %d'):format(prompt.place, prompt.total)
-  return layout.title(prompt.title, width, place, 'AgentChatTitle')
+function M.title(request, width)
+  local place = ('%d of %d'):format(request.place, request.total)
+  return layout.title(request.title, width, place, 'AgentChatTitle')
 end
 
 --- The same for a window that is no float, with the keys.
----@param prompt agentchat.Prompt
+---@param request agentchat.ApprovalRequest
 ---@param width integer
 ---@param tally? agentchat.Tally
 ---@return string
-function M.heading(prompt, width, tally)
+function M.heading(request, width, tally)
   local words, keys = {}, {}
   for _, hint in ipairs(HINTS) do
-    if hint[1] ~= 'A' or prompt.always then
+    if hint[1] ~= 'A' or request.always then
       table.insert(words, table.concat(hint, ' '))
       table.insert(keys, hint[1])
     end
   end
-  local place = ('%d of %d'):format(prompt.place, prompt.total)
-  local said = table.concat({ prompt.title, place, tally and tally.text }, ' · ')
+  local place = ('%d of %d'):format(request.place, request.total)
+  local said = table.concat({ request.title, place, tally and tally.text }, ' · ')
   local long = (' %s · %s'):format(said, table.concat(words, '  '))
   local short = (' %s · %s'):format(said, table.concat(keys, ' '))
   return vim.api.nvim_strwidth(long) <= width and long or short
 end
 
 --- The keys that answer, and which part of the text is visible.
----@param prompt agentchat.Prompt
+---@param request agentchat.ApprovalRequest
 ---@param at agentchat.Edge
 ---@param way_in string how to get into the float, while the user is not in it
 ---@param tally? agentchat.Tally
 ---@return agentchat.Chunk[]
-function M.footer(prompt, at, way_in, tally)
-  local hints = vim.tbl_filter(function(it) return it[1] ~= 'A' or prompt.always end, HINTS)
+function M.footer(request, at, way_in, tally)
+  local hints = vim.tbl_filter(function(it) return it[1] ~= 'A' or request.always end, HINTS)
   local lead = way_in ~= '' and (' %s ›'):format(way_in) or nil
   local lefts = vim.tbl_map(
     function(words) return layout.hints(hints, words - #HINTS + #hints, lead) end,
     WORDS
   )
   table.insert(lefts, layout.hints(hints, 0))
-  if way_in == '' and (tally or prompt.rule) then
-    local more = { hints, prompt.rule and { RULE_HINT } or {}, tally and DIFF_HINTS or {} }
+  if way_in == '' and (tally or request.rule) then
+    local more = { hints, request.rule and { RULE_HINT } or {}, tally and DIFF_HINTS or {} }
     local all = vim.iter(more):flatten(1):totable()
     table.insert(lefts, 1, layout.hints(all, #all))
   end
@@ -205,12 +205,12 @@ function M.footer(prompt, at, way_in, tally)
 end
 
 --- Matches what comes before a value or a line of code, so that the rest of it wraps behind that.
----@param prompt agentchat.Prompt
+---@param request agentchat.ApprovalRequest
 ---@return string 'formatlistpat'
-function M.lead(prompt)
+function M.lead(request)
   local labels = vim.tbl_map(
     function(fact) return vim.fn.escape(fact[1], [[\^$.*~[]]) end,
-    facts(prompt)
+    facts(request)
   )
   return ([[^\%%(%s\)\s\{2,}\|%s]]):format(table.concat(labels, [[\|]]), hunks.GUTTER)
 end

@@ -21,7 +21,7 @@ local M = {}
 
 ---@class (exact) agentchat.ApprovalFloatSpec
 ---@field chat string uuid
----@field prompt agentchat.Prompt
+---@field request agentchat.ApprovalRequest
 ---@field delay fun(): integer ms within which keys are ignored
 ---@field way_in fun(): string how to get into the float
 ---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
@@ -42,12 +42,14 @@ local WHOLE = 'A rule says nothing of single hunks: answer this question first, 
 
 local Z = 60
 
-local function tally(prompt, chat) return hunks.tally(chat, prompt.subject or prompt.id, prompt.doc) end
+local function tally(request, chat)
+  return hunks.tally(chat, request.subject or request.id, request.doc)
+end
 
 local function ask_reason(float)
   float.panel.field = input.ask({
     chat = float.spec.chat,
-    title = 'Why not? ' .. float.spec.prompt.title,
+    title = 'Why not? ' .. float.spec.request.title,
     text = float.reason,
     send = function(text) float.spec.respond('reject', text ~= '' and { reason = text } or nil) end,
     back = function(text) float.reason = text end,
@@ -65,7 +67,7 @@ end
 local function edit_arguments(float)
   float.panel.field = input.edit({
     chat = float.spec.chat,
-    title = 'Arguments of ' .. float.spec.prompt.tool,
+    title = 'Arguments of ' .. float.spec.request.tool,
     text = float.arguments,
     filetype = 'json',
     share = 0.75,
@@ -78,15 +80,15 @@ local function edit_arguments(float)
 end
 
 local function respond(float, choice)
-  if choice == 'always' and not float.spec.prompt.always then return notify.warn(M.NO_ALWAYS) end
+  if choice == 'always' and not float.spec.request.always then return notify.warn(M.NO_ALWAYS) end
   float.spec.respond(choice)
   key_guard.drain()
 end
 
 local function propose_rule(float)
-  local prompt, chat = float.spec.prompt, float.spec.chat
-  if not prompt.rule then return notify.warn(NO_RULE) end
-  local kept = tally(prompt, chat)
+  local request, chat = float.spec.request, float.spec.chat
+  if not request.rule then return notify.warn(NO_RULE) end
+  local kept = tally(request, chat)
   if kept and not kept.whole then return notify.warn(WHOLE) end
   rules.propose(chat)
 end
@@ -117,30 +119,30 @@ local function map_keys(float, buf)
     end)
   end
   render.map(buf, { '<Esc>' }, function() panels.leave(float.panel) end)
-  if float.spec.prompt.kind == 'diff' then hunks.map(float.panel, buf) end
+  if float.spec.request.kind == 'diff' then hunks.map(float.panel, buf) end
 end
 
 local function panel_spec(float)
-  local spec, prompt = float.spec, float.spec.prompt
+  local spec, request = float.spec, float.spec.request
   return {
     chat = spec.chat,
     name = 'approval',
     filetype = 'agentchat-question',
     zindex = Z,
     place = spec.place,
-    title = function(width) return document.title(prompt, width) end,
+    title = function(width) return document.title(request, width) end,
     footer = function(at)
       local way_in = at.inside and '' or spec.way_in()
-      return document.footer(prompt, at, way_in, tally(prompt, spec.chat))
+      return document.footer(request, at, way_in, tally(request, spec.chat))
     end,
-    heading = function(width) return document.heading(prompt, width, tally(prompt, spec.chat)) end,
+    heading = function(width) return document.heading(request, width, tally(request, spec.chat)) end,
     subject = function()
-      return { id = prompt.id, subject = prompt.subject or prompt.id, title = prompt.title }
+      return { id = request.id, subject = request.subject or request.id, title = request.title }
     end,
-    doc = function() return document.page(prompt, float.detailed) end,
+    doc = function() return document.page(request, float.detailed) end,
     draw = hunks.draw,
     resized = hunks.resized,
-    lead = function() return document.lead(prompt) end,
+    lead = function() return document.lead(request) end,
     delay = spec.delay,
     map = function(buf) map_keys(float, buf) end,
     closed = spec.hidden,
@@ -151,7 +153,7 @@ end
 ---@param spec agentchat.ApprovalFloatSpec
 ---@return agentchat.ApprovalFloat
 function M.new(spec)
-  local float = { spec = spec, detailed = false, reason = '', arguments = spec.prompt.arguments }
+  local float = { spec = spec, detailed = false, reason = '', arguments = spec.request.arguments }
   float.panel = panels.new(panel_spec(float))
   return float
 end

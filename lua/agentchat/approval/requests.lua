@@ -14,14 +14,14 @@ local settings = require('agentchat.config.settings')
 
 local M = {}
 
----@class (exact) agentchat.Request
+---@class (exact) agentchat.WaitingRequest
 ---@field chat string
----@field prompt agentchat.Prompt
+---@field request agentchat.ApprovalRequest
 ---@field float agentchat.ApprovalFloat
 ---@field hidden boolean the user put it away
 ---@field reported boolean the user knows of it, as the chat was not visible
 
----@type table<string, agentchat.Request>
+---@type table<string, agentchat.WaitingRequest>
 local requests = {}
 
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
@@ -29,76 +29,76 @@ local NOTHING = 'Nothing is being asked.'
 local SHOWN_NOW = 'The question was hidden and is shown now: answer it again.'
 local WHICH = 'More than one chat asks: go to the one you mean and answer there.'
 
-local function finish(request)
-  requests[request.chat] = nil
-  panels.discard(request.float.panel)
-  review.uncover(request.chat)
+local function finish(entry)
+  requests[entry.chat] = nil
+  panels.discard(entry.float.panel)
+  review.uncover(entry.chat)
 end
 
-local function respond(request, choice, more)
-  if requests[request.chat] ~= request then return end
-  finish(request)
-  local response = { chat = request.chat, prompt = request.prompt.id, choice = choice }
-  local subject = request.prompt.subject or request.prompt.id
-  response.hunks = decisions.report(request.chat, subject, request.prompt.doc)
+local function respond(entry, choice, more)
+  if requests[entry.chat] ~= entry then return end
+  finish(entry)
+  local response = { chat = entry.chat, prompt = entry.request.id, choice = choice }
+  local subject = entry.request.subject or entry.request.id
+  response.hunks = decisions.report(entry.chat, subject, entry.request.doc)
   host.send('answer', vim.tbl_extend('error', response, more or {}))
 end
 
 ---Above the requests of other chats, where there is room.
-local function place(request, screen, want)
+local function place(entry, screen, want)
   for _, other in pairs(requests) do
-    local row = other ~= request and panels.row(other.float.panel)
+    local row = other ~= entry and panels.row(other.float.panel)
     if row then screen = layout.above(screen, row, want.height) end
   end
   return layout.bottom(screen, want)
 end
 
-local function new_float(request)
-  local buf = registry.buffer(request.chat)
+local function new_float(entry)
+  local buf = registry.buffer(entry.chat)
   return floats.new({
-    chat = request.chat,
-    prompt = request.prompt,
+    chat = entry.chat,
+    request = entry.request,
     delay = function() return settings.get(buf).ui.prompt_delay_ms end,
     way_in = function() return buf == vim.api.nvim_get_current_buf() and 'ga' or ':AgentApprove' end,
-    place = function(screen, want) return place(request, screen, want) end,
-    respond = function(choice, more) respond(request, choice, more) end,
-    hidden = function() request.hidden = true end,
+    place = function(screen, want) return place(entry, screen, want) end,
+    respond = function(choice, more) respond(entry, choice, more) end,
+    hidden = function() entry.hidden = true end,
   })
 end
 
 ---@return boolean whether it is shown; a window cannot always be opened
-local function show(request)
-  review.close_float(request.chat)
-  local shown = panels.show(request.float.panel)
-  request.hidden = false
+local function show(entry)
+  review.close_float(entry.chat)
+  local shown = panels.show(entry.float.panel)
+  entry.hidden = false
   return shown
 end
 
 ---Shows a request where the chat is visible; elsewhere the user is notified of it, once.
-local function present(request)
-  local shown = registry.is_visible(request.chat) and show(request)
-  if not shown and not request.reported then
-    request.reported = true
-    notify.info(request.prompt.title .. ': see :AgentApprove.')
+local function present(entry)
+  local shown = registry.is_visible(entry.chat) and show(entry)
+  if not shown and not entry.reported then
+    entry.reported = true
+    notify.info(entry.request.title .. ': see :AgentApprove.')
   end
 end
 
 ---Shows what waits where its chat became visible.
 local function update()
-  for _, request in pairs(requests) do
-    local panel = request.float.panel
-    local visible = not request.hidden and registry.is_visible(request.chat)
-    if visible and not panels.placed(panel) then present(request) end
+  for _, entry in pairs(requests) do
+    local panel = entry.float.panel
+    local visible = not entry.hidden and registry.is_visible(entry.chat)
+    if visible and not panels.placed(panel) then present(entry) end
     panels.refresh(panel)
   end
 end
 
 ---@param chat? string default: the current chat, else the only one that asks
----@return agentchat.Request? request, string? why there is none
+---@return agentchat.WaitingRequest? entry, string? why there is none
 local function find(chat)
   local current = registry.current()
-  local request = requests[chat or (current and current.id)]
-  if request then return request end
+  local entry = requests[chat or (current and current.id)]
+  if entry then return entry end
   local all = vim.tbl_values(requests)
   if #all == 1 then return all[1] end
   return nil, #all == 0 and NOTHING or WHICH
@@ -106,23 +106,23 @@ end
 
 --- Shows an approval request, in place of one that this chat still showed.
 ---@param chat string
----@param prompt table
-function M.show(chat, prompt)
+---@param request table as Python sends it
+function M.show(chat, request)
   M.close_all(chat)
-  local request = { chat = chat, prompt = document.known(prompt), hidden = false, reported = false }
-  request.float = new_float(request)
-  requests[chat] = request
+  local entry = { chat = chat, request = document.known(request), hidden = false, reported = false }
+  entry.float = new_float(entry)
+  requests[chat] = entry
   review.cover(chat, function() M.focus(chat) end)
   registry.on_view_change('approval', update)
-  present(request)
+  present(entry)
 end
 
 --- Takes back a request, unless it has a response already.
 ---@param chat string
 ---@param id string
 function M.close(chat, id)
-  local request = requests[chat]
-  if request and request.prompt.id == id then finish(request) end
+  local entry = requests[chat]
+  if entry and entry.request.id == id then finish(entry) end
 end
 
 --- Takes back whatever a chat asks.
@@ -139,10 +139,10 @@ function M.has(chat) return requests[chat] ~= nil end
 --- Shows a request if need be and takes the user into it.
 ---@param chat? string default: the current chat, else the only one that asks
 function M.focus(chat)
-  local request, problem = find(chat)
-  if not request then return notify.warn(problem) end
-  local panel = request.float.panel
-  if panels.placed(panel) or show(request) then panels.enter(panel) end
+  local entry, problem = find(chat)
+  if not entry then return notify.warn(problem) end
+  local panel = entry.float.panel
+  if panels.placed(panel) or show(entry) then panels.enter(panel) end
 end
 
 --- Answers a request; one that is hidden is shown first, and not answered.
@@ -153,14 +153,14 @@ function M.answer(chat, choice, reason)
   if not vim.list_contains(CHOICES, choice) then
     return notify.warn(('Unknown answer "%s": use %s.'):format(choice, table.concat(CHOICES, ', ')))
   end
-  local request, problem = find(chat)
-  if not request then return notify.warn(problem) end
-  if not panels.visible(request.float.panel) then
-    show(request)
+  local entry, problem = find(chat)
+  if not entry then return notify.warn(problem) end
+  if not panels.visible(entry.float.panel) then
+    show(entry)
     return notify.info(SHOWN_NOW)
   end
-  if choice == 'always' and not request.prompt.always then return notify.warn(floats.NO_ALWAYS) end
-  respond(request, choice, reason ~= nil and reason ~= '' and { reason = reason } or nil)
+  if choice == 'always' and not entry.request.always then return notify.warn(floats.NO_ALWAYS) end
+  respond(entry, choice, reason ~= nil and reason ~= '' and { reason = reason } or nil)
 end
 
 ---@class (exact) agentchat.Proposal the proposed text of a file
@@ -179,9 +179,9 @@ end
 
 ---Puts the text that the user wrote in place of the proposed one.
 local function replace(chat, proposal, text)
-  local request = requests[chat]
-  if request and request.prompt.id == proposal.subject then
-    return respond(request, 'edit', { replaced = { { path = proposal.path, text = text } } })
+  local entry = requests[chat]
+  if entry and entry.request.id == proposal.subject then
+    return respond(entry, 'edit', { replaced = { { path = proposal.path, text = text } } })
   end
   if review.replace(chat, proposal.subject, proposal.path, text) then return end
   notify.warn('What you edited is no longer pending.')
@@ -208,8 +208,8 @@ end
 ---Forgets what was decided about requests that a turn has left behind.
 local function forget_decisions(chat)
   local wanted = review.subjects(chat)
-  local request = requests[chat]
-  if request then wanted[request.prompt.subject or request.prompt.id] = true end
+  local entry = requests[chat]
+  if entry then wanted[entry.request.subject or entry.request.id] = true end
   decisions.forget(chat, wanted)
 end
 
