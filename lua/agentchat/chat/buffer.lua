@@ -62,6 +62,7 @@ local function read_again(chat)
     if kept then marks.restore(chat.buf, kept.marks) end
   end)
   if not kept then chat.transcript = messages.new() end
+  chat.kept = nil
   prompt.refresh(chat)
 end
 
