@@ -114,27 +114,26 @@ local function report(parts, name)
   end
 end
 
+---@param beside? string a folder that need not be on $PATH
+---@return boolean whether the program is there
+local function check_program(name, beside)
+  local path = vim.fn.exepath(name)
+  if path == '' and beside then path = vim.fn.exepath(beside .. '/' .. name) end
+  if path ~= '' then health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~'))) end
+  return path ~= ''
+end
+
 local function check_programs(found)
   health.start('Programs')
-  local beside = found and vim.fs.dirname(found.path) or ''
+  local beside = found and vim.fs.dirname(found.path)
   for name, use in vim.spairs(INSTALLED) do
-    local path = vim.fn.exepath(name)
-    if path == '' then path = vim.fn.exepath(beside .. '/' .. name) end
-    if path ~= '' then
-      health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~')))
-    else
+    if not check_program(name, beside) then
       health.warn(('%s is missing (for %s)'):format(name, use), 'Run :AgentInstall.')
     end
   end
-  for name, use in
-    vim.spairs({ git = '`#diff`', [settings.get().ssh.command[1] or 'ssh'] = 'other machines' })
-  do
-    local path = vim.fn.exepath(name)
-    if path ~= '' then
-      health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~')))
-    else
-      health.info(('%s is not there (for %s)'):format(name, use))
-    end
+  local ssh = settings.get().ssh.command[1] or 'ssh'
+  for name, use in vim.spairs({ git = '`#diff`', [ssh] = 'other machines' }) do
+    if not check_program(name) then health.info(('%s is not there (for %s)'):format(name, use)) end
   end
 end
 

@@ -98,8 +98,7 @@ end
 
 ---@param panel agentchat.Panel
 function M.draw(panel)
-  local window, doc = panels.window(panel), panel.spec.doc()
-  side_by_side.draw(window, panel.view, doc, panel.page, function(page)
+  side_by_side.draw(panel, function(page)
     panel.page = page
     mark(panel)
   end)
@@ -108,7 +107,7 @@ end
 --- Draws it again where a window of another size needs that.
 ---@param panel agentchat.Panel
 function M.resized(panel)
-  if side_by_side.stale(panels.window(panel), panel.view, panel.page) then M.draw(panel) end
+  if side_by_side.stale(panel) then M.draw(panel) end
 end
 
 --- The hunk where the cursor is; on the line of a file its first one.
@@ -222,7 +221,7 @@ function M.map(panel, buf)
     end)
   end
   map('|', 'One column, or the old text beside the new', function()
-    side_by_side.toggle(panels.window(panel), panel.view)
+    side_by_side.toggle(panel)
     M.draw(panel)
   end)
   gated('Q', 'The hunks to the quickfix list', function() open_quickfix(panel) end)
