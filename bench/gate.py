@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable
 
 from agentchat.agent.execution.locate import survey
-from agentchat.core.approval import Grants, Policy, decide
 from agentchat.core.messages import ToolCall
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy, decide
+from agentchat.core.permissions.rules import Rule
 from agentchat.core.shell.commands import LONGEST
 from agentchat.core.tools.call import Call
 from agentchat.tools.builtin import bash

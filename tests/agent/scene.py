@@ -10,10 +10,10 @@ from typing import Any
 from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.agent.session import Session
-from agentchat.core.approval import Decision
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Message, Reply, ToolResult
+from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.model import ModelRequest, Piece, TextDelta
 from agentchat.core.tools.ports import Frontend
 from agentchat.core.tools.tool import Tool, Undo

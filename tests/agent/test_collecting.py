@@ -12,7 +12,7 @@ import pytest
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
 from agentchat.core.messages import Reply, ToolCall
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.tool import ToolContext
 from agentchat.core.turn.effects import Answer
 from agentchat.tools.builtin.catalogue import builtins

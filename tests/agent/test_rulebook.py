@@ -13,7 +13,7 @@ import pytest
 from agentchat.agent.permissions.rule_store import PROJECT_FILE, Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.rules import Rule
 from agentchat.tools.builtin import bash, write
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls

@@ -13,8 +13,8 @@ from agentchat.agent.permissions.rule_drafts import Draft, Ruling
 from agentchat.agent.permissions.rule_store import PROJECT_FILE, Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.proposing import consequence
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.proposals import consequence
+from agentchat.core.permissions.rules import Rule
 from agentchat.journal.calls import PastCall
 from agentchat.nvim.render.rules import meaning, past_lines
 from agentchat.tools.builtin import bash, read, write

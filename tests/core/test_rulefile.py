@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from agentchat.core.errors import UserError
-from agentchat.core.rulefile import EMPTY, fields, read_rule, read_rules, with_rule, written
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.rule_file import (
+    EMPTY,
+    fields,
+    read_rule,
+    read_rules,
+    with_rule,
+    written,
+)
+from agentchat.core.permissions.rules import Rule
 
 GIT = Rule("allow", "bash", words=("git", "status"))
 

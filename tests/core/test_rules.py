@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from agentchat.core.approval import Grants, Policy, Verdict, decide
 from agentchat.core.messages import ToolCall
-from agentchat.core.rules import parse_rules
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy, Verdict, decide
+from agentchat.core.permissions.rules import parse_rules
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Target
 from agentchat.workspace.shfmt import read_shell_now

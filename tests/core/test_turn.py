@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from agentchat.core.approval import MODES
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.policy import MODES
+from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.ports import Target, Zone
 from agentchat.core.tools.tool import Capability, Metadata, Preview
 from agentchat.core.turn.chat import REMINDER, Chat

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentchat.core.approval import MODES
+from agentchat.core.permissions.policy import MODES
 from agentchat.core.tools.registry import BUILTIN_GROUPS
 from agentchat.tools.builtin.catalogue import BUILTINS
 from tests.support.launch import CHECKOUT, environment, neovim

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from agentchat.core.approval import Decision, Scope, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import ToolCall
+from agentchat.core.permissions.grants import Scope
+from agentchat.core.permissions.policy import Decision, Verdict
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Loaded, Target, Zone
 from agentchat.core.tools.tool import Preview

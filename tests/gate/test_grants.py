@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.approval import Scope
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.grants import Scope
+from agentchat.core.permissions.rules import Rule
 from tests.gate.gate import ASK, REFUSE, RUN, Chat, allow
 from tests.gate.ground import Ground
 

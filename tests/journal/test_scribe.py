@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.approval import Decision, Scope, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Status, ToolCall, ToolResult
+from agentchat.core.permissions.grants import Scope
+from agentchat.core.permissions.policy import Decision, Verdict
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.tool import Extra, Preview, Result, Tool
 from agentchat.core.turn.effects import Answer, Question, Ready

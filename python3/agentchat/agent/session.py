@@ -26,9 +26,9 @@ from agentchat.agent.scribe import Scribe
 from agentchat.agent.stream import replay
 from agentchat.agent.undo.commands import Undoing
 from agentchat.agent.undo.recovery import Leftovers, Recovery
-from agentchat.core.approval import MODES
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Note, Status, ToolResult, UserText
+from agentchat.core.permissions.policy import MODES
 from agentchat.core.tools.mentions import Captured, read_mentions
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, Workspace

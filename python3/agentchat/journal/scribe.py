@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from agentchat.core.approval import Decision
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.hunk_decisions import noted
 from agentchat.core.messages import Message, ToolResult
+from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.tool import Undo
 from agentchat.core.tools.toolset import Held
 from agentchat.core.turn.effects import Answer, Question, Ready

@@ -16,8 +16,9 @@ from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.permissions.rule_drafts import MOST_CALLS, Ruling
 from agentchat.agent.permissions.rule_store import Reading, Rulebook
 from agentchat.agent.session import Session
-from agentchat.core.approval import Grants, Policy
 from agentchat.core.errors import UserError
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.mentions import Captured
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.registry import Registry

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.limits import DEFERRED_THRESHOLD, PARALLEL_TOOLS
-from agentchat.core.rules import Rule, parse_rules
+from agentchat.core.permissions.rules import Rule, parse_rules
 from agentchat.core.tools.registry import Group, parse_groups
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agentchat.agent.scribe import Scribe
-from agentchat.core.approval import Scope, path_scope, tool_scope
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import rebased
 from agentchat.core.errors import Stale, ToolError
+from agentchat.core.permissions.grants import Scope, path_scope, tool_scope
 from agentchat.core.tools.call import Call
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Extra, Result, Staged

@@ -14,9 +14,9 @@ from agentchat.agent.permissions.approvals import Judging
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.proposing import SCOPES, next_action, offers_rule, proposals
-from agentchat.core.rulefile import read_rule
-from agentchat.core.rules import Rule, matches
+from agentchat.core.permissions.proposals import SCOPES, next_action, offers_rule, proposals
+from agentchat.core.permissions.rule_file import read_rule
+from agentchat.core.permissions.rules import Rule, matches
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat

@@ -9,8 +9,15 @@ from pathlib import Path
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale, ToolError, UserError
-from agentchat.core.rulefile import EMPTY, Broken, decoded, line_of, read_rules, with_rule
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.rule_file import (
+    EMPTY,
+    Broken,
+    decoded,
+    line_of,
+    read_rules,
+    with_rule,
+)
+from agentchat.core.permissions.rules import Rule
 from agentchat.tools.custom.files import DENIED, Source, is_trusted, read_source, read_trust
 from agentchat.workspace.files.disk import Disk
 from agentchat.workspace.files.transaction import AtomicWriter

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from agentchat.agent.execution.tool_runner import Runner
 from agentchat.agent.scribe import Scribe
 from agentchat.agent.undo.rollback import Outcome, Rollback, read
-from agentchat.core.approval import PLANNING
 from agentchat.core.diff.changeset import digest
+from agentchat.core.permissions.policy import PLANNING
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import Toolbox

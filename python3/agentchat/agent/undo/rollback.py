@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
 from agentchat.agent.execution.tool_runner import Runner, parsed
 from agentchat.agent.scribe import Scribe
-from agentchat.core.approval import Decision, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolCall, ToolResult
+from agentchat.core.permissions.policy import Decision, Verdict
 from agentchat.core.text import escape
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Applied, Target, Workspace

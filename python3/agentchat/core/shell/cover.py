@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from agentchat.core.sensitive import is_protected, is_secret
+from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.core.shell.ordinary import without_ordinary
 from agentchat.core.shell.programs import (
     AWKS,

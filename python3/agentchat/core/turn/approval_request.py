@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from agentchat.core.approval import Decision, Verdict
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import amended, taken, why_not
 from agentchat.core.errors import Cancelled
 from agentchat.core.messages import ToolResult
+from agentchat.core.permissions.policy import Decision, Verdict
 from agentchat.core.text import has_hidden
 from agentchat.core.tools.call import Call
 from agentchat.core.tools.tool import Preview

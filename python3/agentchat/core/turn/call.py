@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agentchat.core.approval import Decision, Verdict, decide
 from agentchat.core.diff.hunk_decisions import rebased
 from agentchat.core.limits import PREVIEWS_PER_CALL
 from agentchat.core.messages import Status, ToolResult
+from agentchat.core.permissions.policy import Decision, Verdict, decide
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.approval_request import (

@@ -6,10 +6,10 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from agentchat.core.approval import Decision
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
 from agentchat.core.messages import Message, ToolCall, ToolResult
+from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import Preview, Tool

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agentchat.core.approval import Verdict, decide
 from agentchat.core.errors import Cancelled
 from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult
+from agentchat.core.permissions.policy import Verdict, decide
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.turn.approval_request import Queue
 from agentchat.core.turn.call import answer_call, run_together

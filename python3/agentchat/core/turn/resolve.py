@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentchat.core.approval import USUAL, Decision, Policy, Verdict, mode_allows
 from agentchat.core.limits import PREVIEWS_PER_CALL
 from agentchat.core.messages import Reply, Status, ToolResult
+from agentchat.core.permissions.policy import USUAL, Decision, Policy, Verdict, mode_allows
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.approval_request import (

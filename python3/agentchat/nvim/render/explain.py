@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agentchat.agent.execution.locate import suppose
-from agentchat.core.approval import Decision, Policy, decide
-from agentchat.core.rules import ACTIONS, UNRULED, PartVerdict, matching
+from agentchat.core.permissions.policy import Decision, Policy, decide
+from agentchat.core.permissions.rules import ACTIONS, UNRULED, PartVerdict, matching
 from agentchat.core.text import escape
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Workspace

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentchat.agent.permissions.rule_drafts import Draft, Matched
-from agentchat.core.approval import Policy
-from agentchat.core.proposing import consequence
-from agentchat.core.rulefile import written
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.policy import Policy
+from agentchat.core.permissions.proposals import consequence
+from agentchat.core.permissions.rule_file import written
+from agentchat.core.permissions.rules import Rule
 from agentchat.core.text import escape
 
 MOST_SHOWN = 8

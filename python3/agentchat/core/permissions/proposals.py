@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from agentchat.core.approval import USUAL, Decision, Policy, Verdict, decide
-from agentchat.core.rules import ACTIONS, UNRULED, Rule
+from agentchat.core.permissions.policy import USUAL, Decision, Policy, Verdict, decide
+from agentchat.core.permissions.rules import ACTIONS, UNRULED, Rule
 from agentchat.core.shell.commands import LONGEST, Part
 from agentchat.core.shell.cover import uncovered
 from agentchat.core.shell.programs import SUBCOMMANDS

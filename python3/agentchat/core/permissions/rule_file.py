@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.errors import UserError
-from agentchat.core.rules import Rule, parse_rule
+from agentchat.core.permissions.rules import Rule, parse_rule
 
 VERSION = 1
 EMPTY = f'{{\n  "version": {VERSION},\n  "rules": [\n  ]\n}}\n'

@@ -1,0 +1,87 @@
+"""What was answered with *always* in one chat, and exactly what such an answer covers."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from agentchat.core.shell.commands import LONGEST
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.ports import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Exactly what an *always* would cover; equal scopes are the same grant.
+
+    ``key`` starts with ``command``, ``paths`` or ``tool``; ``shown`` is for the user to read.
+    """
+
+    tool: str
+    definition: str
+    key: tuple[str, ...]
+    shown: str
+
+
+class Grants:
+    """What one chat answered with *always*: in memory, exact, counted."""
+
+    def __init__(self) -> None:
+        self._uses: dict[Scope, int] = {}
+
+    def remember(self, scope: Scope) -> None:
+        """Remember one scope."""
+        self._uses.setdefault(scope, 0)
+
+    def covers(self, scope: Scope | None) -> bool:
+        """Whether exactly this scope is remembered."""
+        return scope in self._uses
+
+    def use(self, scope: Scope) -> None:
+        """Count one run under a remembered scope."""
+        if scope in self._uses:
+            self._uses[scope] += 1
+
+    def items(self) -> tuple[tuple[Scope, int], ...]:
+        """Return the scopes, oldest first, each with how often it was used."""
+        return tuple(self._uses.items())
+
+    def revoke(self, scope: Scope) -> None:
+        """Forget one scope."""
+        self._uses.pop(scope, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._uses.clear()
+
+
+def scope_of(call: Call, place: Place) -> Scope | None:
+    """Return exactly what *always* would mean for a call; nothing where it cannot be offered."""
+    name = call.tool.name
+    if place.command is not None and len(place.command) > LONGEST:
+        return None
+    if place.command is not None and not call.tool.source:
+        return _command_scope(call, place)
+    if place.unusual or (call.tool.metadata.destructive and place.writes):
+        return path_scope(name, call.tool.definition, (*place.reads, *place.writes))
+    return tool_scope(name, call.tool.definition, bool(place.writes))
+
+
+def _command_scope(call: Call, place: Place) -> Scope:
+    command = place.command or ""
+    digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
+    key = ("command", digest, place.cwd, *place.evidence)
+    shown = f"`{command}` in {place.cwd}" + (f" on {place.host}" if place.host else "")
+    return Scope(call.tool.name, call.tool.definition, key, shown)
+
+
+def path_scope(tool: str, definition: str, targets: tuple[Target, ...]) -> Scope:
+    """Return the scope of one tool on exactly these paths."""
+    paths = sorted({t.path for t in targets})
+    return Scope(tool, definition, ("paths", *paths), f"{tool} on {', '.join(paths)}")
+
+
+def tool_scope(tool: str, definition: str, on_files: bool) -> Scope:
+    """Return the scope of one tool, on ordinary files of the workspace where it has files."""
+    where = " on ordinary files of the workspace" if on_files else ""
+    return Scope(tool, definition, ("tool",), f"{tool}{where}")
