@@ -14,7 +14,7 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, decide
 from agentchat.core.permissions.rules import Rule
-from agentchat.core.shell.commands import LONGEST
+from agentchat.core.shell.parse import LONGEST
 from agentchat.core.tools.call import Call
 from agentchat.tools.builtin import bash
 from agentchat.workspace.local import LocalWorkspace

@@ -8,7 +8,7 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
-from agentchat.core.shell.commands import scan
+from agentchat.core.shell.parse import scan
 from agentchat.core.shell.programs import INTERPRETERS
 
 LARGEST = 4 * 1024 * 1024

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from agentchat.core.shell.commands import Script, hopeless, read_tree
+from agentchat.core.shell.parse import Script, hopeless, read_tree
 
 SECONDS = 1.0
 """A parse that takes longer is given up: the user is asked."""

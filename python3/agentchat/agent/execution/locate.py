@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.shell.commands import Script
+from agentchat.core.shell.parse import Script
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Target, Workspace
 from agentchat.core.tools.tool import Tool, Touch

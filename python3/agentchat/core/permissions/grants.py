@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from agentchat.core.shell.commands import LONGEST
+from agentchat.core.shell.parse import LONGEST
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Target
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agentchat.core.permissions.policy import USUAL, Decision, Policy, Verdict, decide
-from agentchat.core.permissions.rules import ACTIONS, UNRULED, Rule
-from agentchat.core.shell.commands import LONGEST, Part
-from agentchat.core.shell.cover import uncovered
+from agentchat.core.permissions.rules import ACTIONS, UNRULED, Rule, unsafe
+from agentchat.core.shell.parse import LONGEST, Part
 from agentchat.core.shell.programs import SUBCOMMANDS
 from agentchat.core.text import has_hidden
 from agentchat.core.tools.call import Call, Place
@@ -69,9 +68,9 @@ def _by_words(tool: str, place: Place) -> Iterator[Rule]:
 def _leads(part: Part) -> list[int]:
     """Return how many first words a rule could have: what names the command, then all of them."""
     texts = part.texts
-    named = 2 if part.program in {*SUBCOMMANDS, "git"} and len(texts) > 1 else 1
+    named = 2 if part.program in SUBCOMMANDS and len(texts) > 1 else 1
     leads = [named, len(texts)]
-    sure = [lead for lead in leads if not part.obscure and not uncovered(texts, lead)]
+    sure = [lead for lead in leads if not part.obscure and not unsafe(part, lead)]
     return sure or leads[:1]
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
 from agentchat.core.errors import UserError
-from agentchat.core.shell.commands import Part, scan
-from agentchat.core.shell.cover import uncovered
+from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
+from agentchat.core.shell.covers import base_name, uncovered, writes
+from agentchat.core.shell.parse import Part, scan
 from agentchat.core.tools.call import Call, Place
 
 ACTIONS = ("deny", "ask", "allow")
@@ -19,6 +20,8 @@ KEYS = frozenset({"action", "tool", "path", "words", "server"})
 SETTING = "g:agentchat.rules"
 UNRULED = "no rule"
 """Why a part of a command asks that no rule is about."""
+
+_JOINTS = frozenset("=:@,")
 
 _SKIPPED = 20
 """How many option words may stand between two words of a rule that refuses."""
@@ -169,10 +172,42 @@ def _covering(able: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:
             return rule, f"rule: {rule}"
         if part.texts[: len(rule.words)] != rule.words:
             continue
-        missing = part.obscure or uncovered(part.texts, len(rule.words))
+        missing = part.obscure or unsafe(part, len(rule.words))
         if not missing:
             return rule, f"rule: {rule}"
     return None, missing or part.obscure or UNRULED
+
+
+def unsafe(part: Part, lead: int) -> str:
+    """Return why a rule of the first ``lead`` words of a part does not cover the others."""
+    words = part.texts
+    return uncovered(words, lead, part.fed) or _asking_path(words, lead)
+
+
+def _asking_path(words: tuple[str, ...], lead: int) -> str:
+    """Return which word names a file that always asks, if one does."""
+    name, changes = base_name(words[0]), writes(words)
+    for word in words[lead:]:
+        paths = list(_paths(word))
+        if any(is_secret(path.split("/")) for path in paths):
+            return f"{name}: {word} may hold secrets"
+        if changes and any(_is_guarded(path, changes == "folders") for path in paths):
+            return f"{name}: {word} is protected or outside"
+    return ""
+
+
+def _paths(word: str) -> Iterator[str]:
+    """Yield what could be a path in a word, alone or behind the letter or name of an option."""
+    yield word.rstrip("/") or "/"
+    if word.startswith("-") and not word.startswith("--") and len(word) > 2:
+        yield word[2:].rstrip("/")
+    if not _JOINTS.isdisjoint(word) and "://" not in word:
+        yield from (part.rstrip("/") for part in re.split("[=:@,]", word)[1:] if part)
+
+
+def _is_guarded(path: str, whole: bool) -> bool:
+    parts = [part for part in path.split("/") if part and part != "."]
+    return path.startswith("/") or ".." in parts or is_protected(parts) or (whole and not parts)
 
 
 def _is_about(rule: Rule, call: Call, place: Place) -> bool:
@@ -244,7 +279,7 @@ def suggestion(call: Call, place: Place) -> str:
         given = [f"path = {_quoted(path)}" for path in paths] or [""]
         return ", ".join(_written(call.tool.name, said) for said in given)
     parts = place.script.parts if place.script is not None else ()
-    if not parts or any(part.obscure or uncovered(part.texts, len(part.texts)) for part in parts):
+    if not parts or any(part.obscure or unsafe(part, len(part.texts)) for part in parts):
         return ""
     each = dict.fromkeys(part.texts for part in parts)
     return ", ".join(

@@ -27,6 +27,7 @@ _STATEMENT = frozenset(
     {"Cmd", "Redirs", "Negated", "Background", "Semicolon", "Comments"} | {"Pos", "End", "Position"}
 )
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&", "&>|", ">!", ">>|"})
+_PIPES = ("|", "|&")
 _NOWHERE = "/dev/null"
 
 
@@ -35,13 +36,14 @@ class Part:
     """One simple command. ``words`` are its own: a wrapper's end where the inner command begins.
 
     ``obscure`` says why its words are not surely what will run; ``writes`` are the files that
-    redirections name.
+    redirections name; ``fed`` says that another command writes its input.
     """
 
     source: str
     words: tuple[Word, ...] = ()
     obscure: str = ""
     writes: tuple[str, ...] = ()
+    fed: bool = False
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -99,11 +101,13 @@ def scan(command: str) -> list[str]:
 def _unwrapped(parts: Iterator[Part]) -> Iterator[Part]:
     """Yield each part, and the command inside of each that runs another one."""
     for part in parts:
-        outer, inner, problem = unwrap(part.words)
-        yield replace(part, words=outer, obscure=part.obscure or problem)
+        own, problem = unwrap(part.texts)
+        outer = replace(part, words=part.words[:own], obscure=part.obscure or problem)
+        yield outer
+        inner = part.words[own:]
         if inner:
-            below = Part(" ".join(word.text for word in inner), inner, part.obscure or problem)
-            yield from _unwrapped(iter((below,)))
+            source = " ".join(word.text for word in inner)
+            yield from _unwrapped(iter((replace(outer, source=source, words=inner, writes=()),)))
 
 
 class _Reader:
@@ -120,6 +124,10 @@ class _Reader:
         kind = node.get("Type", "")
         if kind not in _LISTS and kind not in ("", "File"):
             obscure = obscure or f"it is part of {_NAMES.get(kind, 'a compound command')}"
+        if kind == "BinaryCmd" and node["Op"] in _PIPES:
+            yield from self.parts(node["X"], obscure)
+            yield from (replace(part, fed=True) for part in self.parts(node["Y"], obscure))
+            return
         for child in inner_nodes(node):
             yield from self.parts(child, obscure)
 
