@@ -21,16 +21,13 @@ from agentchat.workspace.local import LocalWorkspace
 from bench.figures import Row, spread
 
 TIMES = 200
-RULES = tuple(
-    Rule(action, "bash", words=words)
-    for action, words in [
-        ("deny", ("git", "push")),
-        ("deny", ("rm",)),
-        ("ask", ("curl",)),
-        ("allow", ("git", "log")),
-        ("allow", ("echo",)),
-        ("allow", ("wc",)),
-    ]
+RULES = (
+    Rule(action="deny", tool="bash", words=("git", "push")),
+    Rule(action="deny", tool="bash", words=("rm",)),
+    Rule(action="ask", tool="bash", words=("curl",)),
+    Rule(action="allow", tool="bash", words=("git", "log")),
+    Rule(action="allow", tool="bash", words=("echo",)),
+    Rule(action="allow", tool="bash", words=("wc",)),
 )
 
 

@@ -12,7 +12,7 @@ import pytest
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Status, ToolCall, ToolResult
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.permissions.policy import Decision, Verdict
+from agentchat.core.permissions.policy import EFFECT, Decision, Reason, Verdict
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.tool import Extra, Preview, Result, Tool
 from agentchat.core.turn.effects import Answer, Question, Ready
@@ -42,7 +42,7 @@ async def nothing(reason: str, extra: Extra) -> Result | None:
 CALL = Call(
     ToolCall("1", "edit", '{"path": "a"}'), Tool("edit", "", Anything(), ()), {"path": "a"}, None
 )
-ALLOWED = Decision(Verdict.ALLOW, "remembered answer", SCOPE)
+ALLOWED = Decision(Verdict.ALLOW, Reason("grant"), SCOPE)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_call_without_a_change_is_written_before_it_starts(journal: Journal) -
     ],
 )
 def test_an_answer_is_written_as_the_users(journal: Journal, answer: Answer, why: str) -> None:
-    question = Question(CALL, Place("/w"), Decision(Verdict.ASK, "it has an effect", SCOPE))
+    question = Question(CALL, Place("/w"), Decision(Verdict.ASK, EFFECT, SCOPE))
     JournalScribe(journal).answered(question, answer)
     (decided,) = journal.records()
     assert isinstance(decided, r.Decided)
@@ -100,7 +100,7 @@ def test_an_answer_is_written_as_the_users(journal: Journal, answer: Answer, why
 
 def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: Journal) -> None:
     result = ToolResult("1", "edit", "Denied by rule: deny edit", Status.DENIED)
-    JournalScribe(journal).said(result, Decision(Verdict.DENY, "rule: deny edit"))
+    JournalScribe(journal).said(result, Decision(Verdict.DENY, Reason("rule", "deny edit")))
     decided, said = journal.records()
     assert isinstance(decided, r.Decided)
     assert (decided.verdict, decided.why) == ("deny", "rule: deny edit")

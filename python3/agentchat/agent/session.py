@@ -28,7 +28,7 @@ from agentchat.agent.undo.commands import Undoing
 from agentchat.agent.undo.recovery import Leftovers, Recovery
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Note, Status, ToolResult, UserText
-from agentchat.core.permissions.policy import MODES
+from agentchat.core.permissions.policy import parse_mode
 from agentchat.core.tools.mentions import Captured, read_mentions
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, Workspace
@@ -179,9 +179,7 @@ class Session:
 
     def set_mode(self, mode: str) -> None:
         """Change the mode; an open question that the new mode settles is answered by it."""
-        if mode not in MODES:
-            raise UserError(f"Unknown mode {mode}; choose one of {', '.join(MODES)}.")
-        before, self.chat.policy.mode = self.chat.policy.mode, mode
+        before, self.chat.policy.mode = self.chat.policy.mode, parse_mode(mode)
         self._planning.follow(before)
         self.judging.judge_again()
         self.refresh()

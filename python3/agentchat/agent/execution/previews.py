@@ -12,7 +12,7 @@ from agentchat.agent.scribe import Scribe
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import rebased
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.permissions.grants import Scope, path_scope, tool_scope
+from agentchat.core.permissions.grants import Scope, hides_characters, path_scope, tool_scope
 from agentchat.core.tools.call import Call
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Extra, Result, Staged
@@ -200,8 +200,10 @@ def _in_place_of(earlier: Pending, pending: Pending) -> Pending:
     return replace(pending, id=earlier.id, proposed=proposed)
 
 
-def _scope(call: Call, pending: Pending) -> Scope:
+def _scope(call: Call, pending: Pending) -> Scope | None:
     """Return what *always* would mean: the tool on ordinary files, else these very paths."""
+    if hides_characters(call):
+        return None
     name, definition, targets = call.tool.name, call.tool.definition, pending.targets
     unusual = pending.destructive or len(pending.collects) > 1
     if not unusual and all(target.ordinary for target in targets):

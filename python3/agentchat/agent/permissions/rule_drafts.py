@@ -14,7 +14,7 @@ from agentchat.agent.permissions.approvals import Judging
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.permissions.proposals import SCOPES, next_action, offers_rule, proposals
+from agentchat.core.permissions.proposals import RULE_HOMES, next_action, offers_rule, proposals
 from agentchat.core.permissions.rule_file import read_rule
 from agentchat.core.permissions.rules import Rule, matches
 from agentchat.core.tools.call import Call, Place
@@ -122,9 +122,9 @@ class Ruling:
         if change == "action":
             return self._show(replace(last, rule=next_action(last.rule)))
         if change == "scope":
-            scope = SCOPES[(SCOPES.index(last.scope) + 1) % len(SCOPES)]
+            scope = RULE_HOMES[(RULE_HOMES.index(last.scope) + 1) % len(RULE_HOMES)]
             if scope == "user" and self._rulebook.user is None:
-                scope = SCOPES[0]
+                scope = RULE_HOMES[0]
             return self._show(replace(last, scope=scope))
         if change == "text":
             return self._show(replace(last, rule=read_rule(text)))

@@ -14,7 +14,7 @@ from agentchat.agent.scribe import Scribe
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolCall, ToolResult
-from agentchat.core.permissions.policy import Decision, Verdict
+from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.text import escape
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Applied, Target, Workspace
@@ -164,7 +164,7 @@ class Rollback:
         given = dict(undo.given)
         asked = ToolCall(call_id, tool.name, json.dumps(given, default=str))
         call = Call(asked, tool, given, arguments)
-        decision = Decision(Verdict.ALLOW, "the user's command is the consent")
+        decision = Decision(Verdict.ALLOW, Reason("command"))
         ready = Ready(call, Place(self._workspace.root), decision)
         problem = await self._runner.set_up(call)
         try:

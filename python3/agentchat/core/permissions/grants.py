@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentchat.core.shell.parse import LONGEST
+from agentchat.core.text import has_hidden
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Target
 
@@ -60,11 +63,41 @@ def scope_of(call: Call, place: Place) -> Scope | None:
     name = call.tool.name
     if place.command is not None and len(place.command) > LONGEST:
         return None
+    if hides_characters(call) and not call.tool.metadata.read_only:
+        return None
     if place.command is not None and not call.tool.source:
         return _command_scope(call, place)
     if place.unusual or (call.tool.metadata.destructive and place.writes):
         return path_scope(name, call.tool.definition, (*place.reads, *place.writes))
     return tool_scope(name, call.tool.definition, bool(place.writes))
+
+
+def hides_characters(call: Call) -> bool:
+    """Whether the arguments of a call hold characters that cannot be seen."""
+    return any(map(has_hidden, _strings(call.given)))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield every piece of text in a JSON value, names included, and of JSON within a text."""
+    if isinstance(value, str):
+        yield value
+        if "\\u" in value:
+            yield from _strings(_parsed(value))
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _strings(name)
+            yield from _strings(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _strings(item)
+
+
+def _parsed(text: str) -> object:
+    """Return the value of a text that is JSON, as some arguments may be sent; else nothing."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _command_scope(call: Call, place: Place) -> Scope:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final, Literal, get_args
 
-from agentchat.core.permissions.policy import USUAL, Decision, Policy, Verdict, decide
-from agentchat.core.permissions.rules import ACTIONS, UNRULED, Rule, unsafe
+from agentchat.core.permissions.grants import hides_characters
+from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Verdict, decide
+from agentchat.core.permissions.rules import ACTIONS, Rule, unsafe
 from agentchat.core.shell.parse import LONGEST, Part
 from agentchat.core.shell.programs import SUBCOMMANDS
 from agentchat.core.text import has_hidden
 from agentchat.core.tools.call import Call, Place
-from agentchat.core.turn.approval_request import hides
 
-SCOPES = ("chat", "project", "user")
+RuleHome = Literal["chat", "project", "user"]
+"""Where a rule is kept: in this chat alone, in the project's file or in the user's."""
+
+RULE_HOMES: Final[tuple[RuleHome, ...]] = get_args(RuleHome)
 
 
 def offers_rule(call: Call, place: Place) -> bool:
     """Whether a rule can be written from a question: all of the call is shown, as it is."""
     command = place.command or ""
-    return len(command) <= LONGEST and not has_hidden(command) and not hides(call)
+    return len(command) <= LONGEST and not has_hidden(command) and not hides_characters(call)
 
 
 def proposals(call: Call, place: Place) -> tuple[Rule, ...]:
@@ -50,12 +54,12 @@ def next_action(rule: Rule) -> Rule:
 
 def _why(decision: Decision) -> str:
     """Return why a call asks all the same; of a command, what is missing of its first part."""
-    if decision.why not in (USUAL, ""):
+    if decision.reason != EFFECT:
         return decision.why
-    missing = next((judged for judged in decision.parts if judged.action == "ask"), None)
-    if missing is None:
+    asking = next((judged for judged in decision.parts if judged.action == "ask"), None)
+    if asking is None:
         return decision.why
-    return f"no rule covers {missing.part.source}" if missing.why == UNRULED else missing.why
+    return asking.why or f"no rule covers {asking.part.source}"
 
 
 def _by_words(tool: str, place: Place) -> Iterator[Rule]:
@@ -70,7 +74,7 @@ def _leads(part: Part) -> list[int]:
     texts = part.texts
     named = 2 if part.program in SUBCOMMANDS and len(texts) > 1 else 1
     leads = [named, len(texts)]
-    sure = [lead for lead in leads if not part.obscure and not unsafe(part, lead)]
+    sure = [lead for lead in leads if not part.unsure and not unsafe(part, lead)]
     return sure or leads[:1]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
@@ -15,12 +15,12 @@ from agentchat.core.shell.covers import base_name, uncovered, writes
 from agentchat.core.shell.parse import Part, scan
 from agentchat.core.tools.call import Call, Place
 
-ACTIONS = ("deny", "ask", "allow")
+Action = Literal["deny", "ask", "allow"]
+ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
+"""The strongest first."""
+
 KEYS = frozenset({"action", "tool", "path", "words", "server"})
 SETTING = "g:agentchat.rules"
-UNRULED = "no rule"
-"""Why a part of a command asks that no rule is about."""
-
 _JOINTS = frozenset("=:@,")
 
 _SKIPPED = 20
@@ -34,7 +34,7 @@ class Rule:
     ``source`` says where it stands, like ``.agentchat/rules.json:4``.
     """
 
-    action: str
+    action: Action
     tool: str | None = None
     path: str | None = None
     words: tuple[str, ...] | None = None
@@ -56,13 +56,20 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
-    """What the rules say of one part of a command; ``why`` names the rule or what is missing."""
+    """What the rules say of one part of a command: ``rule`` does, if one is about it.
+
+    ``missing`` says why a rule with its first words does not allow it.
+    """
 
     part: Part
-    action: str
-    why: str
-    source: str = ""
-    """Where the rule stands, if it was one."""
+    action: Action
+    rule: Rule | None = None
+    missing: str = ""
+
+    @property
+    def why(self) -> str:
+        """The reason, as people read it; empty where no rule is about the part."""
+        return f"rule: {self.rule}" if self.rule is not None else self.missing
 
 
 def parse_rules(given: Any) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
@@ -86,7 +93,8 @@ def parse_rule(item: Any, source: str = "") -> Rule:
     unknown = sorted(set(item) - KEYS)
     if unknown:
         raise UserError(f"unknown key {unknown[0]}; known are {', '.join(sorted(KEYS))}.")
-    if item.get("action") not in ACTIONS:
+    action = next((action for action in ACTIONS if action == item.get("action")), None)
+    if action is None:
         raise UserError(f"action must be one of {', '.join(ACTIONS)}.")
     words = item.get("words")
     if words is not None and not (
@@ -97,7 +105,7 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         if not isinstance(item.get(name), (str, type(None))) or item.get(name) == "":
             raise UserError(f"{name} must be a string that is not empty.")
     return Rule(
-        action=item["action"],
+        action=action,
         tool=item.get("tool"),
         path=item.get("path"),
         words=tuple(words) if words is not None else None,
@@ -106,7 +114,9 @@ def parse_rule(item: Any, source: str = "") -> Rule:
     )
 
 
-def refusing(rules: Iterable[Rule], action: str, call: Call, place: Place) -> Rule | None:
+def refusing(
+    rules: Iterable[Rule], action: Literal["deny", "ask"], call: Call, place: Place
+) -> Rule | None:
     """Return the first rule with ``action`` (deny or ask) that could be about the call."""
     about = (r for r in rules if r.action == action and _is_about(r, call, place))
     return next((r for r in about if r.words is None or _mentions(r.words, place)), None)
@@ -152,30 +162,26 @@ def judge_parts(rules: Iterable[Rule], call: Call, place: Place) -> tuple[PartVe
 
 
 def _judge_part(about: Sequence[Rule], part: Part) -> PartVerdict:
-    for action in ("deny", "ask"):
-        for rule in about:
-            if rule.action != action:
-                continue
-            if rule.words is None or _spelled(_likely_words(part), rule.words):
-                return PartVerdict(part, action, f"rule: {rule}", rule.source)
-    covering, why = _covering([r for r in about if r.action == "allow"], part)
-    if covering is None:
-        return PartVerdict(part, "ask", why)
-    return PartVerdict(part, "allow", why, covering.source)
+    refusing = [r for r in about if r.action != "allow"]
+    for rule in sorted(refusing, key=lambda rule: ACTIONS.index(rule.action)):
+        if rule.words is None or _spelled(_likely_words(part), rule.words):
+            return PartVerdict(part, rule.action, rule)
+    covering, missing = _covering([r for r in about if r.action == "allow"], part)
+    return PartVerdict(part, "ask" if covering is None else "allow", covering, missing)
 
 
 def _covering(able: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:
-    """Return the rule that allows a part, with its name; or nothing, with what is missing."""
+    """Return the rule that allows a part; or nothing, and what is missing of one."""
     missing = ""
     for rule in able:
         if rule.words is None:
-            return rule, f"rule: {rule}"
+            return rule, ""
         if part.texts[: len(rule.words)] != rule.words:
             continue
-        missing = part.obscure or unsafe(part, len(rule.words))
+        missing = part.unsure or unsafe(part, len(rule.words))
         if not missing:
-            return rule, f"rule: {rule}"
-    return None, missing or part.obscure or UNRULED
+            return rule, ""
+    return None, missing or part.unsure
 
 
 def unsafe(part: Part, lead: int) -> str:
@@ -279,7 +285,7 @@ def suggestion(call: Call, place: Place) -> str:
         given = [f"path = {_quoted(path)}" for path in paths] or [""]
         return ", ".join(_written(call.tool.name, said) for said in given)
     parts = place.script.parts if place.script is not None else ()
-    if not parts or any(part.obscure or unsafe(part, len(part.texts)) for part in parts):
+    if not parts or any(part.unsure or unsafe(part, len(part.texts)) for part in parts):
         return ""
     each = dict.fromkeys(part.texts for part in parts)
     return ", ".join(

@@ -46,6 +46,11 @@ class Part:
     fed: bool = False
 
     @property
+    def unsure(self) -> str:
+        """Return why no rule of first words covers it, whatever the words; empty if one may."""
+        return self.obscure or (f"it writes {self.writes[0]}" if self.writes else "")
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """Return the words as texts."""
         return tuple(word.text for word in self.words)
@@ -150,7 +155,8 @@ class _Reader:
             strange_kind = f"it is {_NAMES.get(kind, 'compound')}" if kind not in _LISTS else ""
             if why or writes or strange_kind:
                 yield Part(slice_of(node, self._source), (), why or strange_kind, writes)
-            yield from self.parts(command, obscure or why)
+            around = obscure or why or (f"it writes {writes[0]}" if writes else "")
+            yield from self.parts(command, around)
         for redirection in redirections:
             yield from self._inside(redirection)
 
@@ -168,7 +174,7 @@ class _Reader:
             yield from self.parts(child, "its output is part of another command")
 
     def _redirected(self, nodes: Any) -> tuple[tuple[str, ...], str]:
-        """Return the files that are written, and why a rule cannot cover the redirections."""
+        """Return the files that are written, and why a rule cannot cover the others."""
         writes: list[str] = []
         why = ""
         for node in nodes:
@@ -177,8 +183,8 @@ class _Reader:
                 continue
             if node["Op"] in _WRITES and not _DESCRIPTOR.fullmatch(target.text):
                 writes.append(target.text or slice_of(node["Word"], self._source))
-                why = why or f"it writes {writes[-1]}"
-            why = why or "its input is redirected"
+            else:
+                why = why or "its input is redirected"
         return tuple(writes), why
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import amended, taken, why_not
 from agentchat.core.errors import Cancelled
 from agentchat.core.messages import ToolResult
-from agentchat.core.permissions.policy import Decision, Verdict
-from agentchat.core.text import has_hidden
+from agentchat.core.permissions.grants import hides_characters
+from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.tools.call import Call
 from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.chat import Chat
@@ -104,32 +104,14 @@ def consent(chat: Chat, question: Question, answer: Answer) -> Decision:
     always = answer.choice == "always" and offers_always(question)
     if scope is not None and (always or reads_once):
         chat.policy.grants.remember(scope)
-    return Decision(Verdict.ALLOW, f"user: {answer.choice}", scope)
+    return Decision(Verdict.ALLOW, Reason("user", answer.choice), scope)
 
 
 def offers_always(question: Question) -> bool:
     """Whether *always* is on offer: there is a scope, no rule asks, and nothing hides."""
-    if question.decision.scope is None or question.decision.why.startswith("rule: "):
+    if question.decision.scope is None or question.decision.reason.kind == "rule":
         return False
-    return not hides(question.call)
-
-
-def hides(call: Call) -> bool:
-    """Whether the arguments of a call hold characters that cannot be seen."""
-    return any(map(has_hidden, _strings(call.given)))
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield every piece of text in a JSON value, keys included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _strings(name)
-            yield from _strings(item)
-    elif isinstance(value, Sequence):
-        for item in value:
-            yield from _strings(item)
+    return not hides_characters(question.call)
 
 
 def count_use(chat: Chat, decision: Decision | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.diff.hunk_decisions import stamp
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.permissions.policy import USUAL
+from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.text import escape
 from agentchat.core.tools.ports import Loaded
@@ -178,7 +178,7 @@ def _facts(question: Question) -> list[list[str]]:
     timeout = question.call.given.get("timeout")
     if place.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])
-    if question.decision.why != USUAL:
+    if question.decision.reason != EFFECT:
         facts.append(["asks because", escape(question.decision.why)])
     return [*facts, *_parts(question)]
 
