@@ -1,32 +1,54 @@
-"""File name patterns, as ``find`` and ``grep`` take them."""
+"""Patterns of file names and paths: the one dialect of tools, rules and lists of files.
+
+``*`` and ``?`` stay within a name, ``**`` crosses names; ``[…]``, ``{a,b}`` and backslash are as in
+a shell. A leading ``!`` turns the answer round.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
+
+_SPECIAL = re.compile(r"[\\*?\[\]{}]|^!")
 
 
 def matcher(pattern: str, folder: str = "") -> Callable[[str], bool]:
     """Return whether a path (relative to ``folder``, ``/`` between names) fits a pattern.
 
     A pattern with a ``/`` is matched against the whole path, as seen from ``folder`` or with
-    ``folder`` before it; any other against the file's own name. ``*`` and ``?`` stay within a
-    name, ``**`` crosses names; ``[…]``, ``{a,b}`` and backslash as in a shell. A leading ``!``
-    turns the answer round.
+    ``folder`` before it; any other against the file's own name.
     """
     if pattern.startswith("!"):
         positive = matcher(pattern[1:], folder)
         return lambda path: not positive(path)
-    whole = "/" in pattern
-    plain = pattern.removeprefix("./").lstrip("/")
-    fits = re.compile(_translated(plain) + r"\Z", re.DOTALL).match
-    if not whole:
+    fits = compiled(pattern.removeprefix("./").lstrip("/")).fullmatch
+    if "/" not in pattern:
         return lambda path: fits(path.rpartition("/")[2]) is not None
     prefix = f"{folder}/" if folder else ""
     return lambda path: bool(fits(path) or fits(prefix + path))
 
 
-def _translated(pattern: str) -> str:
+def fits_path(pattern: str, path: str) -> bool:
+    """Whether a whole path fits a pattern, as it is shown: relative, or absolute outside."""
+    if pattern.startswith("!"):
+        return not fits_path(pattern[1:], path)
+    return compiled(pattern.removeprefix("./")).fullmatch(path) is not None
+
+
+def literal(path: str) -> str:
+    """Return the pattern that only this path fits."""
+    return _SPECIAL.sub(r"\\\g<0>", path)
+
+
+@lru_cache(512)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression that a name or path has to match as a whole."""
+    return re.compile(translated(pattern), re.DOTALL)
+
+
+def translated(pattern: str) -> str:
+    """Return the text of that regular expression."""
     out, at, depth = [], 0, 0
     closing = _closing_braces(pattern)
     while at < len(pattern):

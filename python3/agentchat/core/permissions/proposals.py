@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
+from agentchat.core.globs import literal
 from agentchat.core.permissions.grants import hides_characters
 from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Verdict, decide
 from agentchat.core.permissions.rules import ACTIONS, Rule, unsafe
@@ -83,11 +84,11 @@ def _by_path(tool: str, place: Place) -> Iterator[Rule]:
         return
     shown = [target.shown for target in (*place.reads, *place.writes)]
     for path in shown:
-        yield Rule("allow", tool, path=path)
+        yield Rule("allow", tool, path=literal(path))
     for path in shown:
         folder, slash, name = path.rpartition("/")
         if slash:
-            yield Rule("allow", tool, path=f"{folder}/**")
+            yield Rule("allow", tool, path=f"{literal(folder)}/**")
         _, dot, ending = name.rpartition(".")
         if dot and ending:
-            yield Rule("allow", tool, path=f"**/*.{ending}")
+            yield Rule("allow", tool, path=f"**/*.{literal(ending)}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
+from agentchat.core.globs import fits_path, literal
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.core.shell.covers import base_name, uncovered, writes
 from agentchat.core.shell.parse import Part, scan
@@ -231,8 +230,10 @@ def _path_matches(rule: Rule, place: Place) -> bool:
     shown = [t.shown for t in (*place.reads, *place.writes)]
     if rule.action != "allow" and place.script is not None:
         shown += place.script.writes
-    hits = [bool(glob(rule.path or "").fullmatch(path)) for path in shown]
-    return bool(hits) and (all(hits) if rule.action == "allow" else any(hits))
+    pattern = rule.path or ""
+    if rule.action == "allow":
+        return bool(shown) and all(fits_path(pattern, path) for path in shown)
+    return any(path == pattern or fits_path(pattern, path) for path in shown)
 
 
 def _mentions(words: tuple[str, ...], place: Place) -> bool:
@@ -273,7 +274,7 @@ def _goes_on(found: Sequence[str], at: int, words: tuple[str, ...]) -> bool:
 
 def _is_glob_of(found: str, program: str) -> bool:
     name = found.rpartition("/")[2]
-    return any(mark in name for mark in "*?[") and fnmatchcase(program, name)
+    return any(mark in name for mark in "*?[") and fits_path(name, program)
 
 
 def suggestion(call: Call, place: Place) -> str:
@@ -282,7 +283,7 @@ def suggestion(call: Call, place: Place) -> str:
         return ""
     if place.command is None:
         paths = sorted({t.shown for t in (*place.reads, *place.writes)})
-        given = [f"path = {_quoted(path)}" for path in paths] or [""]
+        given = [f"path = {_quoted(literal(path))}" for path in paths] or [""]
         return ", ".join(_written(call.tool.name, said) for said in given)
     parts = place.script.parts if place.script is not None else ()
     if not parts or any(part.unsure or unsafe(part, len(part.texts)) for part in parts):
@@ -302,11 +303,3 @@ def _written(tool: str, said: str) -> str:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
-
-
-@lru_cache(maxsize=256)
-def glob(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a path glob: ``**`` crosses directories, ``*`` does not."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
-    meaning = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(meaning.get(p, re.escape(p)) for p in parts), re.DOTALL)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from fnmatch import translate
+
+from agentchat.core.globs import translated
 
 PROTECTED_FOLDERS = frozenset(
     {
@@ -52,8 +53,8 @@ SECRET_FILES = (
 SECRET_FOLDERS = frozenset({".ssh", ".gnupg"})
 SECRET_PATHS = ((".aws", "credentials"), (".docker", "config.json"), (".kube", "config"))
 
-_PROTECTED = re.compile("|".join(map(translate, PROTECTED_FILES)))
-_SECRET = re.compile("|".join(map(translate, SECRET_FILES)))
+_PROTECTED = re.compile("|".join(map(translated, PROTECTED_FILES)))
+_SECRET = re.compile("|".join(map(translated, SECRET_FILES)))
 
 _IGNORABLE = dict.fromkeys((173, 847, 1564, 6158, 65279)) | dict.fromkeys(
     (*range(8203, 8208), *range(8234, 8239), *range(8288, 8304))
@@ -94,7 +95,7 @@ def is_secret(parts: Sequence[str]) -> bool:
 
 
 def _named(folded: Sequence[str], names: re.Pattern[str]) -> bool:
-    return bool(folded) and names.match(folded[-1]) is not None
+    return bool(folded) and names.fullmatch(folded[-1]) is not None
 
 
 def _holds(folded: Sequence[str], path: tuple[str, ...]) -> bool:
