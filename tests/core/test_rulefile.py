@@ -8,11 +8,11 @@ import pytest
 
 from agentchat.core.errors import UserError
 from agentchat.core.permissions.rule_file import (
-    fields,
+    add_rule,
+    format_rule,
     read_rule,
     read_rules,
-    with_rule,
-    written,
+    rule_fields,
 )
 from agentchat.core.permissions.rules import Rule
 
@@ -107,8 +107,8 @@ def test_one_wrong_rule_is_named_by_its_line_and_the_others_hold() -> None:
 def test_a_rule_is_added_at_the_end_and_all_else_stays_as_it_was(
     before: str | None, after: str
 ) -> None:
-    text = with_rule(before.encode() if before is not None else None, GIT).decode()
-    assert text == after.replace("NEW", written(GIT))
+    text = add_rule(before.encode() if before is not None else None, GIT).decode()
+    assert text == after.replace("NEW", format_rule(GIT))
     rules, wrong = read_rules(text.encode(), "r")
     assert len(wrong) == len(json.loads(text)["rules"]) - len(rules)
     assert rules[-1] == GIT
@@ -116,13 +116,13 @@ def test_a_rule_is_added_at_the_end_and_all_else_stays_as_it_was(
 
 def test_nothing_is_added_to_a_file_that_is_none() -> None:
     with pytest.raises(UserError, match="delimiter"):
-        with_rule(b'{"version": 1 "rules": []}', GIT)
+        add_rule(b'{"version": 1 "rules": []}', GIT)
 
 
 def test_a_rule_written_as_text_is_read_back() -> None:
     odd = Rule("deny", "t", path='a "quoted"\\ path\n', server="s")
-    assert read_rule(written(odd)) == odd
-    assert set(fields(odd)) == {"action", "tool", "path", "server"}
+    assert read_rule(format_rule(odd)) == odd
+    assert set(rule_fields(odd)) == {"action", "tool", "path", "server"}
     for text in ("", "[]", "{} {}", '{"action": "allow"', '{"action": "permit"}'):
         with pytest.raises(UserError):
             read_rule(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale, ToolError, UserError
-from agentchat.core.permissions.rule_file import RuleFileError, read_rules, with_rule
+from agentchat.core.permissions.rule_file import RuleFileError, add_rule, read_rules
 from agentchat.core.permissions.rules import Rule
 from agentchat.tools.custom.files import DENIED, Source, is_trusted, read_source, read_trust
 from agentchat.workspace.files.disk import Disk
@@ -140,7 +140,7 @@ class Rulebook:
             raise UserError(f"{self.name(path)} cannot be read: {reason}.") from error
         before = source.data if source is not None else None
         try:
-            after = with_rule(before, rule)
+            after = add_rule(before, rule)
         except RuleFileError as error:
             place = f"{self.name(path)}:{error.line}"
             raise UserError(f"{place}: {error} Not written: fix the error first.") from error

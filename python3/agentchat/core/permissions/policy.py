@@ -46,9 +46,9 @@ from agentchat.core.permissions.grants import Grants, Scope, scope_of
 from agentchat.core.permissions.rules import (
     PartVerdict,
     Rule,
-    allowing,
+    allowing_rules,
     judge_parts,
-    refusing,
+    refusing_rule,
     suggestion,
 )
 from agentchat.core.tools.call import Call, Place
@@ -180,7 +180,7 @@ def _denial(call: Call, place: Place, policy: Policy) -> Decision | None:
     if forbidden(policy.mode, call.tool):
         message = f"Not allowed in plan mode: {name}."
         return Decision(Verdict.DENY, Reason("mode", policy.mode), message=message)
-    rule = refusing(policy.rules, "deny", call, place)
+    rule = refusing_rule(policy.rules, "deny", call, place)
     if rule is None:
         return None
     message = f"Denied by rule: {rule}"
@@ -188,7 +188,7 @@ def _denial(call: Call, place: Place, policy: Policy) -> Decision | None:
 
 
 def _first_answer(call: Call, place: Place, policy: Policy, scope: Scope | None) -> Decision:
-    asked = refusing(policy.rules, "ask", call, place)
+    asked = refusing_rule(policy.rules, "ask", call, place)
     if asked is not None:
         return Decision(Verdict.ASK, Reason("rule", asked.located))
     if policy.grants.covers(scope):
@@ -197,7 +197,7 @@ def _first_answer(call: Call, place: Place, policy: Policy, scope: Scope | None)
         return Decision(Verdict.ASK, _unusual(place.unusual[0]))
     if mode_allows(policy.mode, call.tool.name in EDITING, call.tool.metadata.destructive):
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode))
-    allowed = allowing(policy.rules, call, place)
+    allowed = allowing_rules(policy.rules, call, place)
     if allowed:
         return Decision(Verdict.ALLOW, Reason("rule", "; ".join(r.located for r in allowed)))
     return _by_nature(call, place)

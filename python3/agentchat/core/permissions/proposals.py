@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 from agentchat.core.globs import literal
 from agentchat.core.permissions.grants import hides_characters
 from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Verdict, decide
-from agentchat.core.permissions.rules import ACTIONS, Rule, unsafe
+from agentchat.core.permissions.rules import ACTIONS, Rule, why_not_safe
 from agentchat.core.shell.parse import LONGEST, Part
 from agentchat.core.shell.programs import SUBCOMMANDS
 from agentchat.core.text import has_hidden
@@ -75,7 +75,7 @@ def _leads(part: Part) -> list[int]:
     texts = part.texts
     named = 2 if part.program in SUBCOMMANDS and len(texts) > 1 else 1
     leads = [named, len(texts)]
-    sure = [lead for lead in leads if not part.unsure and not unsafe(part, lead)]
+    sure = [lead for lead in leads if not part.unsure and not why_not_safe(part, lead)]
     return sure or leads[:1]
 
 

@@ -53,7 +53,7 @@ def read_rules(data: bytes, name: str) -> tuple[tuple[Rule, ...], tuple[str, ...
     return tuple(rules), tuple(problems)
 
 
-def with_rule(data: bytes | None, rule: Rule) -> bytes:
+def add_rule(data: bytes | None, rule: Rule) -> bytes:
     """Return a file with one more rule at the end of its list; ``None`` is no file yet.
 
     What there is stays as it was written, unless there are no rules yet: then it is written anew.
@@ -66,7 +66,7 @@ def with_rule(data: bytes | None, rule: Rule) -> bytes:
     there: list[Any] = document.get("rules", [])
     if not there:
         return _new_file(document, rule).encode()
-    wanted = {**document, "rules": [*there, fields(rule)]}
+    wanted = {**document, "rules": [*there, rule_fields(rule)]}
     for items in _lists(text, there):
         after = _inserted(text, items, rule)
         if _document(after) == wanted:
@@ -74,7 +74,7 @@ def with_rule(data: bytes | None, rule: Rule) -> bytes:
     raise RuleFileError(1, 'the list must be written as "rules": [.')
 
 
-def fields(rule: Rule) -> dict[str, Any]:
+def rule_fields(rule: Rule) -> dict[str, Any]:
     """Return a rule as the values of its JSON object."""
     values = {
         "action": rule.action,
@@ -86,9 +86,9 @@ def fields(rule: Rule) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def written(rule: Rule) -> str:
+def format_rule(rule: Rule) -> str:
     """Return a rule in one line of JSON."""
-    pairs = (f"{_dumped(name)}: {_dumped(value)}" for name, value in fields(rule).items())
+    pairs = (f"{_dumped(name)}: {_dumped(value)}" for name, value in rule_fields(rule).items())
     return f"{{ {', '.join(pairs)} }}"
 
 
@@ -170,12 +170,12 @@ def _inserted(text: str, items: Items, rule: Rule) -> str:
     before = text[text.rfind("\n", 0, start) + 1 : start]
     line = "\r\n" if "\r\n" in text else "\n"
     lead = " " if before.strip() else f"{line}{before}"
-    return f"{text[:end]},{lead}{written(rule)}{text[end:]}"
+    return f"{text[:end]},{lead}{format_rule(rule)}{text[end:]}"
 
 
 def _new_file(document: dict[str, Any], rule: Rule) -> str:
     members = [f"{_dumped(k)}: {_dumped(v)}" for k, v in document.items() if k != "rules"]
-    members.append(f'"rules": [\n    {written(rule)}\n  ]')
+    members.append(f'"rules": [\n    {format_rule(rule)}\n  ]')
     return "{\n  " + ",\n  ".join(members) + "\n}\n"
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 from agentchat.core.errors import UserError
 from agentchat.core.globs import fits_path, literal
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
-from agentchat.core.shell.covers import base_name, uncovered, writes
+from agentchat.core.shell.covers import base_name, why_not_covered, writes
 from agentchat.core.shell.parse import Part, scan
 from agentchat.core.tools.call import Call, Place
 
@@ -113,7 +113,7 @@ def parse_rule(item: Any, source: str = "") -> Rule:
     )
 
 
-def refusing(
+def refusing_rule(
     rules: Iterable[Rule], action: Literal["deny", "ask"], call: Call, place: Place
 ) -> Rule | None:
     """Return the first rule with ``action`` (deny or ask) that could be about the call."""
@@ -121,7 +121,7 @@ def refusing(
     return next((r for r in about if r.words is None or _mentions(r.words, place)), None)
 
 
-def allowing(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...]:
+def allowing_rules(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...]:
     """Return the rules that together allow a call; none if a part of its command is left."""
     able = [r for r in rules if r.action == "allow" and _is_about(r, call, place)]
     whole = [r for r in able if r.words is None][:1]
@@ -136,7 +136,7 @@ def allowing(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...
     return tuple(dict.fromkeys(found)) if len(found) == len(covering) else ()
 
 
-def matching(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...]:
+def rules_about(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...]:
     """Return every rule that is about a call or a part of it, in their order."""
     return tuple(rule for rule in rules if matches(rule, call, place))
 
@@ -144,9 +144,9 @@ def matching(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...
 def matches(rule: Rule, call: Call, place: Place) -> bool:
     """Whether a rule is about a call: all of it for one that allows by path, else any part."""
     if rule.action != "allow":
-        return refusing((rule,), rule.action, call, place) is not None
+        return refusing_rule((rule,), rule.action, call, place) is not None
     if rule.words is None or place.script is None:
-        return bool(allowing((rule,), call, place))
+        return bool(allowing_rules((rule,), call, place))
     return _is_about(rule, call, place) and any(
         _covering((rule,), part)[0] is not None for part in place.script.parts
     )
@@ -177,16 +177,16 @@ def _covering(able: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:
             return rule, ""
         if part.texts[: len(rule.words)] != rule.words:
             continue
-        missing = part.unsure or unsafe(part, len(rule.words))
+        missing = part.unsure or why_not_safe(part, len(rule.words))
         if not missing:
             return rule, ""
     return None, missing or part.unsure
 
 
-def unsafe(part: Part, lead: int) -> str:
+def why_not_safe(part: Part, lead: int) -> str:
     """Return why a rule of the first ``lead`` words of a part does not cover the others."""
     words = part.texts
-    return uncovered(words, lead, part.fed) or _asking_path(words, lead)
+    return why_not_covered(words, lead, part.fed) or _asking_path(words, lead)
 
 
 def _asking_path(words: tuple[str, ...], lead: int) -> str:
@@ -286,7 +286,7 @@ def suggestion(call: Call, place: Place) -> str:
         given = [f"path = {_quoted(literal(path))}" for path in paths] or [""]
         return ", ".join(_written(call.tool.name, said) for said in given)
     parts = place.script.parts if place.script is not None else ()
-    if not parts or any(part.unsure or unsafe(part, len(part.texts)) for part in parts):
+    if not parts or any(part.unsure or why_not_safe(part, len(part.texts)) for part in parts):
         return ""
     each = dict.fromkeys(part.texts for part in parts)
     return ", ".join(

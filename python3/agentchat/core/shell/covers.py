@@ -25,7 +25,7 @@ _UNKNOWN = "is not known to be harmless"
 
 
 @lru_cache(512)
-def uncovered(words: tuple[str, ...], lead: int, fed: bool = False) -> str:
+def why_not_covered(words: tuple[str, ...], lead: int, fed: bool = False) -> str:
     """Return why a rule of the first ``lead`` words does not cover all of them, or nothing.
 
     Args:

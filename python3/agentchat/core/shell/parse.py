@@ -74,7 +74,7 @@ class Script:
         return tuple(path for part in self.parts for path in part.writes)
 
 
-def hopeless(command: str) -> str:
+def why_unparsable(command: str) -> str:
     """Return why a command is not even worth parsing, or an empty text."""
     if len(command) > LONGEST:
         return f"it is longer than {LONGEST:,} characters"

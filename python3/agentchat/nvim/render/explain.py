@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentchat.agent.execution.locate import suppose
 from agentchat.core.permissions.policy import Decision, Policy, decide
-from agentchat.core.permissions.rules import ACTIONS, PartVerdict, matching
+from agentchat.core.permissions.rules import ACTIONS, PartVerdict, rules_about
 from agentchat.core.text import escape
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Workspace
@@ -39,7 +39,7 @@ def _told(decision: Decision, place: Place, mode: str) -> list[str]:
 
 def _rules(call: Call, place: Place, policy: Policy) -> list[str]:
     """Return every rule that is about the call, the strongest kind first, and what is unread."""
-    found = matching(policy.rules, call, place)
+    found = rules_about(policy.rules, call, place)
     ordered = sorted(found, key=lambda rule: ACTIONS.index(rule.action))
     lines = [f"  {escape(rule.located)}" for rule in ordered]
     if len(found) > 1:

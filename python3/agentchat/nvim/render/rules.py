@@ -9,7 +9,7 @@ from typing import Any
 from agentchat.agent.permissions.rule_drafts import Draft, Matched
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.permissions.proposals import consequence
-from agentchat.core.permissions.rule_file import written
+from agentchat.core.permissions.rule_file import format_rule
 from agentchat.core.permissions.rules import Rule
 from agentchat.core.text import escape
 
@@ -38,9 +38,9 @@ def draft_table(draft: Draft, where: str, policy: Policy) -> dict[str, Any]:
     return {
         "id": draft.id,
         "title": f"A rule for {draft.call.tool.name}",
-        "text": written(draft.rule),
+        "text": format_rule(draft.rule),
         "facts": [
-            ["rule", escape(written(draft.rule))],
+            ["rule", escape(format_rule(draft.rule))],
             ["means", escape(meaning(draft.rule))],
             ["kept for", escape(where)],
             ["this call", escape(then)],
