@@ -291,5 +291,7 @@ def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
         always_load=settings.always_load,
         deferred_threshold=settings.deferred_threshold,
     )
-    policy = Policy(Grants(), settings.mode, settings.rules, settings.rule_problems)
+    policy = Policy(
+        Grants(), mode=settings.mode, rules=settings.rules, problems=settings.rule_problems
+    )
     return Chat(uuid, toolbox, Surroundings(root), policy)

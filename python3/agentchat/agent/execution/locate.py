@@ -78,7 +78,7 @@ async def suppose(chat: Chat, workspace: Workspace, text: str) -> tuple[Call, Pl
     if tool is None:
         raise UserError(f"There is no tool {name}. {USAGE}" if name else USAGE)
     touch = _touch(tool, rest.strip())
-    call = Call(ToolCall("", tool.name, ""), tool, {}, None)
+    call = Call(ToolCall("", tool.name, ""), tool, given={}, arguments=None)
     return call, await survey(call, workspace, touch)
 
 

@@ -14,7 +14,13 @@ from agentchat.agent.permissions.approvals import Judging
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.permissions.proposals import RULE_HOMES, next_action, offers_rule, proposals
+from agentchat.core.permissions.proposals import (
+    RULE_HOMES,
+    RuleHome,
+    next_action,
+    offers_rule,
+    proposals,
+)
 from agentchat.core.permissions.rule_file import read_rule
 from agentchat.core.permissions.rules import Rule, matches
 from agentchat.core.tools.call import Call, Place
@@ -47,7 +53,7 @@ class Draft:
     place: Place
     choices: tuple[Rule, ...]
     rule: Rule
-    scope: str = "chat"
+    scope: RuleHome = "chat"
     tried: int = 0
     matched: tuple[Matched, ...] = ()
 
@@ -105,7 +111,8 @@ class Ruling:
         call, place = await self._subject(question, text)
         self._tried = tuple(await self._try_on())
         choices = proposals(call, place)
-        return self._show(Draft("", call, place, choices, choices[0]))
+        draft = Draft(id="", call=call, place=place, choices=choices, rule=choices[0])
+        return self._show(draft)
 
     def revise(self, draft: str, change: str, text: str = "") -> Draft | None:
         """Change a draft that is still shown: its ``action``, ``scope`` or ``words``.
@@ -119,16 +126,13 @@ class Ruling:
         last = self._draft
         if last is None or last.id != draft:
             return None
-        if change == "action":
-            return self._show(replace(last, rule=next_action(last.rule)))
         if change == "scope":
-            scope = RULE_HOMES[(RULE_HOMES.index(last.scope) + 1) % len(RULE_HOMES)]
-            if scope == "user" and self._rulebook.user is None:
-                scope = RULE_HOMES[0]
-            return self._show(replace(last, scope=scope))
-        if change == "text":
-            return self._show(replace(last, rule=read_rule(text)))
-        return self._show(replace(last, rule=_next(last)))
+            return self._show(replace(last, scope=self._next_home(last.scope)))
+        if change == "action":
+            rule = next_action(last.rule)
+        else:
+            rule = read_rule(text) if change == "text" else _next_choice(last)
+        return self._show(replace(last, rule=rule))
 
     async def write(self, draft: str) -> str:
         """Put the rule of a draft into force, exactly as it was shown; return what was done.
@@ -138,7 +142,7 @@ class Ruling:
         """
         last = self._draft
         if last is None or last.id != draft:
-            raise UserError("That rule is not shown any more. Nothing was written.")
+            raise UserError("This rule is no longer shown. Nothing was written.")
         self._draft = None
         if last.scope == "chat":
             self._rulebook.keep(last.rule)
@@ -148,17 +152,21 @@ class Ruling:
         await self._judging.refresh()
         return said
 
-    def file(self, scope: str) -> Path:
+    def file(self, scope: RuleHome) -> Path:
         """Return the file in which the rules of a scope stand."""
         user = self._rulebook.user
         return user if scope == "user" and user is not None else self._rulebook.project
 
-    def where(self, scope: str) -> str:
+    def where(self, scope: RuleHome) -> str:
         """Return where a rule of a scope is kept, for the user."""
         if scope == "chat":
             return "this chat, until it is closed"
         whose = "this project" if scope == "project" else "all your projects"
         return f"{whose}, in {self._rulebook.name(self.file(scope))}"
+
+    def _next_home(self, scope: RuleHome) -> RuleHome:
+        homes = [home for home in RULE_HOMES if home != "user" or self._rulebook.user is not None]
+        return homes[(homes.index(scope) + 1) % len(homes)]
 
     async def _subject(self, question: Question | None, text: str) -> tuple[Call, Place]:
         if text:
@@ -207,7 +215,7 @@ class Ruling:
         return None if isinstance(place, str) else Tried(past, call, place)
 
 
-def _next(draft: Draft) -> Rule:
+def _next_choice(draft: Draft) -> Rule:
     """Return the next of the rules that were proposed, with the action that was chosen."""
     rules = [replace(rule, action=draft.rule.action) for rule in draft.choices]
     at = rules.index(draft.rule) if draft.rule in rules else -1

@@ -30,9 +30,9 @@ def offers_rule(call: Call, place: Place) -> bool:
 def proposals(call: Call, place: Place) -> tuple[Rule, ...]:
     """Return rules that allow calls like this one, the likeliest first; there is always one."""
     tool = call.tool.name
-    found = [*_by_words(tool, place), *_by_path(tool, place), Rule("allow", tool)]
+    found = [*_by_words(tool, place), *_by_path(tool, place), Rule(action="allow", tool=tool)]
     if call.tool.metadata.server:
-        found.append(Rule("allow", server=call.tool.metadata.server))
+        found.append(Rule(action="allow", server=call.tool.metadata.server))
     return tuple(dict.fromkeys(found))
 
 
@@ -67,7 +67,7 @@ def _by_words(tool: str, place: Place) -> Iterator[Rule]:
     for part in place.script.parts if place.script is not None else ():
         if part.words:
             for lead in _leads(part):
-                yield Rule("allow", tool, words=part.texts[:lead])
+                yield Rule(action="allow", tool=tool, words=part.texts[:lead])
 
 
 def _leads(part: Part) -> list[int]:
@@ -84,11 +84,11 @@ def _by_path(tool: str, place: Place) -> Iterator[Rule]:
         return
     shown = [target.shown for target in (*place.reads, *place.writes)]
     for path in shown:
-        yield Rule("allow", tool, path=literal(path))
+        yield Rule(action="allow", tool=tool, path=literal(path))
     for path in shown:
         folder, slash, name = path.rpartition("/")
         if slash:
-            yield Rule("allow", tool, path=f"{literal(folder)}/**")
+            yield Rule(action="allow", tool=tool, path=f"{literal(folder)}/**")
         _, dot, ending = name.rpartition(".")
         if dot and ending:
-            yield Rule("allow", tool, path=f"**/*.{literal(ending)}")
+            yield Rule(action="allow", tool=tool, path=f"**/*.{literal(ending)}")
