@@ -204,8 +204,8 @@ def _asking_path(words: tuple[str, ...], lead: int) -> str:
 def _paths(word: str) -> Iterator[str]:
     """Yield what could be a path in a word, alone or behind the letter or name of an option."""
     yield word.rstrip("/") or "/"
-    if word.startswith("-") and not word.startswith("--") and len(word) > 2:
-        yield word[2:].rstrip("/")
+    if word.startswith("-") and not word.startswith("--"):
+        yield from (word[at:].rstrip("/") for at in range(2, len(word)))
     if not _JOINTS.isdisjoint(word) and "://" not in word:
         yield from (part.rstrip("/") for part in re.split("[=:@,]", word)[1:] if part)
 

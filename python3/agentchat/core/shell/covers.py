@@ -9,6 +9,7 @@ from agentchat.core.shell.flags import Option
 from agentchat.core.shell.programs import (
     GENERIC,
     INTERPRETERS,
+    LAUNCHERS,
     NEVER,
     SCRIPT,
     STARTED,
@@ -38,7 +39,7 @@ def why_not_covered(words: tuple[str, ...], lead: int, fed: bool = False) -> str
 def writes(words: Sequence[str]) -> Writes:
     """Return what the operands of a command name that it changes."""
     name = base_name(words[0])
-    if INTERPRETERS.fullmatch(name):
+    if _runs_others(name):
         inner = words[_before(words) :]
         return writes(inner) if inner else ""
     program, _ = _find(name, words)
@@ -56,11 +57,13 @@ def _uncovered(words: Sequence[str], lead: int, fed: bool, script: Program | Non
         return f"{name}: {NEVER[name]}"
     if tuple(words[1:]) in _VERSIONS:
         return ""
-    if INTERPRETERS.fullmatch(name):
+    if _runs_others(name):
         before = _before(words)
         if lead <= before or words[before].startswith("-"):
             return f"{name}: it runs what it is given"
-        return _uncovered(words[before:], lead - before, False, SCRIPT)
+        runs_script = before == 1 and INTERPRETERS.fullmatch(name) is not None
+        inner = SCRIPT if runs_script else None
+        return _uncovered(words[before:], lead - before, fed and inner is None, inner)
     program, at = _find(name, words)
     program = program or script
     if len(words) == lead:
@@ -82,6 +85,10 @@ def _unsure(name: str, words: Sequence[str], program: Program | None, fed: bool)
     return ""
 
 
+def _runs_others(name: str) -> bool:
+    return any(programs.fullmatch(name) for programs in (INTERPRETERS, LAUNCHERS))
+
+
 def _before(words: Sequence[str]) -> int:
     """Return how many words of an interpreter stand before what it runs."""
     return 2 if words[1:2] and words[1] in STARTING else 1
@@ -97,8 +104,9 @@ def _find(name: str, words: Sequence[str]) -> tuple[Program | None, int]:
 
     A program that is known only by its commands is not known without one of them.
     """
-    if name in WRAPPERS:
-        return WRAPPERS[name].program, 1
+    wrapper = WRAPPERS.get(name)
+    if wrapper is not None:
+        return wrapper.describing(words) or wrapper.program, 1
     base = find_program(name)
     if name not in SUBCOMMANDS:
         return base, 1
@@ -193,7 +201,7 @@ class _Reading:
         """Whether a script, given this word, probably runs another program."""
         first = base_name((word.split() or [""])[0])
         return self._program is SCRIPT and (
-            first in STARTED or INTERPRETERS.fullmatch(first) is not None
+            first in STARTED or first in WRAPPERS or _runs_others(first)
         )
 
     def _behind(self, at: int) -> str:

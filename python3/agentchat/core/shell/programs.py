@@ -70,7 +70,7 @@ SCRIPT = _read(table.SCRIPT)
 """A script of the project that a rule names: its operands are its own."""
 
 GENERIC = re.compile(
-    r"--no-[a-z-]+|--dry-run|--help|--version|--verbose|--quiet|--silent|--colou?r(?:=\w+)?"
+    r"--no-[a-z-]+|--dry-run|--version|--verbose|--quiet|--silent|--colou?r(?:=\w+)?"
 )
 """Flags that no program takes as an order to run or write something."""
 
@@ -94,13 +94,17 @@ NEVER: Mapping[str, str] = {
 INTERPRETERS = re.compile(
     r"(?:ba|da|k|z|c|tc|fi|mk|a)?sh|rbash|pwsh|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|irb"
     r"|node|nodejs|deno|bun|lua[\d.]*|luajit|php[\d.]*|Rscript|R|julia|guile|racket|sbcl|ghci"
-    r"|runghc|scala|groovy|jshell|java|erl|elixir|ocaml|swift|npx|bunx|pnpx|uvx|pipx|uv|poetry"
-    r"|pipenv|hatch|bundle|direnv|nix|nix-shell|guix|busybox|toybox"
+    r"|runghc|scala|groovy|jshell|java|erl|elixir|ocaml|swift"
 )
-"""Programs that run what they are given: a rule must name that, not only the program."""
+"""Programs that run a script: a rule must name that, not only the program."""
+
+LAUNCHERS = re.compile(
+    "npx|bunx|pnpx|uvx|pipx|uv|poetry|pipenv|hatch|bundle|direnv|nix|nix-shell|guix|busybox|toybox"
+)
+"""Programs that run another program: a rule must name that, and is judged by it."""
 
 STARTING = frozenset(("-m", "exec", "dlx", "run", "x"))
-"""First words of an interpreter behind which it runs what follows."""
+"""First words of both behind which they run another program or module."""
 
 _ACTING = """
 awk chgrp chmod chown cp curl dd dlx doas env eval exec git ln mkdir mkfifo mv nc rm rmdir rsync sed

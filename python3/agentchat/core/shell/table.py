@@ -79,7 +79,7 @@ MERGE = """
   --mainline --allow-empty --keep-redundant-commits"""
 
 SCRIPT = r"""operand=(?![+]|\w+=).*
-  -v -q --check --diff --list --all --watch --timeout"""
+  -v -q --check --diff --list --all --watch --timeout --help"""
 """A script of the project that a rule names."""
 
 PROGRAMS = r"""
@@ -104,9 +104,9 @@ install: writes=files
 zip: writes=files
   -rq9jyuv -x? -i?
 tar: writes=files bundled operand=[^:]*
-  -txczjJvpkmOhau -f=[^:]+ -C: --exclude: --strip-components: --list --extract --create --gzip
-  --bzip2 --xz --zstd --file=[^:]+ --directory: --keep-old-files --wildcards --to-stdout --totals
-  --dereference --sort: --owner: --group: --mtime: --numeric-owner
+  -txczjJvpkmOhau -f=[^:]+ -C=<INSIDE> --exclude: --strip-components: --list --extract --create
+  --gzip --bzip2 --xz --zstd --file=[^:]+ --directory=<INSIDE> --keep-old-files --wildcards
+  --to-stdout --totals --dereference --sort: --owner: --group: --mtime: --numeric-owner
 rsync: writes=files operand=[^:]*
   -avzrtulpHAXnhPqcixgoDmWR --progress --stats --delete --exclude: --include: --archive --checksum
   --recursive --itemize-changes --update --partial --compress --human-readable
@@ -218,9 +218,9 @@ mvn test|clean|install|package|verify|compile|validate: single operand=[a-z-]+
   -q -B -e -X -U -am -amd -pl: -T: ~-D(?:skipTests|skipITs|maven\.test\.skip)(?:=true)?
   ~-Dtest=[\w.#*,+]+
 pytest:
-  -qvxslh -k? -m? -n? -r? -p=no:[\w.]+ --cov --cov-branch --cov-fail-under --co --collect-only
-  --cov-report=(?:term(?:-missing)?(?::skip-covered)?)? --lf --last-failed --ff --failed-first --nf
-  --new-first --sw --stepwise --maxfail --tb --durations --durations-min --markers --showlocals
+  -qvxslh -k? -m? -n? -r? -p=no:[\w.]+ --cov --cov-branch --cov-fail-under --co
+  --collect-only --help --cov-report=(?:term(?:-missing)?(?::skip-covered)?)? --lf --last-failed --ff
+  --failed-first --nf --new-first --sw --stepwise --maxfail --tb --durations --durations-min --markers --showlocals
   --disable-warnings --disable-pytest-warnings --capture --strict-markers --strict-config
   --exitfirst --fixtures --pdb --runxfail --ignore --ignore-glob --deselect --import-mode
   --benchmark-only --benchmark-skip --numprocesses --dist --timeout --setup-show --reruns
@@ -228,15 +228,15 @@ pytest:
 ruff:
   -qvnes --select --ignore --extend-select --extend-ignore --preview --check --diff --statistics
   --output-format --line-length --target-version --exclude --extend-exclude --exit-zero --show-files
-  --show-settings --isolated --watch --respect-gitignore --force-exclude
+  --show-settings --isolated --watch --respect-gitignore --force-exclude --help
 mypy:
-  -v -m? -p? --strict --ignore-missing-imports --follow-imports --show-error-codes --pretty
+  --help -v -m? -p? --strict --ignore-missing-imports --follow-imports --show-error-codes --pretty
   --show-error-context --show-column-numbers --python-version --platform --exclude --module
   --package --warn-unused-ignores --warn-unused-configs --warn-unreachable --warn-return-any
   --disallow-untyped-defs --disallow-any-generics --check-untyped-defs --explicit-package-bases
   --namespace-packages --enable-error-code --disable-error-code --strict-equality
 black:
-  -qvSC -l? -t? --check --diff --line-length --target-version --skip-string-normalization
+  --help -qvSC -l? -t? --check --diff --line-length --target-version --skip-string-normalization
   --skip-magic-trailing-comma --preview --fast --safe --include --exclude --workers
 isort:
   -cqv --check --check-only --diff --df --profile=\w+ --line-length
@@ -250,6 +250,15 @@ pyright:
   --warnings --stats --outputjson --level --pythonversion --pythonplatform
 pip-audit: most=0
   --desc --strict --local
+unittest:
+  -vqfb -k? --failfast --buffer --locals
+json.tool: most=1
+  --sort-keys --indent --compact --json-lines
+http.server: most=1
+  --bind
+venv: operand=<INSIDE>
+  --clear --upgrade-deps --system-site-packages
+vite, next: operand=build|dev|lint|start|preview
 shfmt: single
   -d -l -i: -s -ci -bn -sr -ln:
 gofmt, goimports: single
@@ -376,7 +385,7 @@ git rebase:
   --empty --force-rebase --reapply-cherry-picks --show-current-patch
 git reset:
   -qNp --hard --soft --mixed --merge --keep --patch --intent-to-add
-git rm|mv|clean:
+git rm|mv|clean: writes=files
   -rfnqkvdxX -e? --cached --force --ignore-unmatch --exclude
 git grep:
   -niwvclLohHEFPGWpqaIrz -# -e? -f? -A? -B? -C? -m? --line-number --ignore-case --word-regexp

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentchat.core.shell.flags import flags
 from agentchat.core.shell.programs import Program
@@ -16,11 +16,16 @@ _ASSIGNING = ("env", "sudo", "doas")
 class Wrapper:
     """How a program's own words end: its options, then as many operands as ``program`` may have.
 
-    With one of ``instead`` first it only tells about the command that follows.
+    With one of ``instead`` first it only describes the commands that follow.
     """
 
     program: Program
     instead: tuple[str, ...] = ()
+
+    def describing(self, words: Sequence[str]) -> Program | None:
+        """Return the program with all of its words where it only describes commands."""
+        found = len(words) > 1 and words[1] in self.instead
+        return replace(self.program, most=None) if found else None
 
 
 def _wrapper(known: str = "", operands: int = 0) -> Wrapper:
@@ -38,7 +43,7 @@ WRAPPERS: Mapping[str, Wrapper] = {
     "setsid": _wrapper("-cfw --ctty --fork --wait"),
     "stdbuf": _wrapper("-i: -o: -e: --input: --output: --error:"),
     "time": _wrapper("-pv"),
-    "command": Wrapper(Program(flags("-pvV")), instead=("-v", "-V")),
+    "command": Wrapper(Program(flags("-pvV"), most=0), instead=("-v", "-V")),
     "builtin": _wrapper(),
     "exec": _wrapper(),
     "sudo": _wrapper("-u: -g: --user: --group: -nEH"),
@@ -55,7 +60,7 @@ def unwrap(words: Sequence[str]) -> tuple[int, str]:
     """Return how many of the words are the command's own, and what is unsure of what it runs."""
     name = words[0].rpartition("/")[2] if words else ""
     wrapper = WRAPPERS.get(name)
-    if wrapper is None or (len(words) > 1 and words[1] in wrapper.instead):
+    if wrapper is None or wrapper.describing(words) is not None:
         return len(words), ""
     end, problem = _options(wrapper.program, words)
     end = min(end + (wrapper.program.most or 0), len(words))
