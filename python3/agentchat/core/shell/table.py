@@ -111,8 +111,8 @@ rsync: writes=files operand=[^:]*
   -avzrtulpHAXnhPqcixgoDmWR --progress --stats --delete --exclude: --include: --archive --checksum
   --recursive --itemize-changes --update --partial --compress --human-readable
 test, [: single
-  -a -b -c -d -e -ef -eq -f -g -G -ge -gt -h -k -L -le -lt -n -N -ne -nt -o -O -ot -p -r -s -S -t
-  -u -w -x -z -#
+  -a -b -c -d -e -ef -eq -f -g -G -ge -gt -h -k -L -le -lt -n -N -ne -nt -o -O -ot -p -r -s -S -t -u
+  -w -x -z -#
 printf:
 wait:
   -nf
@@ -120,8 +120,8 @@ find: single
   -print -print0 -ls -prune -depth -d -not -a -and -o -or -empty -follow -xdev -mount -daystart
   -noleaf -true -false -quit -nouser -nogroup -readable -writable -executable -L -H -P -name:
   -iname: -path: -ipath: -wholename: -iwholename: -regex: -iregex: -type: -xtype: -maxdepth:
-  -mindepth: -size: -mtime: -mmin: -atime: -amin: -ctime: -cmin: -newer: -anewer: -cnewer:
-  -newermt: -newerct: -perm: -user: -group: -uid: -gid: -links: -inum: -samefile: -fstype: -printf:
+  -mindepth: -size: -mtime: -mmin: -atime: -amin: -ctime: -cmin: -newer: -anewer: -cnewer: -newermt:
+  -newerct: -perm: -user: -group: -uid: -gid: -links: -inum: -samefile: -fstype: -printf:
   -regextype: -lname: -ilname:
 fd, fdfind:
   -HILapisgF0u1 -t? -e? -d? -E? -S? -c? --type --extension --hidden --max-depth --min-depth
@@ -208,8 +208,8 @@ ctest: single
 meson setup|compile|test: operand=<INSIDE>
   --buildtype --reconfigure --wipe -C=! --suite --list --print-errorlogs
 gcc, g++, cc, c++, clang, clang++: single operand=(?!@).*
-  ~-W(?![alp],)[\w=+-]* ~-O\w* ~-g\w* ~-[ILDU].+ ~-l\w+ ~-std=\S+ ~-fno-[\w-]+ -I: -L: -D: -U: -c
-  -S -E -v -w -static -shared -pthread -pedantic -ansi -m32 -m64 -pipe -M -MM -fPIC -fpic -fopenmp
+  ~-W(?![alp],)[\w=+-]* ~-O\w* ~-g\w* ~-[ILDU].+ ~-l\w+ ~-std=\S+ ~-fno-[\w-]+ -I: -L: -D: -U: -c -S
+  -E -v -w -static -shared -pthread -pedantic -ansi -m32 -m64 -pipe -M -MM -fPIC -fpic -fopenmp
   -fsanitize -fsyntax-only -fdiagnostics-color
 gradle, gradlew: operand=[\w:.*-]+
   -qisx --info --stacktrace --offline --parallel --continue --rerun-tasks --tests --daemon --console
@@ -218,13 +218,14 @@ mvn test|clean|install|package|verify|compile|validate: single operand=[a-z-]+
   -q -B -e -X -U -am -amd -pl: -T: ~-D(?:skipTests|skipITs|maven\.test\.skip)(?:=true)?
   ~-Dtest=[\w.#*,+]+
 pytest:
-  -qvxslh -k? -m? -n? -r? -p=no:[\w.]+ --cov --cov-branch --cov-fail-under --co
-  --collect-only --help --cov-report=(?:term(?:-missing)?(?::skip-covered)?)? --lf --last-failed --ff
-  --failed-first --nf --new-first --sw --stepwise --maxfail --tb --durations --durations-min --markers --showlocals
-  --disable-warnings --disable-pytest-warnings --capture --strict-markers --strict-config
-  --exitfirst --fixtures --pdb --runxfail --ignore --ignore-glob --deselect --import-mode
-  --benchmark-only --benchmark-skip --numprocesses --dist --timeout --setup-show --reruns
-  --asyncio-mode --code-highlight --doctest-modules --show-capture --log-level --log-cli-level
+  -qvxslh -k? -m? -n? -r? -p=no:[\w.]+ --cov --cov-branch --cov-fail-under --co --collect-only
+  --help --cov-report=(?:term(?:-missing)?(?::skip-covered)?)? --lf --last-failed --ff
+  --failed-first --nf --new-first --sw --stepwise --maxfail --tb --durations --durations-min
+  --markers --showlocals --disable-warnings --disable-pytest-warnings --capture --strict-markers
+  --strict-config --exitfirst --fixtures --pdb --runxfail --ignore --ignore-glob --deselect
+  --import-mode --benchmark-only --benchmark-skip --numprocesses --dist --timeout --setup-show
+  --reruns --asyncio-mode --code-highlight --doctest-modules --show-capture --log-level
+  --log-cli-level
 ruff:
   -qvnes --select --ignore --extend-select --extend-ignore --preview --check --diff --statistics
   --output-format --line-length --target-version --exclude --extend-exclude --exit-zero --show-files
