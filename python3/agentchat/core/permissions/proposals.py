@@ -11,7 +11,7 @@ from agentchat.core.permissions.grants import hides_characters
 from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Verdict, decide
 from agentchat.core.permissions.rules import ACTIONS, Rule, why_not_safe
 from agentchat.core.shell.parse import LONGEST, Part
-from agentchat.core.shell.programs import SUBCOMMANDS
+from agentchat.core.shell.programs import has_commands
 from agentchat.core.text import has_hidden
 from agentchat.core.tools.call import Call, Place
 
@@ -73,7 +73,7 @@ def _by_words(tool: str, place: Place) -> Iterator[Rule]:
 def _leads(part: Part) -> list[int]:
     """Return how many first words a rule could have: what names the command, then all of them."""
     texts = part.texts
-    named = 2 if part.program in SUBCOMMANDS and len(texts) > 1 else 1
+    named = 2 if has_commands(part.program) and len(texts) > 1 else 1
     leads = [named, len(texts)]
     sure = [lead for lead in leads if not part.unsure and not why_not_safe(part, lead)]
     return sure or leads[:1]

@@ -11,13 +11,13 @@ from agentchat.core.shell.programs import (
     INTERPRETERS,
     LAUNCHERS,
     NEVER,
-    SCRIPT,
     STARTED,
     STARTING,
-    SUBCOMMANDS,
     Program,
     Writes,
     find_program,
+    has_commands,
+    script_program,
 )
 from agentchat.core.shell.wrappers import WRAPPERS
 
@@ -33,7 +33,7 @@ def why_not_covered(words: tuple[str, ...], lead: int, fed: bool = False) -> str
         words: the plain words of one simple command; the rule's are its beginning.
         fed: whether another command writes its input.
     """
-    return _uncovered(words, lead, fed, SCRIPT if _is_script(words[0]) else None)
+    return _uncovered(words, lead, fed, script_program() if _is_script(words[0]) else None)
 
 
 def writes(words: Sequence[str]) -> Writes:
@@ -62,13 +62,13 @@ def _uncovered(words: Sequence[str], lead: int, fed: bool, script: Program | Non
         if lead <= before or words[before].startswith("-"):
             return f"{name}: it runs what it is given"
         runs_script = before == 1 and INTERPRETERS.fullmatch(name) is not None
-        inner = SCRIPT if runs_script else None
+        inner = script_program() if runs_script else None
         return _uncovered(words[before:], lead - before, fed and inner is None, inner)
     program, at = _find(name, words)
     program = program or script
     if len(words) == lead:
         return _unsure(name, words, program, fed)
-    if name in SUBCOMMANDS and lead < 2 and find_program(name) is None:
+    if has_commands(name) and lead < 2 and find_program(name) is None:
         return f"{name}: the rule does not say which of its commands"
     if program is None:
         return f"{name}: {words[max(lead, 1)]} {_UNKNOWN}"
@@ -108,7 +108,7 @@ def _find(name: str, words: Sequence[str]) -> tuple[Program | None, int]:
     if wrapper is not None:
         return wrapper.describing(words) or wrapper.program, 1
     base = find_program(name)
-    if name not in SUBCOMMANDS:
+    if not has_commands(name):
         return base, 1
     at = 1
     while base is not None and at < len(words) and words[at].startswith("-"):
@@ -200,7 +200,7 @@ class _Reading:
     def _starts(self, word: str) -> bool:
         """Whether a script, given this word, probably runs another program."""
         first = base_name((word.split() or [""])[0])
-        return self._program is SCRIPT and (
+        return self._program is script_program() and (
             first in STARTED or first in WRAPPERS or _runs_others(first)
         )
 

@@ -1,20 +1,72 @@
-"""What is known of programs, read from the table; and which programs no table can know."""
+"""What is known of programs, read from ``programs.txt``; and those that no table can know."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
-from agentchat.core.shell import table
 from agentchat.core.shell.flags import Flags, flags
 
 Writes = Literal["", "files", "folders"]
 
 _ANY = re.compile(".*", re.DOTALL)
+
+
+INSIDE = r"(?!/|~|-)(?!.*\.\.).*"
+"""A relative path that stays below where it starts."""
+
+_CLASS = r"\[\^?(?!\])(?:(?!{end})[^][\\\n]|\[:[a-z]+:\])+\]"
+_TEXT = r"(?:(?!{end})[^\n\\[]|\\[^\n]|" + _CLASS + ")*+"
+_PATTERN = f"/{_TEXT.format(end='/')}/I?"
+_ADDRESS = rf"(?:(?:\d+|\$|{_PATTERN})(?:[,~]\+?(?:\d+|\$|{_PATTERN}))?[\x20\t]*+(?:![\x20\t]*+)?)?"
+_CHANGES = "|".join(
+    f"s{end}" + 2 * (_TEXT.format(end=end) + end) + r"[gpiI\d]*" for end in ("/", r"\|", *",#:@!")
+)
+_COMMAND = rf"{_ADDRESS}(?:[pPdDqQ=nNhHgGxl]|y/[^/\\\n]*/[^/\\\n]*/|{_CHANGES})[\x20\t]*+"
+SED = rf"[\s;]*+{_COMMAND}(?:[;\n][\s;]*+{_COMMAND})*+[\s;]*+"
+"""A script of sed whose commands run nothing, take no text, and read or write no file.
+
+A class in brackets holds no end of the pattern: whether that ends it differs between seds.
+"""
+
+_NAMES = "system|getline|close|fflush|ARG[VCI]|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|BINMODE"
+_COMPARES = r"(?:(?!\\?print)(?:[^|@`\\]|\\[^\n|@`]|\|\|(?!\|)))*+"
+_PRINTS = r"(?:[^|>@`\\]|\\[^\n|>@`]|\|\|(?!\|)|>=(?!>))*+"
+AWK = f"(?!.*(?:{_NAMES})){_COMPARES}{_PRINTS}"
+"""A program of awk without a pipe, a redirection or a call through a name.
+
+Those need one of the characters left out; ``>`` names a file only behind a print. A name of the
+list may follow a number directly.
+"""
+
+WRITTEN = r"(?:[^%@\\]|\\n)*(?:%\{(?!output)\w+\}(?:[^%@\\]|\\n)*)*"
+"""What curl writes out: no variable that names a file."""
+
+OUTPUT = "=?(?:wide|yaml|json|name|jsonpath=.*|custom-columns=.*)"
+"""What kubectl prints."""
+
+ADDRESS = r"(?!.*(?:::|//-)).*"
+"""A git repository, but no address that names the program to reach it by."""
+
+DEFINED = (
+    r"(?:CMAKE_BUILD_TYPE|CMAKE_CXX_STANDARD|CMAKE_C_STANDARD)(?::STRING)?=\w+"
+    r"|[A-Z]\w*(?::BOOL)?=(?:ON|OFF|TRUE|FALSE|YES|NO|[01])"
+)
+"""A variable of CMake that names no program."""
+
+_PATTERNS = {
+    "SED": SED,
+    "AWK": AWK,
+    "INSIDE": INSIDE,
+    "WRITTEN": WRITTEN,
+    "DEFINED": DEFINED,
+    "ADDRESS": ADDRESS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +84,45 @@ class Program:
     bundled: bool = False
 
 
-def _entries(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the entries of a table, under each of their names: the traits and the flags."""
-    for name, shared in table.SHARED.items():
-        text = text.replace(f"<{name}>", shared)
-    for entry in re.split(r"\n(?=\S)", text.strip()):
+def find_program(name: str) -> Program | None:
+    """Return what is known of a program, or of one of its commands, as in ``git log``."""
+    entry = None if name.isupper() else _entries().get(name)
+    return _read(entry) if entry is not None else None
+
+
+def has_commands(name: str) -> bool:
+    """Whether a program is one of many commands: a rule must name which."""
+    return name in _commanded()
+
+
+@lru_cache(1)
+def script_program() -> Program:
+    """Return what is known of a script of the project that a rule names."""
+    return _read(_entries()["SCRIPT"])
+
+
+@lru_cache(1)
+def _commanded() -> frozenset[str]:
+    return frozenset(name.split()[0] for name in _entries() if " " in name) | _MORE_COMMANDED
+
+
+@lru_cache(1)
+def _entries() -> Mapping[str, str]:
+    """Return the entries of the table by name: their traits and flags."""
+    lines = Path(__file__).with_name("programs.txt").read_text("utf-8").splitlines()
+    text = "\n".join(line for line in lines if line and not line.startswith("#"))
+    found: dict[str, str] = {":": "\n*"}
+    for entry in re.split(r"\n(?=\S)", text):
         names, _, known = entry.partition(":")
         for name in names.split(","):
             for words in itertools.product(*(word.split("|") for word in name.split())):
-                yield " ".join(words), known
+                found[" ".join(words)] = known
+    return found
 
 
+@lru_cache(512)
 def _read(entry: str) -> Program:
+    entry = re.sub(r"<([A-Z]+)>", lambda name: _shared(name[1]), entry)
     traits, _, known = entry.partition("\n")
     fields: dict[str, Any] = {}
     for trait in traits.split():
@@ -56,28 +135,19 @@ def _read(entry: str) -> Program:
     return Program(flags(known, single), **fields)
 
 
-_ENTRIES = {**dict(_entries(table.PROGRAMS)), ":": "\n*"}
+def _shared(name: str) -> str:
+    """Return what a name in angle brackets stands for."""
+    return _PATTERNS[name] if name in _PATTERNS else _entries()[name].replace("<OUTPUT>", OUTPUT)
 
-
-@lru_cache(512)
-def find_program(name: str) -> Program | None:
-    """Return what is known of a program, or of one of its commands, as in ``git log``."""
-    entry = _ENTRIES.get(name)
-    return _read(entry) if entry is not None else None
-
-
-SCRIPT = _read(table.SCRIPT)
-"""A script of the project that a rule names: its operands are its own."""
 
 GENERIC = re.compile(
     r"--no-[a-z-]+|--dry-run|--version|--verbose|--quiet|--silent|--colou?r(?:=\w+)?"
 )
 """Flags that no program takes as an order to run or write something."""
 
-SUBCOMMANDS = frozenset(name.split()[0] for name in _ENTRIES if " " in name) | frozenset(
+_MORE_COMMANDED = frozenset(
     ("cabal", "composer", "conda", "dnf", "flatpak", "gem", "gh", "opam", "pacman", "podman")
 )
-"""Programs of many commands: a rule must name which."""
 
 _SETTERS = """
 alias unalias trap source . eval set shopt unset enable hash read mapfile readarray getopts let
