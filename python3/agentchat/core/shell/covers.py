@@ -11,6 +11,7 @@ from agentchat.core.shell.programs import (
     INTERPRETERS,
     LAUNCHERS,
     NEVER,
+    RUNS,
     STARTED,
     STARTING,
     Program,
@@ -53,14 +54,14 @@ def base_name(program: str) -> str:
 
 def _uncovered(words: Sequence[str], lead: int, fed: bool, script: Program | None) -> str:
     name = base_name(words[0])
+    if tuple(words[1:]) in _VERSIONS and NEVER.get(name, RUNS) == RUNS:
+        return ""
     if name in NEVER:
         return f"{name}: {NEVER[name]}"
-    if tuple(words[1:]) in _VERSIONS:
-        return ""
     if _runs_others(name):
         before = _before(words)
         if lead <= before or words[before].startswith("-"):
-            return f"{name}: it runs what it is given"
+            return f"{name}: {RUNS}"
         runs_script = before == 1 and INTERPRETERS.fullmatch(name) is not None
         inner = script_program() if runs_script else None
         return _uncovered(words[before:], lead - before, fed and inner is None, inner)

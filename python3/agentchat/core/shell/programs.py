@@ -149,15 +149,23 @@ _MORE_COMMANDED = frozenset(
     ("cabal", "composer", "conda", "dnf", "flatpak", "gem", "gh", "opam", "pacman", "podman")
 )
 
+RUNS = "it runs what it is given"
 _SETTERS = """
 alias unalias trap source . eval set shopt unset enable hash read mapfile readarray getopts let
 export declare local typeset readonly bind complete compopt compgen umask ulimit exec coproc suspend
 logout fc history jobs
 """
+_RUNNERS = """
+xargs watch parallel entr watchexec flock script expect unbuffer chroot unshare nsenter systemd-run
+su runuser pkexec run-parts at batch crontab start-stop-daemon ssh ssh-agent sshpass dtach tmux
+screen socat nc ncat netcat telnet ftp sftp scp mail gdb lldb strace ltrace valgrind perf ed ex vi
+vim nvim emacs nano view vimdiff sqlite3 psql mysql mongosh redis-cli m4 dc tclsh gnuplot octave fzf
+cmd powershell open xdg-open osascript
+"""
 NEVER: Mapping[str, str] = {
     **dict.fromkeys(_SETTERS.split(), "it changes what later commands mean"),
     **dict.fromkeys(("cd", "pushd", "popd"), "it changes where later commands run"),
-    **dict.fromkeys(("xargs", "watch"), "it cannot be told what it runs"),
+    **dict.fromkeys(_RUNNERS.split(), RUNS),
 }
 """Programs that no rule covers at all."""
 
