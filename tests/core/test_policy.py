@@ -78,3 +78,13 @@ def test_a_tool_that_has_an_effect_and_does_not_ask_is_not_said_to_only_read(
     decision = decide(called(tool), Place(cwd="/ws", asks=False), Policy(Grants()))
     assert decision.verdict is Verdict.ALLOW
     assert (decision.reason.kind, decision.why) == (kind, why)
+
+
+def test_a_tool_that_reads_and_asks_has_no_scope_for_hidden_characters() -> None:
+    tool = a_tool("mine", metadata=Metadata(read_only=True))
+    hidden = Call(ToolCall("1", "mine", "{}"), tool, {"path": "a\u202e"}, None)
+    assert scope_of(hidden, Place(cwd="/ws", asks=True)) is None
+    outside = Target(path="/x\u202e", shown="/x\u202e", zone=Zone.OUTSIDE)
+    once = scope_of(hidden, Place(cwd="/ws", reads=(outside,)))
+    assert once is not None
+    assert once.key == ("paths", "/x\u202e")

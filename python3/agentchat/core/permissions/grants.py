@@ -63,13 +63,18 @@ def scope_of(call: Call, place: Place) -> Scope | None:
     name = call.tool.name
     if place.command is not None and len(place.command) > LONGEST:
         return None
-    if hides_characters(call) and not call.tool.metadata.read_only:
+    if hides_characters(call) and not _asks_once(call, place):
         return None
     if place.command is not None and not call.tool.source:
         return _command_scope(call, place)
     if place.unusual or (call.tool.metadata.destructive and place.writes):
         return path_scope(name, call.tool.definition, (*place.reads, *place.writes))
     return tool_scope(name, call.tool.definition, bool(place.writes))
+
+
+def _asks_once(call: Call, place: Place) -> bool:
+    """Whether any yes to a call holds for these very paths: they are only read."""
+    return call.tool.metadata.read_only and bool(place.unusual)
 
 
 def hides_characters(call: Call) -> bool:
@@ -105,16 +110,17 @@ def _command_scope(call: Call, place: Place) -> Scope:
     digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
     key = ("command", digest, place.cwd, *place.evidence)
     shown = f"`{command}` in {place.cwd}" + (f" on {place.host}" if place.host else "")
-    return Scope(call.tool.name, call.tool.definition, key, shown)
+    return Scope(tool=call.tool.name, definition=call.tool.definition, key=key, shown=shown)
 
 
 def path_scope(tool: str, definition: str, targets: tuple[Target, ...]) -> Scope:
     """Return the scope of one tool on exactly these paths."""
     paths = sorted({t.path for t in targets})
-    return Scope(tool, definition, ("paths", *paths), f"{tool} on {', '.join(paths)}")
+    shown = f"{tool} on {', '.join(paths)}"
+    return Scope(tool=tool, definition=definition, key=("paths", *paths), shown=shown)
 
 
 def tool_scope(tool: str, definition: str, on_files: bool) -> Scope:
     """Return the scope of one tool, on ordinary files of the workspace where it has files."""
     where = " on ordinary files of the workspace" if on_files else ""
-    return Scope(tool, definition, ("tool",), f"{tool}{where}")
+    return Scope(tool=tool, definition=definition, key=("tool",), shown=f"{tool}{where}")
