@@ -21,6 +21,8 @@ ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 KEYS = frozenset({"action", "tool", "path", "words", "server"})
 SETTING = "g:agentchat.rules"
 _JOINTS = frozenset("=:@,")
+_LETTERS = 40
+"""How many letters of flags are looked behind for a path; behind more of them there may be any."""
 
 _SKIPPED = 20
 """How many option words may stand between two words of a rule that refuses."""
@@ -205,7 +207,10 @@ def _paths(word: str) -> Iterator[str]:
     """Yield what could be a path in a word, alone or behind the letter or name of an option."""
     yield word.rstrip("/") or "/"
     if word.startswith("-") and not word.startswith("--"):
-        yield from (word[at:].rstrip("/") for at in range(2, len(word)))
+        letters = range(2, min(len(word), _LETTERS))
+        yield from (word[at:].rstrip("/") for at in letters)
+        if len(word) > _LETTERS:
+            yield "/"
     if not _JOINTS.isdisjoint(word) and "://" not in word:
         yield from (part.rstrip("/") for part in re.split("[=:@,]", word)[1:] if part)
 
