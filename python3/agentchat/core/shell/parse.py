@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentchat.core.shell.words import Node, Word, inner_nodes, read_word, slice_of
 from agentchat.core.shell.wrappers import unwrap
+
+Node = Mapping[str, Any]
 
 LONGEST = 10_000
 """Characters; a longer command is not taken apart."""
@@ -29,6 +30,37 @@ _STATEMENT = frozenset(
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&", "&>|", ">!", ">>|"})
 _PIPES = ("|", "|&")
 _NOWHERE = "/dev/null"
+
+
+_PLAIN = re.compile(
+    r"(?:[A-Za-z0-9_./:@%+,=^~#-]|'[^'\x00-\x08\x0b-\x1f\x7f]*'"
+    r'|"[^"$`\\\x00-\x08\x0b-\x1f\x7f]*")+'
+)
+"""The bytes of a word that no shell expands; quotes may hold any text that is shown as it is."""
+
+_WHOLE = {"[": "[", "]": "]", r"\(": "(", r"\)": ")", r"\!": "!", "!": "!"}
+"""Whole words of ``test`` and ``find`` that no shell expands either."""
+
+_TILDE = re.compile(r"(?:^|[:=])~|^#")
+_QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ANSI = re.compile(
+    r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|.)", re.DOTALL
+)
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
+_BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word. ``text`` is exact if ``plain``, else what is known of it, for rules that refuse.
+
+    ``others`` are further texts it may come to: the alternatives of braces.
+    """
+
+    text: str
+    plain: bool
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +165,7 @@ class _Reader:
             yield from self.parts(node["X"], obscure)
             yield from (replace(part, fed=True) for part in self.parts(node["Y"], obscure))
             return
-        for child in inner_nodes(node):
+        for child in _inner_nodes(node):
             yield from self.parts(child, obscure)
 
     def _statement(self, node: Node, obscure: str) -> Iterator[Part]:
@@ -154,23 +186,23 @@ class _Reader:
             kind = command.get("Type", "")
             strange_kind = f"it is {_NAMES.get(kind, 'compound')}" if kind not in _LISTS else ""
             if why or writes or strange_kind:
-                yield Part(slice_of(node, self._source), (), why or strange_kind, writes)
+                yield Part(_slice_of(node, self._source), (), why or strange_kind, writes)
             around = obscure or why or (f"it writes {writes[0]}" if writes else "")
             yield from self.parts(command, around)
         for redirection in redirections:
             yield from self._inside(redirection)
 
     def _simple(self, node: Node, command: Node, obscure: str, writes: tuple[str, ...]) -> Part:
-        words = tuple(read_word(word, self._source) for word in command.get("Args") or ())
+        words = tuple(_read_word(word, self._source) for word in command.get("Args") or ())
         if command.get("Assigns"):
             obscure = obscure or "it sets variables"
         if not all(word.plain for word in words):
             obscure = obscure or "its words are expanded by the shell"
-        return Part(slice_of(node, self._source), words, obscure, writes)
+        return Part(_slice_of(node, self._source), words, obscure, writes)
 
     def _inside(self, node: Node | Sequence[Node]) -> Iterator[Part]:
         """Yield the commands of substitutions in words, assignments and heredocs."""
-        for child in inner_nodes(node):
+        for child in _inner_nodes(node):
             yield from self.parts(child, "its output is part of another command")
 
     def _redirected(self, nodes: Any) -> tuple[tuple[str, ...], str]:
@@ -178,11 +210,11 @@ class _Reader:
         writes: list[str] = []
         why = ""
         for node in nodes:
-            target = read_word(node["Word"], self._source)
+            target = _read_word(node["Word"], self._source)
             if _harmless(node, target):
                 continue
             if node["Op"] in _WRITES and not _DESCRIPTOR.fullmatch(target.text):
-                writes.append(target.text or slice_of(node["Word"], self._source))
+                writes.append(target.text or _slice_of(node["Word"], self._source))
             else:
                 why = why or "its input is redirected"
         return tuple(writes), why
@@ -197,6 +229,64 @@ def _harmless(node: Mapping[str, Any], target: Word) -> bool:
     if node["Op"] == "<":
         return target.text == _NOWHERE
     return node["Op"] in (">", ">>", "&>", "&>>") and target.text == _NOWHERE
+
+
+def _read_word(node: Node, source: bytes) -> Word:
+    """Return a word of the syntax tree of ``source``, read from its own bytes where it is plain."""
+    written = _slice_of(node, source)
+    if written in _WHOLE:
+        return Word(_WHOLE[written], True)
+    if _PLAIN.fullmatch(written) and not _TILDE.search(written):
+        return Word(_QUOTES.sub(_inner, written), True)
+    text = "".join(map(_likely, node.get("Parts") or ()))
+    others = tuple(re.split(r"[{},]", text)) if _BRACES.search(text) else ()
+    return Word(text, False, tuple(other for other in others if other))
+
+
+def _slice_of(node: Node, source: bytes) -> str:
+    """Return the text a node was read from."""
+    start, end = node["Pos"]["Offset"], node["End"]["Offset"]
+    return source[start:end].decode("utf-8", "replace")
+
+
+def _inner(quoted: re.Match[str]) -> str:
+    return quoted[1] if quoted[1] is not None else quoted[2]
+
+
+def _likely(part: Node) -> str:
+    """Return the text of a part as far as it is known without running anything."""
+    kind = part.get("Type")
+    if kind == "SglQuoted":
+        return _unescaped(part["Value"]) if part.get("Dollar") else str(part.get("Value", ""))
+    if kind == "DblQuoted":
+        return "".join(map(_likely, part.get("Parts") or ()))
+    if kind == "Lit":
+        return _ESCAPED.sub(lambda m: "" if m[1] == "\n" else m[1], part.get("Value", ""))
+    return ""
+
+
+def _unescaped(text: str) -> str:
+    """Return what ``$'…'`` means."""
+    return _ANSI.sub(_meaning, text)
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    said = escape[1]
+    if said[0] in "xuU" and len(said) > 1:
+        return chr(min(int(said[1:], 16), 0x10FFFF))
+    if said[0] in "01234567":
+        return chr(int(said, 8) & 0xFF)
+    return _NAMED.get(said, said)
+
+
+def _inner_nodes(value: Any) -> Iterator[Node]:
+    """Yield the nodes right below a value of the tree, whatever holds them."""
+    children = value.values() if isinstance(value, Mapping) else value
+    for child in children:
+        if isinstance(child, Mapping) and "Offset" not in child:
+            yield child
+        elif isinstance(child, list):
+            yield from _inner_nodes(child)
 
 
 _NAMES = {
