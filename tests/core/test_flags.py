@@ -1,10 +1,11 @@
-"""The notation for the flags of a program, and how the flags of a command are read by it."""
+"""The notation for the flags of programs, how a command is read by it, and the table in it."""
 
 from __future__ import annotations
 
 import pytest
 
 from agentchat.core.shell.flags import flags
+from agentchat.core.shell.programs import find_program, read_table
 
 KNOWN = flags(r"-ab -n: -c? -o=x|y -C=! -# --all --long: ~-W\w+")
 
@@ -48,3 +49,11 @@ def test_one_dash_may_begin_a_long_name() -> None:
     assert known.read(["--print"], 0).known
     assert known.read(["--only"], 0).known
     assert not known.read(["-p"], 0).known
+
+
+def test_every_entry_of_the_table_of_programs_is_in_its_notation() -> None:
+    for name in read_table():
+        program = find_program(name)
+        assert (program is None) == name.isupper(), name
+        dangerous = {"--output", "--exec", "--config"}
+        assert program is None or dangerous.isdisjoint(program.flags.alone), name

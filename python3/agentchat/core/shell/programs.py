@@ -86,7 +86,7 @@ class Program:
 
 def find_program(name: str) -> Program | None:
     """Return what is known of a program, or of one of its commands, as in ``git log``."""
-    entry = None if name.isupper() else _entries().get(name)
+    entry = None if name.isupper() else read_table().get(name)
     return _read(entry) if entry is not None else None
 
 
@@ -98,16 +98,16 @@ def has_commands(name: str) -> bool:
 @lru_cache(1)
 def script_program() -> Program:
     """Return what is known of a script of the project that a rule names."""
-    return _read(_entries()["SCRIPT"])
+    return _read(read_table()["SCRIPT"])
 
 
 @lru_cache(1)
 def _commanded() -> frozenset[str]:
-    return frozenset(name.split()[0] for name in _entries() if " " in name) | _MORE_COMMANDED
+    return frozenset(name.split()[0] for name in read_table() if " " in name) | _MORE_COMMANDED
 
 
 @lru_cache(1)
-def _entries() -> Mapping[str, str]:
+def read_table() -> Mapping[str, str]:
     """Return the entries of the table by name: their traits and flags."""
     lines = Path(__file__).with_name("programs.txt").read_text("utf-8").splitlines()
     text = "\n".join(line for line in lines if line and not line.startswith("#"))
@@ -137,7 +137,7 @@ def _read(entry: str) -> Program:
 
 def _shared(name: str) -> str:
     """Return what a name in angle brackets stands for."""
-    return _PATTERNS[name] if name in _PATTERNS else _entries()[name].replace("<OUTPUT>", OUTPUT)
+    return _PATTERNS[name] if name in _PATTERNS else read_table()[name].replace("<OUTPUT>", OUTPUT)
 
 
 GENERIC = re.compile(
