@@ -37,7 +37,7 @@ NO_QUESTION = "Nothing is being asked here. Name a call, like :AgentApprovals ru
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedCall:
     """Calls of the past that a rule is about: the same call, and how often each ended how."""
 
     call: str
@@ -54,12 +54,12 @@ class Draft:
     choices: tuple[Rule, ...]
     rule: Rule
     scope: RuleHome = "chat"
-    tried: int = 0
-    matched: tuple[Matched, ...] = ()
+    past: int = 0
+    matched: tuple[MatchedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class LocatedCall:
     """A call of the past, and where it would act now."""
 
     past: PastCall
@@ -99,7 +99,7 @@ class Ruling:
         self._judging = judging
         self._past = past
         self._trust = trust
-        self._tried: tuple[Tried, ...] = ()
+        self._calls: tuple[LocatedCall, ...] = ()
         self._draft: Draft | None = None
 
     async def propose(self, question: Question | None, text: str = "") -> Draft:
@@ -109,7 +109,7 @@ class Ruling:
             UserError: there is none, or no rule can be written about it.
         """
         call, place = await self._subject(question, text)
-        self._tried = tuple(await self._try_on())
+        self._calls = tuple(await self._locate_past())
         choices = proposals(call, place)
         draft = Draft(id="", call=call, place=place, choices=choices, rule=choices[0])
         return self._show(draft)
@@ -146,11 +146,11 @@ class Ruling:
         self._draft = None
         if last.scope == "chat":
             self._rulebook.keep(last.rule)
-            said = f"rule for this chat: {last.rule}"
+            message = f"rule for this chat: {last.rule}"
         else:
-            said = await self._write(self.file(last.scope), last.rule)
+            message = await self._write(self.file(last.scope), last.rule)
         await self._judging.refresh()
-        return said
+        return message
 
     def file(self, scope: RuleHome) -> Path:
         """Return the file in which the rules of a scope stand."""
@@ -182,26 +182,26 @@ class Ruling:
         return call, place
 
     def _show(self, draft: Draft) -> Draft:
-        hits = [tried for tried in self._tried if matches(draft.rule, tried.call, tried.place)]
-        matched = tuple(_grouped(hits))
+        found = [one for one in self._calls if matches(draft.rule, one.call, one.place)]
+        matched = tuple(_count_outcomes(found))
         new = uuid.uuid4().hex
-        self._draft = replace(draft, id=new, tried=len(self._tried), matched=matched)
+        self._draft = replace(draft, id=new, past=len(self._calls), matched=matched)
         return self._draft
 
     async def _write(self, path: Path, rule: Rule) -> str:
         async with self._judging.writing:
             written = await asyncio.to_thread(self._rulebook.write, path, rule)
             trusted = bool(written.trust) and await self._trust(written.path, written.trust)
-        said = f"rule in {self._rulebook.name(path)}: {rule}"
+        message = f"rule in {self._rulebook.name(path)}: {rule}"
         if path == self._rulebook.project and rule.action == "allow" and not trusted:
-            return f"{said}; it counts once you trust the file: :AgentApprovals trust"
-        return said
+            return f"{message}; it counts once you trust the file: :AgentApprovals trust"
+        return message
 
-    async def _try_on(self) -> Iterable[Tried]:
+    async def _locate_past(self) -> Iterable[LocatedCall]:
         found = await asyncio.to_thread(self._past)
-        return [one for past in found if (one := await self._tried_on(past)) is not None]
+        return [one for past in found if (one := await self._locate_one(past)) is not None]
 
-    async def _tried_on(self, past: PastCall) -> Tried | None:
+    async def _locate_one(self, past: PastCall) -> LocatedCall | None:
         tool = self._chat.toolbox.find(past.tool)
         if tool is None:
             return None
@@ -212,7 +212,9 @@ class Ruling:
             return None
         call = Call(ToolCall("", tool.name, ""), tool, past.given, arguments)
         place = await survey(call, self._workspace, touch)
-        return None if isinstance(place, str) else Tried(past, call, place)
+        if isinstance(place, str):
+            return None
+        return LocatedCall(past=past, call=call, place=place)
 
 
 def _next_choice(draft: Draft) -> Rule:
@@ -222,9 +224,9 @@ def _next_choice(draft: Draft) -> Rule:
     return rules[(at + 1) % len(rules)]
 
 
-def _grouped(hits: Iterable[Tried]) -> Iterable[Matched]:
+def _count_outcomes(calls: Iterable[LocatedCall]) -> Iterable[MatchedCall]:
     """Yield each call once, with how often it ended how."""
     counts: dict[str, Counter[str]] = {}
-    for one in hits:
+    for one in calls:
         counts.setdefault(one.shown, Counter())[one.past.outcome] += 1
-    return (Matched(shown, tuple(count.most_common())) for shown, count in counts.items())
+    return (MatchedCall(shown, tuple(count.most_common())) for shown, count in counts.items())
