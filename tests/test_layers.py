@@ -13,12 +13,13 @@ PACKAGE = Path(__file__).parents[1] / "python3" / "agentchat"
 MIDDLE = {"core"}
 MAY_IMPORT = {
     "core": set[str](),
-    "tools": MIDDLE,
-    "workspace": MIDDLE,
+    "tools": {"core", "rpc"},
+    "rpc": {"core"},
+    "workspace": {"core", "rpc"},
     "models": MIDDLE,
     "journal": MIDDLE,
     "agent": {"core", "tools", "workspace", "models", "journal"},
-    "nvim": {"core", "tools", "workspace", "models", "journal", "agent"},
+    "nvim": {"core", "rpc", "tools", "workspace", "models", "journal", "agent"},
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 LATE_ONLY = {"openai", "PIL", "pathspec"}

@@ -16,11 +16,10 @@ from agentchat.nvim.buffers import NvimBuffers
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.settings import Settings
 from agentchat.workspace.buffers import BuffersWorkspace
-from agentchat.workspace.destination import read_destination
 from agentchat.workspace.files import cleanup
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.ssh import SshWorkspace
-from agentchat.workspace.sshclient import Client
+from agentchat.workspace.ssh.destination import SshCommand, read_destination
+from agentchat.workspace.ssh.workspace import SshWorkspace
 
 FAR_PROJECTS = "remote"
 """Below the state folder: what of other machines' projects is kept on this one."""
@@ -152,7 +151,7 @@ def _far_site(url: str, settings: Settings, guarded: Sequence[str], state: Path)
     """
     known = secrets(settings.model, os.environ)
     environment = {name: value for name, value in os.environ.items() if value not in known}
-    client = Client(settings.ssh_command, settings.ssh_python, environment)
+    ssh = SshCommand(settings.ssh_command, settings.ssh_python, environment)
     digest = hashlib.sha256(url.encode()).hexdigest()
-    workspace = SshWorkspace(read_destination(url), client, guarded)
+    workspace = SshWorkspace(read_destination(url), ssh, guarded)
     return FarSite(workspace, str(state / FAR_PROJECTS / digest[:16]))

@@ -1,7 +1,7 @@
 """The workspace on another machine, reached with the user's ``ssh``.
 
-A far end runs there with the plugin's own code (see ``farend``); this end keeps the connection and
-begins it anew when it went.
+A server runs there with the plugin's own code (see ``server``); this end keeps the connection, and
+connects again when it was lost.
 """
 
 from __future__ import annotations
@@ -13,15 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target, Zone
-from agentchat.workspace.connection import Connection, OnOutput
-from agentchat.workspace.destination import Destination
+from agentchat.rpc.errors import Disconnected
+from agentchat.rpc.peer import OnProgress
 from agentchat.workspace.process import run
 from agentchat.workspace.process.capture import Capture
 from agentchat.workspace.process.sandbox import OFF
-from agentchat.workspace.sshclient import Client
+from agentchat.workspace.ssh.client import Client, StartError
+from agentchat.workspace.ssh.destination import (
+    CONNECT_SECONDS,
+    Destination,
+    SshCommand,
+    explain_failure,
+)
 
 if TYPE_CHECKING:
     from agentchat.core.diff.changeset import ChangeSet
+
+START_SECONDS = CONNECT_SECONDS + 15
 
 
 class SshWorkspace:
@@ -29,21 +37,21 @@ class SshWorkspace:
 
     Args:
         where: the machine and the directory.
-        client: how to reach it.
+        ssh: how to reach it.
         guarded: folders protected with all they hold, where they are inside the workspace.
     """
 
     def __init__(
-        self, where: Destination, client: Client | None = None, guarded: Sequence[str] = ()
+        self, where: Destination, ssh: SshCommand | None = None, guarded: Sequence[str] = ()
     ) -> None:
         self._where = where
-        self._client = client or Client()
+        self._ssh = ssh or SshCommand()
         self._guarded = list(guarded)
         self._root: str | None = None
-        self._connection: Connection | None = None
-        self._connecting: asyncio.Task[Connection] | None = None
+        self._client: Client | None = None
+        self._connecting: asyncio.Task[Client] | None = None
         self._closed = False
-        self.confinement = FarConfinement(self)
+        self.confinement = RemoteConfinement(self)
 
     @property
     def root(self) -> str:
@@ -65,8 +73,8 @@ class SshWorkspace:
         if self._connecting is not None:
             self._connecting.cancel()
             await asyncio.gather(self._connecting, return_exceptions=True)
-        if self._connection is not None:
-            await self._connection.close()
+        if self._client is not None:
+            await self._client.close()
 
     async def locate(self, path: str) -> Target:
         """Return the identity of a path as the model wrote it."""
@@ -101,13 +109,14 @@ class SshWorkspace:
 
     async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
         """Make the change, all files or none; raises Stale or ToolError."""
-        connection = await self._connected()
+        client = await self._connected()
+        files = [asdict(file) for file in change.files]
         try:
-            await connection.ask("apply", files=[asdict(file) for file in change.files])
-        except Unreachable as error:
-            raise Unreachable(
-                f"{error} Whether the files were changed is not known: read them again."
-            ) from error
+            # However long it takes: half a change must not be taken for none.
+            await client.request("apply", {"files": files}, cancel_seconds=None)
+        except Disconnected as error:
+            doubt = "It is not known whether the files were changed: read them again."
+            raise Unreachable(f"{self._lost(error)} {doubt}") from error
         return tuple(Applied(file.path) for file in change.files)
 
     async def run(
@@ -123,19 +132,18 @@ class SshWorkspace:
             return await run.run(command, on_output)
         capture = Capture(command.capture, command.overflow)
         try:
-            ended = await self._run(command, _both(capture.add, on_output))
+            ended = await self._run(command, _pass_to(capture.add, on_output))
         finally:
             capture.close()
         return Finished(
             ended["code"], capture.head, capture.tail, capture.dropped, bytes(ended["stderr"])
         )
 
-    async def _run(self, command: Command, on_output: OnOutput) -> Any:
+    async def _run(self, command: Command, on_output: OnProgress) -> Any:
         # All of the output comes here as it is written; nothing of it is kept there.
         sent = {**asdict(command), "overflow": None, "capture": 2}
-        connection = await self._connected()
-        wanted = self.confinement.wanted
-        return await connection.ask("run", on_output, command=sent, confinement=wanted)
+        params = {"command": sent, "confinement": self.confinement.wanted}
+        return await self._request("run", params, on_output)
 
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""
@@ -149,46 +157,71 @@ class SshWorkspace:
         words = [list(texts) for texts in commands]
         return tuple(await self.ask("evidence", commands=words, command=command, cwd=cwd))
 
-    async def ask(self, op: str, **given: Any) -> Any:
-        """Ask the far end, connecting first if need be."""
-        return await (await self._connected()).ask(op, **given)
+    async def ask(self, method: str, **params: Any) -> Any:
+        """Ask the server, connecting first if need be."""
+        return await self._request(method, params)
 
-    async def _connected(self) -> Connection:
-        if self._connection is not None and self._connection.alive:
-            return self._connection
+    async def _request(
+        self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None = None
+    ) -> Any:
+        client = await self._connected()
+        try:
+            return await client.request(method, params, on_progress)
+        except Disconnected as error:
+            raise Unreachable(self._lost(error)) from error
+
+    def _lost(self, error: Disconnected) -> str:
+        after = "What ran there was stopped; the next call connects again."
+        return f"Lost the connection to {self.host}: {error}. {after}"
+
+    async def _connected(self) -> Client:
+        if self._client is not None and self._client.alive:
+            return self._client
         if self._closed:
             raise Unreachable(f"The connection to {self.host} is closed.")
         if self._connecting is None:
             self._connecting = asyncio.ensure_future(self._connect())
-            self._connecting.add_done_callback(self._settled)
+            self._connecting.add_done_callback(self._finish_connecting)
         # Several calls wait for one attempt, and go on or fail together.
         return await asyncio.shield(self._connecting)
 
-    def _settled(self, attempt: asyncio.Task[Connection]) -> None:
+    def _finish_connecting(self, attempt: asyncio.Task[Client]) -> None:
         self._connecting = None
         if not attempt.cancelled() and attempt.exception() is None:
-            self._connection = attempt.result()
+            self._client = attempt.result()
 
-    async def _connect(self) -> Connection:
-        old, self._connection = self._connection, None
+    async def _connect(self) -> Client:
+        old, self._client = self._client, None
         if old is not None:
             await old.close()
-        connection = await Connection.start(self._where, self._client)
+        client = await self._start()
         try:
-            self._enter(await self._opened(connection))
+            self._enter(await self._open(client))
         except BaseException:
-            await connection.close()
+            await client.close()
             raise
-        return connection
+        return client
 
-    async def _opened(self, connection: Connection) -> str:
-        """Open the directory there; return its resolved path."""
+    async def _start(self) -> Client:
         try:
-            return str(await connection.ask("open", path=self._where.path, guarded=self._guarded))
+            argv = self._ssh.argv(self._where)
+            return await Client.start(argv, self._ssh.environment, START_SECONDS)
+        except OSError as error:
+            raise Unreachable(self._ssh.explain_missing(error)) from error
+        except StartError as error:
+            raise Unreachable(explain_failure(self._where, str(error))) from error
+
+    async def _open(self, client: Client) -> str:
+        """Open the directory there; return its resolved path."""
+        path = self._where.path
+        try:
+            return str(await client.request("open", {"path": path, "guarded": self._guarded}))
+        except Disconnected as error:
+            raise Unreachable(self._lost(error)) from error
         except OSError as error:
             reason = error.strerror or str(error)
             raise Unreachable(
-                f"Cannot open {self._where.path} on {self.host}: {reason}. Check the path."
+                f"Cannot open {path} on {self.host}: {reason}. Check the path."
             ) from error
 
     def _enter(self, root: str) -> None:
@@ -200,7 +233,7 @@ class SshWorkspace:
         self._root = root
 
 
-class FarConfinement:
+class RemoteConfinement:
     """What the user wants of a sandbox, and whether there can be one on the other machine."""
 
     def __init__(self, workspace: SshWorkspace) -> None:
@@ -218,10 +251,10 @@ class FarConfinement:
             self._description = str(await self._workspace.ask("confines", wanted=self.wanted))
 
 
-def _both(first: OnOutput, second: OnOutput | None) -> OnOutput:
-    def took(data: bytes) -> None:
+def _pass_to(first: OnProgress, second: OnProgress | None) -> OnProgress:
+    def add(data: bytes) -> None:
         first(data)
         if second is not None:
             second(data)
 
-    return took
+    return add
