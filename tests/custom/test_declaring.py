@@ -15,8 +15,8 @@ import agentchat
 from agentchat import Context, Result, ToolError, tool
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import ArgumentError, Metadata, Surroundings
-from agentchat.tools.custom.decorator import definition_of
-from agentchat.tools.custom.errors import DefinitionError
+from agentchat.tools.custom.definition import definition_of
+from agentchat.tools.custom.parameters import DefinitionError
 from agentchat.tools.custom.template import parse, parse_words
 from tests.custom.making import declared, made
 
@@ -53,9 +53,9 @@ def test_hints_make_the_schema_and_the_docstring_the_description() -> None:
         return ""
 
     found = declared(word_count)
-    assert found.name == "word_count"
-    assert found.description.startswith("Count the words in a file.\n\nA word is")
-    assert "Args" not in found.description
+    assert found.spec.name == "word_count"
+    assert found.spec.description.startswith("Count the words in a file.\n\nA word is")
+    assert "Args" not in found.spec.description
     assert found.parameters.schema() == {
         "type": "object",
         "properties": {
@@ -154,7 +154,7 @@ def test_without_a_docstring_the_name_is_the_description() -> None:
 
     found = definition_of(count_words)
     assert found is not None
-    assert found.description == "Count words"
+    assert found.spec.description == "Count words"
 
 
 def test_options_reach_the_tool(tmp_path: Path) -> None:

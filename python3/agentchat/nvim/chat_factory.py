@@ -38,7 +38,7 @@ from agentchat.nvim.settings import Settings, read_settings
 from agentchat.nvim.view import View
 from agentchat.nvim.workspaces import Site, choose_site
 from agentchat.tools.builtin.catalogue import builtins
-from agentchat.tools.custom.shelf import Shelf
+from agentchat.tools.custom.registry import CustomRegistry
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Opened:
         settings: Settings,
         models: Models,
         frontend: NvimFrontend,
-        shelf: Shelf,
+        shelf: CustomRegistry,
         site: Site,
         rulebook: Rulebook,
         rules: RuleWriting,
@@ -276,7 +276,7 @@ def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opene
         trust=truster(bridge),
     )
     session.catch_up()
-    shelf = Shelf(registry, chat.toolbox, site.project)
+    shelf = CustomRegistry(registry, chat.toolbox, site.project)
     rules = RuleWriting(bridge, session, ruling)
     parts = (models, frontend, shelf, site, rulebook, rules)
     return Opened(session, view, journal, settings, *parts)

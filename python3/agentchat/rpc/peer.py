@@ -132,6 +132,7 @@ class Peer:
         self.last_received = time.monotonic()
         self.ended: concurrent.futures.Future[str] = concurrent.futures.Future()
         self.ended.set_running_or_notify_cancel()
+        self._closed = False
         self._source = source
         self._serve = serve
         self._numbers = itertools.count(1)
@@ -238,9 +239,10 @@ class Peer:
     def close(self, reason: str = "it was closed") -> None:
         """End the connection: whoever waits for an answer gets Disconnected."""
         with self._lock:
-            if self.ended.done():
+            if self._closed:
                 return
-            self.ended.set_result(reason)
+            self._closed = True
+        self.ended.set_result(reason)
         self._writer.stop()
         self._disconnect_outgoing()
         for incoming in tuple(self._incoming.values()):

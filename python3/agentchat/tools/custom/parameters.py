@@ -1,4 +1,8 @@
-"""From a function's type hints to the schema the model reads and the checks of its arguments."""
+"""The parameters of a function of the user's: its schema, the check of arguments, and the call.
+
+``Parameters`` are those that the model gives. ``Bound`` calls a function with what each of its
+parameters asks for: an argument by name, the context, or all arguments.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,13 @@ from typing_extensions import NotRequired, TypedDict
 
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.custom.context import Context
-from agentchat.tools.custom.errors import DefinitionError
 from agentchat.tools.schema import WholeNumber, plain, problems
 
 UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class DefinitionError(TypeError):
+    """A tool is declared wrongly; the message says how to declare it."""
 
 
 class Given(dict[str, Any]):
@@ -121,7 +128,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     except NameError as error:
         raise DefinitionError(f"a type hint cannot be resolved: {error}") from error
     except TypeError:
-        return {}  # a callable of C's
+        return {}  # a callable in C
 
 
 def is_context(annotation: Any) -> bool:
@@ -170,12 +177,120 @@ def _adapted(fields: Mapping[str, Any]) -> tuple[TypeAdapter[Any], dict[str, Any
     return adapter, plain(adapter.json_schema())
 
 
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where one parameter's value comes from.
+
+    ``kind`` is ``context``, ``first`` (the next of the values that come first), ``named`` (the
+    argument of the parameter's name) or ``all`` (every argument, as one mapping).
+    """
+
+    name: str
+    kind: str
+    by_position: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A function and how its parameters are filled."""
+
+    function: Callable[..., Any]
+    slots: tuple[Slot, ...]
+    rest: bool = False
+    """Whether it takes every other argument, as ``**rest``."""
+
+    def call(self, given: Mapping[str, Any], context: Any, *first: Any) -> Any:
+        """Call the function; ``first`` go to its first parameters, as many as it has."""
+        ahead = list(first)
+        args: list[Any] = []
+        named: dict[str, Any] = {}
+        for slot in self.slots:
+            if slot.kind == "named" and slot.optional and slot.name not in given:
+                continue
+            value = _value(slot, given, context, ahead)
+            if slot.by_position:
+                args.append(value)
+            else:
+                named[slot.name] = value
+        if self.rest:
+            named.update({name: value for name, value in given.items() if name not in named})
+        return self.function(*args, **named)
+
+
+def _value(slot: Slot, given: Mapping[str, Any], context: Any, ahead: list[Any]) -> Any:
+    if slot.kind == "context":
+        return context
+    if slot.kind == "first":
+        return ahead.pop(0)
+    return given.get(slot.name) if slot.kind == "named" else Given(given)
+
+
+def bind(
+    function: Callable[..., Any], names: tuple[str, ...], *, first: int = 0, what: str = "it"
+) -> Bound:
+    """Look at a function once, for many calls.
+
+    Args:
+        names: the arguments of the tool.
+        first: how many values come first, before the arguments.
+        what: what to call the function in an error.
+
+    Raises:
+        DefinitionError: it has a parameter that nothing can fill.
+    """
+    if not callable(function):
+        raise DefinitionError(f"{what} must be a function, not {type(function).__name__}")
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:  # a function in C without a signature
+        return Bound(function, (Slot("", "first", by_position=True),) if first else ())
+    hints = hints_of(function)
+    slots: list[Slot] = []
+    for parameter in parameters:
+        slot = _slot(parameter, hints.get(parameter.name), names, first)
+        if slot is None:
+            continue
+        first -= slot.kind == "first"
+        slots.append(slot)
+    _refuse_unknown(slots, what)
+    rest = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+    return Bound(function, tuple(slots), rest)
+
+
+def _slot(
+    parameter: inspect.Parameter, hint: Any, names: tuple[str, ...], first: int
+) -> Slot | None:
+    by_position = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
+    optional = parameter.default is not inspect.Parameter.empty
+    if is_context(hint):
+        return Slot(parameter.name, "context", by_position)
+    if parameter.kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL):
+        return None
+    if first > 0 and parameter.kind in POSITIONAL:
+        return Slot(parameter.name, "first", by_position)
+    if parameter.name in names:
+        return Slot(parameter.name, "named", by_position, optional)
+    return None if optional else Slot(parameter.name, "all", by_position)
+
+
+def _refuse_unknown(slots: list[Slot], what: str) -> None:
+    unknown = [slot.name for slot in slots if slot.kind == "all"]
+    if len(unknown) > 1 or (unknown and any(slot.kind == "named" for slot in slots)):
+        raise DefinitionError(
+            f"{what} has a parameter {unknown[-1]}, which is no argument of the tool"
+        )
+
+
 SECTION = re.compile(r"^(?:Args|Arguments|Parameters):\s*$", re.MULTILINE)
 OTHER_SECTION = re.compile(r"^\S", re.MULTILINE)
 ENTRY = re.compile(r"^(\s+)\*{0,2}(\w+)(?:\s*\([^)]*\))?:[ \t]*(.*)$")
 
 
-def described(doc: str) -> tuple[str, dict[str, str]]:
+def split_docstring(doc: str) -> tuple[str, dict[str, str]]:
     """Split a docstring into the description and what its ``Args:`` say, by name."""
     text = inspect.cleandoc(doc)
     found = SECTION.search(text)
