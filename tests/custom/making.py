@@ -17,7 +17,7 @@ from agentchat.tools.custom.definition import Definition, definition_of, tool
 from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.registry import FileRegistry
-from agentchat.tools.custom.remote_tool import RemoteTool, build
+from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.tools.custom.server import Server
 from agentchat.tools.custom.worker import Worker, start_worker
 from agentchat.workspace.process.run import KEEPER
@@ -88,30 +88,29 @@ def made(folder: Path, function: Callable[..., Any], **options: Any) -> Tool:
     definition = declared(tool(**options)(function))
     file = f"test {next(NUMBERS)}"
     ServerThread.definitions[file] = {definition.spec.name: definition}
-    return build(RemoteTool(thread_pool(), file, definition.spec), "digest", str(folder))
+    return RemoteTool(thread_pool(), file, definition.spec, str(folder)).tool("digest")
 
 
-def a_registry(seconds: float = 10.0) -> FileRegistry:
+def a_registry(seconds: float = 10.0, most: int = 8) -> FileRegistry:
     """Return an empty registry of files with processes of its own."""
-    pool = WorkerPool(lambda: start_worker(KEEPER), seconds)
+    pool = WorkerPool(lambda: start_worker(KEEPER), seconds, most)
     OPEN.append(pool)
     return FileRegistry(pool)
 
 
-async def tools_of(folder: Path, code: str, cwd: Path | None = None) -> dict[str, Tool]:
+async def tools_of(
+    folder: Path, code: str, cwd: Path | None = None, most: int = 8
+) -> dict[str, Tool]:
     """Return the tools of a file with this code, by name; they run in processes of their own.
 
-    ``cwd`` is the workspace; without it, that is the folder of the file.
+    ``cwd`` is the workspace; without it, that is the folder of the file. There are at
+    ``most`` so many processes.
     """
     path = folder / "own_tools.py"
     path.write_text(f"import os, sys, time\nfrom agentchat import *\n{code}")
-    registry = a_registry()
+    registry = a_registry(most=most)
     source = read_source(path)
     await registry.load([source])
     loaded, problems = registry.contents([source])
     assert problems == []
-    return {
-        remote.spec.name: build(remote, source.digest, str(cwd or folder))
-        for contents in loaded
-        for remote in contents.tools
-    }
+    return {tool.name: tool for contents in loaded for tool in contents.tools(str(cwd or folder))}

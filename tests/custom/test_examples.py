@@ -14,7 +14,6 @@ from agentchat.core.messages import Reply
 from agentchat.core.tools.tool import Tool
 from agentchat.tools.custom.definition import Options
 from agentchat.tools.custom.files import Location, import_source, read_source
-from agentchat.tools.custom.remote_tool import build
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
 from tests.custom.making import a_registry
@@ -34,8 +33,8 @@ async def example(name: str, folder: Path) -> Tool:
     assert problems == []
     found = {contents.source.path.stem: contents for contents in loaded}
     assert list(found) == ["batch_rename", "todos", "word_count"]
-    (remote,) = found[name].tools
-    return build(remote, found[name].source.digest, str(folder))
+    (tool,) = found[name].tools(str(folder))
+    return tool
 
 
 async def test_words_are_counted_without_a_question(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ async def test_a_broken_file_is_reported_by_name_and_line_and_stops_no_other(
     broken = [write(tmp_path, name, text) for name, (text, _, _) in BROKEN.items()]
     good = write(tmp_path, "good.py", "print('hello')\n" + GOOD.format(name="good"))
     loaded, problems = await load(*broken, good, registry=a_registry(2.0))
-    assert [one.spec.name for contents in loaded for one in contents.tools] == ["good"]
+    assert [spec.name for contents in loaded for spec in contents.specs] == ["good"]
     found = {problem.path.name: problem for problem in problems}
     assert set(found) == set(BROKEN)
     for name, (_, line, text) in BROKEN.items():

@@ -22,7 +22,7 @@ from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.tool import NO_STORE, Tool
 from agentchat.tools.custom.context import MOST_CHARACTERS
 from agentchat.tools.custom.files import read_source
-from agentchat.tools.custom.remote_tool import RemoteTool, build
+from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.workspace.process.sandbox import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
 from tests.agent.test_undoing import UndoScene
@@ -292,12 +292,13 @@ def looks(path: str):
 
 
 async def test_a_workspace_that_is_gone_is_an_error(tmp_path: Path) -> None:
-    tools = await tools_of(tmp_path, "@tool(setup=lambda: None)\ndef t(): 'Do nothing.'")
+    tools = await tools_of(
+        tmp_path, "@tool(setup=lambda: None)\ndef t(): 'Do nothing.'", cwd=tmp_path / "gone"
+    )
     remote = tools["t"].arguments
     assert isinstance(remote, RemoteTool)
-    params = remote.hook_params("setup", {}, str(tmp_path / "gone"))
     with pytest.raises(ToolError, match=r"^Working directory not found: .*gone. Nothing was run"):
-        await remote.pool.call(remote.file, "hook", params)
+        await remote.call("hook", {}, role="setup")
 
 
 async def test_a_context_reads_runs_and_tells(tmp_path: Path) -> None:
@@ -860,7 +861,7 @@ async def test_a_process_is_gone_when_the_files_are_read_anew(tmp_path: Path) ->
     for _ in range(2):
         await registry.load([source])
         (loaded,), _ = registry.contents([source])
-        found = build(loaded.tools[0], source.digest, str(tmp_path))
+        (found,) = loaded.tools(str(tmp_path))
         scene = scene_of(tmp_path, found)
         await scene.play()
         pids.append(int(scene.results()["1"]))
@@ -880,9 +881,8 @@ async def main():
     registry, source = a_registry(), read_source(Path(sys.argv[1]))
     await registry.load([source])
     (loaded,), _ = registry.contents([source])
-    holds = loaded.tools[0]
-    params = holds.hook_params("setup", {}, "/")
-    call = asyncio.ensure_future(holds.pool.call(holds.file, "hook", params))
+    (holds,) = loaded.tools("/")
+    call = asyncio.ensure_future(holds.arguments.call("hook", {}, role="setup"))
     while not os.path.exists(sys.argv[2]):
         await asyncio.sleep(0.01)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from agentchat.core.errors import ToolError
-from agentchat.core.messages import Image
-from agentchat.core.tools import tool as core
 from agentchat.core.tools.tool import NO_STORE
 
 MOST_CHARACTERS = 16 * 1024 * 1024
@@ -131,22 +130,20 @@ class Context:
         return self._link.run(command, timeout)
 
 
-def result_of(value: Any, name: str) -> core.Result:
-    """Return what a function returned as a result.
+def result_of(value: Any, name: str) -> Result:
+    """Return what a function returned as a result of plain data.
 
     Raises:
         ToolError: it is neither text nor a value that JSON can represent.
     """
-    if isinstance(value, core.Result):
-        return value
     if not isinstance(value, Result):
-        return core.Result(text_of(value, name))
-    return core.Result(
-        text_of(value.text, name),
-        is_error=bool(value.is_error),
-        details=_details(value.details, name),
-        shown=None if value.shown is None else text_of(value.shown, name),
-    )
+        return Result(text_of(value, name))
+    details = None if value.details is None else _plain(value.details, name)
+    if not isinstance(details, (dict, type(None))):
+        kind = type(value.details).__name__
+        raise ToolError(f"{name} failed: details must be a mapping, not {kind}.")
+    shown = None if value.shown is None else text_of(value.shown, name)
+    return Result(text_of(value.text, name), details, bool(value.is_error), shown)
 
 
 def text_of(value: Any, name: str) -> str:
@@ -154,58 +151,30 @@ def text_of(value: Any, name: str) -> str:
     if value is None:
         return NOTHING
     if isinstance(value, bytes):
-        return _clean(value[:MOST_CHARACTERS].decode("utf-8", "replace"))
-    if isinstance(value, str):
-        return _clean(str(value))
-    try:
-        return _clean(to_json(value, inf_nan_mode="constants").decode("utf-8"))
-    except (PydanticSerializationError, ValueError, RecursionError) as error:
-        raise ToolError(_unserializable(value, name, error)) from error
-
-
-def _clean(text: str) -> str:
+        text = value[:MOST_CHARACTERS].decode("utf-8", "replace")
+    elif isinstance(value, str):
+        text = str(value)
+    else:
+        with _refuse(value, name):
+            text = to_json(value, inf_nan_mode="constants").decode()
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS} characters left out]"
     # A lone surrogate is no character: neither a server nor Neovim takes it.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _details(details: Any, name: str) -> Mapping[str, Any] | None:
-    """Return details as the plain data that JSON has: numbers, text, lists, mappings."""
-    if details is None:
-        return None
+def _plain(value: Any, name: str) -> Any:
+    """Return a value as the plain data that JSON has: numbers, text, lists, mappings."""
+    with _refuse(value, name):
+        text = json.dumps(to_jsonable_python(value), allow_nan=False)
+        return json.loads(text.encode("utf-8", "replace"))
+
+
+@contextmanager
+def _refuse(value: Any, name: str) -> Iterator[None]:
     try:
-        data = to_jsonable_python(details)
-        plain = json.loads(json.dumps(data, allow_nan=False).encode("utf-8", "replace"))
+        yield
     except (PydanticSerializationError, ValueError, RecursionError) as error:
-        raise ToolError(_unserializable(details, name, error)) from error
-    if not isinstance(plain, dict):
-        raise ToolError(f"{name} failed: details must be a mapping, not {type(details).__name__}.")
-    return plain
-
-
-def _unserializable(value: Any, name: str, error: Exception) -> str:
-    kind, reason = type(value).__name__, str(error).split("\n", 1)[0]
-    return f"{name} returned a value of type {kind} that is no text and no JSON: {reason}"
-
-
-def encode_result(result: core.Result) -> dict[str, Any]:
-    """Return a result as data."""
-    return {
-        "text": result.text,
-        "is_error": result.is_error,
-        "details": result.details,
-        "images": [[image.mime, image.data] for image in result.images],
-        "shown": result.shown,
-    }
-
-
-def decode_result(data: Mapping[str, Any]) -> core.Result:
-    """Return a result from data."""
-    return core.Result(
-        str(data["text"]),
-        is_error=bool(data["is_error"]),
-        details=data["details"],
-        images=tuple(Image(mime, image) for mime, image in data["images"]),
-        shown=data["shown"],
-    )
+        kind, reason = type(value).__name__, str(error).split("\n", 1)[0]
+        what = f"a value of type {kind} that is no text and no JSON: {reason}"
+        raise ToolError(f"{name} returned {what}") from error

@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import Annotated, Any, TypeVar, Unpack, overload
+
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from agentchat.tools.custom.parameters import (
     Bound,
@@ -21,16 +24,26 @@ from agentchat.tools.custom.parameters import (
     split_docstring,
 )
 from agentchat.tools.custom.template import Template, parse, parse_words
+from agentchat.tools.schema import problems
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """What model servers accept as the name of a function."""
 
 MARK = "__agentchat_tool__"
-HOOKS = ("dry_run", "undo", "setup", "on_exit", "render_call", "render_result")
 ASKS = "require_approval_before"
+HOOKS = ("dry_run", "undo", "setup", "on_exit", "render_call", "render_result", ASKS)
+METADATA = (
+    "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
+    "requires_reverse_thinking",
+)  # fmt: skip
+PLAIN = ("flag", "always_load", "setup_once", "timeout", "min_confidence")
+"""Options that are a field of ``ToolSpec`` as they are."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Hook = Callable[..., Any]
+Texts = Annotated[
+    str | Sequence[str], AfterValidator(lambda texts: (texts,) if isinstance(texts, str) else texts)
+]
 
 
 class Options(TypedDict, total=False):
@@ -38,38 +51,34 @@ class Options(TypedDict, total=False):
 
     name: str | None
     description: str | None
-    aliases: str | Sequence[str]
+    aliases: Texts
     search_hint: str
     always_load: bool
     read_only: bool
     concurrency_safe: bool
     destructive: bool
-    min_confidence: float
+    min_confidence: Annotated[int | float, Field(ge=0, le=100)]
     requires_checkpoint: bool
     requires_reverse_thinking: bool
-    timeout: float | None
+    timeout: Annotated[float, Field(gt=0)] | None
     setup_once: bool
     require_approval_before: bool | Hook | None
     steps: Sequence[Hook | str | Sequence[str]] | Hook | str
-    command: str | Sequence[str] | None
+    command: str | Annotated[Sequence[str], Field(min_length=1)] | None
     flag: str
-    reads: str | Sequence[str]
-    writes: str | Sequence[str]
+    reads: Texts
+    writes: Texts
     dry_run: Hook | None
     undo: Hook | None
     setup: Hook | None
     on_exit: Hook | None
     render_call: Hook | None
     render_result: Hook | None
-    guidelines: str | Sequence[str]
+    guidelines: Texts
 
 
-BOOLS = (
-    "always_load", "read_only", "concurrency_safe", "destructive", "requires_checkpoint",
-    "requires_reverse_thinking", "setup_once",
-)  # fmt: skip
-PLAIN = (*BOOLS, "search_hint", "flag", "min_confidence", "timeout")
-"""Options that are data as they are."""
+Options.__pydantic_config__ = ConfigDict(strict=True)  # type: ignore[attr-defined]
+OPTIONS = TypeAdapter(Options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +91,10 @@ class ToolSpec:
         steps: the function or command and its steps: the parts of a command's template, ``None``
             for a function.
         hooks: which of ``HOOKS`` there are.
-        asks: what ``require_approval_before`` says; ``function`` where it is one.
+        asks: ``require_approval_before`` where it is no function.
         render_needs: the arguments without which ``render_call`` cannot be called.
         line: where the function is in its file.
+        metadata: fields of ``core.tool.Metadata``.
     """
 
     name: str
@@ -93,21 +103,16 @@ class ToolSpec:
     defaults: dict[str, Any]
     steps: tuple[tuple[str, ...] | None, ...]
     hooks: tuple[str, ...]
-    asks: bool | str | None
+    asks: bool | None
     render_needs: tuple[str, ...]
     aliases: tuple[str, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     guidelines: tuple[str, ...]
     line: int
-    search_hint: str = ""
+    metadata: dict[str, Any]
     flag: str = ""
     always_load: bool = False
-    read_only: bool = False
-    concurrency_safe: bool = False
-    destructive: bool = False
-    requires_checkpoint: bool = False
-    requires_reverse_thinking: bool = False
     setup_once: bool = False
     min_confidence: int = 0
     timeout: float | None = None
@@ -173,30 +178,49 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
     if not hasattr(function, "__code__"):
         kind = type(function).__name__
         raise DefinitionError(f"@tool stands before a function, not before {kind}")
-    _check(options)
+    given = _checked(options)
     text, notes = split_docstring(function.__doc__ or "")
     parameters = parameters_of(function, notes)
     names = parameters.names
-    steps = _steps(function, options, names)
+    steps = _steps(function, given, names)
     functions = {str(n): step for n, step in enumerate(steps) if isinstance(step, Bound)}
-    functions |= _hooks(options, names)
+    functions |= {
+        name: bind(given[name], names, first=int(name == "render_result"), what=name)
+        for name in HOOKS
+        if callable(given.get(name))
+    }
     spec = ToolSpec(
-        name=_name(options.get("name") or function.__name__),
-        description=_description(options.get("description") or text, function.__name__),
+        name=_name(given.get("name") or function.__name__),
+        # Without a docstring, the model reads the name in words.
+        description=(given.get("description") or text).strip() or _words(function.__name__),
         schema=parameters.schema(),
         defaults=parameters.plain_defaults(),
         steps=tuple(step.parts if isinstance(step, Template) else None for step in steps),
         hooks=tuple(name for name in HOOKS if name in functions),
-        asks="function" if ASKS in functions else options.get(ASKS),
-        render_needs=_needs(functions.get("render_call")),
-        aliases=tuple(_name(alias) for alias in _texts("aliases", options)),
-        reads=_paths("reads", options, names),
-        writes=_paths("writes", options, names),
-        guidelines=_texts("guidelines", options),
+        asks=None if ASKS in functions else given.get(ASKS),
+        render_needs=functions["render_call"].needs() if "render_call" in functions else (),
+        aliases=tuple(_name(alias) for alias in given.get("aliases", ())),
+        reads=_paths("reads", given, names),
+        writes=_paths("writes", given, names),
+        guidelines=tuple(given.get("guidelines", ())),
         line=function.__code__.co_firstlineno,
-        **{name: options[name] for name in PLAIN if name in options},
+        metadata={name: given[name] for name in METADATA if name in given},
+        **{name: given[name] for name in PLAIN if name in given},
     )
     return Definition(spec, parameters, functions)
+
+
+def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        given: Mapping[str, Any] = OPTIONS.validate_python(options)
+    except ValidationError as error:
+        name, reason = problems(error)[0]
+        raise DefinitionError(f"{name.split('.')[0]}: {reason}") from error
+    if given.get("read_only") and given.get("destructive"):
+        raise DefinitionError("a tool is read_only or destructive, not both")
+    if given.get("flag") and given.get("command") is None:
+        raise DefinitionError("flag is for tools with a command: it reports its exit code")
+    return given
 
 
 def _steps(
@@ -206,65 +230,19 @@ def _steps(
     if command is None:
         first: Bound | Template = bind(function, names, what=function.__name__)
     else:
-        first = _command("command", command, names)
+        first = _step(command, names)
     if callable(steps) or isinstance(steps, str):
         steps = (steps,)
     return (first, *(_step(step, names) for step in steps))
 
 
 def _step(step: Any, names: tuple[str, ...]) -> Bound | Template:
-    if isinstance(step, (str, list, tuple)):
-        return _command("a step", step, names)
+    """Return a function, a command line, or a program with its arguments, ready to be used."""
+    if isinstance(step, str):
+        return parse(step, names)
+    if isinstance(step, Sequence):
+        return parse_words(step, names)
     return bind(step, names, first=1, what="a step")
-
-
-def _command(option: str, value: Any, names: tuple[str, ...]) -> Template:
-    """Parse a command line, or a program with its arguments in a list."""
-    if isinstance(value, str):
-        return parse(value, names)
-    words = _text_tuple(option, value)
-    if not words:
-        raise DefinitionError(f"{option} is a list without a program")
-    return parse_words(words, names)
-
-
-def _hooks(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Bound]:
-    given = {name: options[name] for name in HOOKS if options.get(name) is not None}
-    asks = options.get(ASKS)
-    if asks is not None and not isinstance(asks, bool):
-        if not callable(asks):
-            raise DefinitionError(f"{ASKS} is True, False or a function")
-        given[ASKS] = asks
-    return {
-        name: bind(function, names, first=int(name == "render_result"), what=name)
-        for name, function in given.items()
-    }
-
-
-def _needs(bound: Bound | None) -> tuple[str, ...]:
-    slots = () if bound is None else bound.slots
-    return tuple(slot.name for slot in slots if slot.kind == "named" and not slot.optional)
-
-
-def _check(options: Mapping[str, Any]) -> None:
-    for name in BOOLS:
-        if not isinstance(options.get(name, False), bool):
-            raise DefinitionError(f"{name} is True or False")
-    confidence, timeout = options.get("min_confidence", 0), options.get("timeout")
-    if not _is_number(confidence) or not 0 <= confidence <= 100:
-        raise DefinitionError("min_confidence is a number from 0 to 100")
-    if timeout is not None and (not _is_number(timeout) or not timeout > 0):
-        raise DefinitionError("timeout is a number of seconds above 0")
-    for name in ("search_hint", "flag"):
-        _text(name, options.get(name, ""))
-    if options.get("read_only") and options.get("destructive"):
-        raise DefinitionError("a tool is read_only or destructive, not both")
-    if options.get("flag") and options.get("command") is None:
-        raise DefinitionError("flag is for tools with a command: it reports its exit code")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _name(text: Any) -> str:
@@ -274,31 +252,12 @@ def _name(text: Any) -> str:
     raise DefinitionError(f"{text!r} is no name for a tool: a name has {how}")
 
 
-def _description(text: Any, name: str) -> str:
-    """Return what the model reads about a tool: for one without a docstring, its name in words."""
-    stripped = _text("description", text).strip()
-    return stripped or " ".join(re.split(r"[_-]+", name)).strip().capitalize()
-
-
-def _text(option: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise DefinitionError(f"{option} is a text, not {type(value).__name__}")
-    return value
-
-
-def _texts(option: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    value = options.get(option, ())
-    return (value,) if isinstance(value, str) else _text_tuple(option, value)
-
-
-def _text_tuple(option: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise DefinitionError(f"{option} is a text or a list of texts")
-    return tuple(value)
+def _words(name: str) -> str:
+    return " ".join(re.split(r"[_-]+", name)).strip().capitalize()
 
 
 def _paths(option: str, options: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
-    wanted = _texts(option, options)
+    wanted = tuple(options.get(option, ()))
     for name in wanted:
         if name not in names:
             raise DefinitionError(f"{option}: {name} is no argument of the tool")

@@ -12,7 +12,7 @@ import json
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Union
 
@@ -43,26 +43,18 @@ class Given(dict[str, Any]):
             raise AttributeError(name) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One argument of the model's: ``default`` is ``inspect.Parameter.empty`` if it has none."""
-
-    name: str
-    annotation: Any
-    default: Any
-
-
 class Parameters:
     """The arguments of one function, as ``core.tool.Arguments``."""
 
-    def __init__(self, wanted: tuple[Parameter, ...], notes: Mapping[str, str]) -> None:
-        self.names = tuple(parameter.name for parameter in wanted)
-        self.defaults = {
-            p.name: p.default for p in wanted if p.default is not inspect.Parameter.empty
-        }
-        fields = {p.name: _field(p, notes.get(p.name)) for p in wanted}
+    def __init__(self, wanted: Sequence[inspect.Parameter], notes: Mapping[str, str]) -> None:
+        self.names = tuple(one.name for one in wanted)
+        self.defaults = {one.name: one.default for one in wanted if one.default is not one.empty}
+        make: Any = TypedDict
+        shape = make("Arguments", {one.name: _field(one, notes.get(one.name)) for one in wanted})
+        shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
         try:
-            self._adapter, self._schema = _adapted(fields)
+            self._adapter: TypeAdapter[Any] = TypeAdapter(shape)
+            self._schema = plain(self._adapter.json_schema())
         except (PydanticUserError, RecursionError) as error:
             reason = str(error).split("\n", 1)[0] or "a type refers to itself"
             raise DefinitionError(f"the type hints make no schema: {reason}") from error
@@ -73,28 +65,24 @@ class Parameters:
 
     def parse(self, value: Mapping[str, Any]) -> Given:
         """Return the arguments with the defaults filled in; raises ArgumentError."""
-        return Given({**self.defaults, **self._found(json.dumps(dict(value)))})
+        return Given({**self.defaults, **self._validate(value)})
 
-    def plain(self, text: str) -> str:
-        """Return arguments, both ways as JSON, in the one form in which each is written.
-
-        Raises:
-            ArgumentError: they do not fit the hints.
-        """
-        return to_json(self._found(text), inf_nan_mode="constants").decode()
+    def plain(self, value: Mapping[str, Any]) -> Any:
+        """Return the arguments as the data of JSON, in one form each; raises ArgumentError."""
+        return json.loads(to_json(self._validate(value), inf_nan_mode="constants"))
 
     def plain_defaults(self) -> dict[str, Any]:
-        """Return the defaults, but for those that JSON cannot say."""
+        """Return the defaults, but for those that JSON cannot represent."""
         found = {}
         for name, value in self.defaults.items():
             with contextlib.suppress(PydanticSerializationError, ValueError, RecursionError):
                 found[name] = json.loads(to_json(value, inf_nan_mode="constants"))
         return found
 
-    def _found(self, text: str) -> dict[str, Any]:
+    def _validate(self, value: Mapping[str, Any]) -> dict[str, Any]:
         try:
             # As JSON: a path or a date may be text there, and text is still no number.
-            found: dict[str, Any] = self._adapter.validate_json(text)
+            found: dict[str, Any] = self._adapter.validate_json(json.dumps(dict(value)))
         except ValidationError as error:
             raise ArgumentError(problems(error)) from error
         return found
@@ -106,19 +94,17 @@ def parameters_of(function: Callable[..., Any], notes: Mapping[str, str]) -> Par
     Raises:
         DefinitionError: the parameters cannot be given by name, or make no schema.
     """
-    hints = hints_of(function)
     wanted = []
-    for parameter in inspect.signature(function).parameters.values():
-        annotation = hints.get(parameter.name, Any)
-        if is_context(annotation):
+    for parameter in _parameters(function, 0):
+        if is_context(parameter.annotation):
             continue
         if parameter.kind in UNNAMED:
             raise DefinitionError(f"*{parameter.name} has no schema: name each parameter")
         if isinstance(parameter.default, FieldInfo):
             how = f"{parameter.name}: Annotated[TYPE, Field(...)] = DEFAULT"
             raise DefinitionError(f"write the field of {parameter.name} as {how}")
-        wanted.append(Parameter(parameter.name, annotation, parameter.default))
-    return Parameters(tuple(wanted), notes)
+        wanted.append(parameter)
+    return Parameters(wanted, notes)
 
 
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -138,27 +124,23 @@ def is_context(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Context)
 
 
-def _field(parameter: Parameter, note: str | None) -> Any:
-    """Return the type of one field, described, with its default where JSON can say it."""
-    annotation = _lenient(parameter.annotation)
+def _field(parameter: inspect.Parameter, note: str | None) -> Any:
+    """Return the type of one field, described, with its default where JSON can represent it."""
+    annotation, extras = parameter.annotation, []
     if typing.get_origin(annotation) is Annotated:
-        kind, *extras = typing.get_args(annotation)
-        said = [extra for extra in extras if isinstance(extra, str)]
-        note = said[0] if said else note
-        kept = tuple(extra for extra in extras if not isinstance(extra, str))
-        annotation = _lenient(kind)
-        for extra in kept:
-            annotation = Annotated[annotation, extra]
-    field = Annotated[annotation, Field(description=note)] if note else annotation
-    if parameter.default is inspect.Parameter.empty:
+        annotation, *extras = typing.get_args(annotation)
+    note = next((extra for extra in extras if isinstance(extra, str)), note)
+    # Some models write whole numbers as ``3.0``.
+    field: Any = WholeNumber if annotation is int else annotation
+    for extra in extras:
+        if not isinstance(extra, str):
+            field = Annotated[field, extra]
+    if note:
+        field = Annotated[field, Field(description=note)]
+    if parameter.default is parameter.empty:
         return field
     shown = _shown_default(parameter.default)
     return NotRequired[Annotated[field, Field(json_schema_extra=shown)] if shown else field]
-
-
-def _lenient(annotation: Any) -> Any:
-    """Some models write whole numbers as ``3.0``."""
-    return WholeNumber if annotation is int else annotation
 
 
 def _shown_default(default: Any) -> dict[str, Any] | None:
@@ -169,64 +151,52 @@ def _shown_default(default: Any) -> dict[str, Any] | None:
         return None
 
 
-def _adapted(fields: Mapping[str, Any]) -> tuple[TypeAdapter[Any], dict[str, Any]]:
-    make: Any = TypedDict
-    shape = make("Arguments", dict(fields))
-    shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
-    adapter: TypeAdapter[Any] = TypeAdapter(shape)
-    return adapter, plain(adapter.json_schema())
-
-
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """Where one parameter's value comes from.
+class Bound:
+    """A function of the user's, called with what each of its parameters asks for.
 
-    ``kind`` is ``context``, ``first`` (the next of the values that come first), ``named`` (the
-    argument of the parameter's name) or ``all`` (every argument, as one mapping).
+    The parameters with a value are, in this order: one annotated ``Context``; the first ones, for
+    the values that come first (a result, or what the step before returned); those with the name of
+    an argument; a single other one, for all arguments; and ``**rest``.
     """
 
-    name: str
-    kind: str
-    by_position: bool = False
-    optional: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A function and how its parameters are filled."""
-
     function: Callable[..., Any]
-    slots: tuple[Slot, ...]
-    rest: bool = False
-    """Whether it takes every other argument, as ``**rest``."""
+    parameters: tuple[inspect.Parameter, ...]
+    names: tuple[str, ...]
+    """The arguments of the tool."""
 
     def call(self, given: Mapping[str, Any], context: Any, *first: Any) -> Any:
         """Call the function; ``first`` go to its first parameters, as many as it has."""
         ahead = list(first)
         args: list[Any] = []
         named: dict[str, Any] = {}
-        for slot in self.slots:
-            if slot.kind == "named" and slot.optional and slot.name not in given:
+        for one in self.parameters:
+            if one.kind is one.VAR_KEYWORD:
+                named |= {name: value for name, value in given.items() if name not in named}
                 continue
-            value = _value(slot, given, context, ahead)
-            if slot.by_position:
+            if is_context(one.annotation):
+                value = context
+            elif ahead and one.kind in POSITIONAL:
+                value = ahead.pop(0)
+            elif one.name not in self.names:
+                value = Given(given)
+            elif one.name in given or one.default is one.empty:
+                value = given.get(one.name)
+            else:
+                continue
+            if one.kind is one.POSITIONAL_ONLY:
                 args.append(value)
             else:
-                named[slot.name] = value
-        if self.rest:
-            named.update({name: value for name, value in given.items() if name not in named})
+                named[one.name] = value
         return self.function(*args, **named)
 
-
-def _value(slot: Slot, given: Mapping[str, Any], context: Any, ahead: list[Any]) -> Any:
-    if slot.kind == "context":
-        return context
-    if slot.kind == "first":
-        return ahead.pop(0)
-    return given.get(slot.name) if slot.kind == "named" else Given(given)
+    def needs(self) -> tuple[str, ...]:
+        """Return the arguments without which it cannot be called."""
+        wanted = [one for one in self.parameters if one.default is one.empty]
+        return tuple(one.name for one in wanted if one.name in self.names)
 
 
 def bind(
@@ -244,45 +214,31 @@ def bind(
     """
     if not callable(function):
         raise DefinitionError(f"{what} must be a function, not {type(function).__name__}")
+    kept: list[inspect.Parameter] = []
+    others: list[str] = []
+    for one in _parameters(function, first):
+        other = one.name not in names and not is_context(one.annotation)
+        if first > 0 and one.kind in POSITIONAL and not is_context(one.annotation):
+            first -= 1
+        elif one.kind is not one.VAR_KEYWORD and other:
+            if one.default is not one.empty or one.kind is one.VAR_POSITIONAL:
+                continue  # it keeps its default
+            others.append(one.name)
+        kept.append(one)
+    if len(others) > 1 or (others and any(one.name in names for one in kept)):
+        problem = f"a parameter {others[-1]}, which is no argument of the tool"
+        raise DefinitionError(f"{what} has {problem}")
+    return Bound(function, tuple(kept), names)
+
+
+def _parameters(function: Callable[..., Any], first: int) -> list[inspect.Parameter]:
+    """Return the parameters of a function, annotated with their types."""
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        found = inspect.signature(function).parameters.values()
     except ValueError:  # a function in C without a signature
-        return Bound(function, (Slot("", "first", by_position=True),) if first else ())
+        return [inspect.Parameter("value", inspect.Parameter.POSITIONAL_ONLY)][:first]
     hints = hints_of(function)
-    slots: list[Slot] = []
-    for parameter in parameters:
-        slot = _slot(parameter, hints.get(parameter.name), names, first)
-        if slot is None:
-            continue
-        first -= slot.kind == "first"
-        slots.append(slot)
-    _refuse_unknown(slots, what)
-    rest = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
-    return Bound(function, tuple(slots), rest)
-
-
-def _slot(
-    parameter: inspect.Parameter, hint: Any, names: tuple[str, ...], first: int
-) -> Slot | None:
-    by_position = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
-    optional = parameter.default is not inspect.Parameter.empty
-    if is_context(hint):
-        return Slot(parameter.name, "context", by_position)
-    if parameter.kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL):
-        return None
-    if first > 0 and parameter.kind in POSITIONAL:
-        return Slot(parameter.name, "first", by_position)
-    if parameter.name in names:
-        return Slot(parameter.name, "named", by_position, optional)
-    return None if optional else Slot(parameter.name, "all", by_position)
-
-
-def _refuse_unknown(slots: list[Slot], what: str) -> None:
-    unknown = [slot.name for slot in slots if slot.kind == "all"]
-    if len(unknown) > 1 or (unknown and any(slot.kind == "named" for slot in slots)):
-        raise DefinitionError(
-            f"{what} has a parameter {unknown[-1]}, which is no argument of the tool"
-        )
+    return [one.replace(annotation=hints.get(one.name, Any)) for one in found]
 
 
 SECTION = re.compile(r"^(?:Args|Arguments|Parameters):\s*$", re.MULTILINE)

@@ -66,11 +66,18 @@ class WorkerPool:
     Args:
         start: starts a worker.
         import_seconds: how long one file may take to be imported.
+        most: how many workers there may be.
     """
 
-    def __init__(self, start: Callable[[], Worker], import_seconds: float = IMPORT_SECONDS) -> None:
+    def __init__(
+        self,
+        start: Callable[[], Worker],
+        import_seconds: float = IMPORT_SECONDS,
+        most: int = MOST_WORKERS,
+    ) -> None:
         self.import_seconds = import_seconds
         self._start = start
+        self._most = most
         self._sources: dict[str, Source] = {}
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
@@ -223,7 +230,7 @@ class WorkerPool:
 
     def _start_one(self) -> None:
         """Start a worker, if none is starting and there may be another."""
-        if self._starting is None and len(self._workers) < MOST_WORKERS:
+        if self._starting is None and len(self._workers) < self._most:
             self._starting = self._tasks.start(self._add_worker())
 
     async def _add_worker(self) -> None:

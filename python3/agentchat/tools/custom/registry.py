@@ -14,7 +14,7 @@ from agentchat.core.tools.toolset import TOOL_SEARCH, Toolbox
 from agentchat.tools.custom.definition import ToolSpec
 from agentchat.tools.custom.files import Problem, Source
 from agentchat.tools.custom.pool import WorkerPool
-from agentchat.tools.custom.remote_tool import RemoteTool, build
+from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.tools.custom.worker import WorkerEnded
 
 RESERVED = frozenset(
@@ -29,9 +29,16 @@ RESERVED = frozenset(
 class LoadedFile:
     """What one file holds."""
 
+    pool: WorkerPool
     source: Source
-    tools: tuple[RemoteTool, ...] = ()
+    specs: tuple[ToolSpec, ...] = ()
     groups: tuple[Group, ...] = ()
+
+    def tools(self, cwd: str) -> list[Tool]:
+        """Return its tools for a chat in this workspace."""
+        source = self.source
+        remote = (RemoteTool(self.pool, source.key, spec, cwd) for spec in self.specs)
+        return [one.tool(source.digest) for one in remote]
 
 
 @dataclass
@@ -77,10 +84,9 @@ class FileRegistry:
         return self._loaded(source, data)
 
     def _loaded(self, source: Source, data: dict[str, Any]) -> LoadedFile:
-        specs = (ToolSpec.from_data(spec) for spec in data["tools"])
-        tools = tuple(RemoteTool(self.pool, source.key, spec) for spec in specs)
+        specs = tuple(ToolSpec.from_data(spec) for spec in data["tools"])
         groups = ({**group, "tools": tuple(group["tools"])} for group in data["groups"])
-        return LoadedFile(source, tools, tuple(Group(**group) for group in groups))
+        return LoadedFile(self.pool, source, specs, tuple(Group(**group) for group in groups))
 
 
 class CustomRegistry:
@@ -111,9 +117,9 @@ class CustomRegistry:
         return problems
 
     def _add_tools(self, contents: LoadedFile) -> list[Problem]:
-        source = contents.source
-        found = [(build(one, source.digest, self.cwd), one.spec.line) for one in contents.tools]
-        problems = [self._add(source.path, tool, line) for tool, line in found]
+        lines = (spec.line for spec in contents.specs)
+        found = zip(contents.tools(self.cwd), lines, strict=True)
+        problems = [self._add(contents.source.path, tool, line) for tool, line in found]
         return [problem for problem in problems if problem is not None]
 
     def _add(self, path: Path, tool: Tool, line: int) -> Problem | None:

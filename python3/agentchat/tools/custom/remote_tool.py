@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from agentchat.core.errors import ToolError
@@ -32,7 +32,6 @@ from agentchat.core.tools.tool import (
     one_line,
 )
 from agentchat.rpc.errors import RemoteError
-from agentchat.tools.custom.context import decode_result, encode_result
 from agentchat.tools.custom.definition import ASKS, ToolSpec
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.template import Template, run_command
@@ -55,13 +54,55 @@ class CallArguments(dict[str, Any]):
         self.sent = dict(sent)
 
 
-@dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """One tool of one file, whose functions run in workers; also its ``core.tool.Arguments``."""
+    """A tool of one file in one chat; also its ``core.tool.Arguments``.
 
-    pool: WorkerPool
-    file: str
-    spec: ToolSpec
+    Args:
+        file: the key of the file.
+        cwd: the workspace of the chat.
+    """
+
+    def __init__(self, pool: WorkerPool, file: str, spec: ToolSpec, cwd: str) -> None:
+        self.pool = pool
+        self.file = file
+        self.spec = spec
+        self._cwd = cwd
+        self._renders_slowly = False
+
+    def tool(self, digest: str) -> Tool:
+        """Return the tool; ``digest`` is of its file: another one makes it another tool."""
+        spec, hooks = self.spec, self.spec.hooks
+        undoable = spec.name if "undo" in hooks else ""
+        return Tool(
+            name=spec.name,
+            description=spec.description,
+            arguments=self,
+            steps=(self._run,),
+            metadata=Metadata(aliases=spec.aliases, permission_class="custom", **spec.metadata),
+            capability=Capability(
+                dry_run="dry_run" in hooks,
+                reversible=bool(undoable),
+                undo_method=undoable,
+                undo_tool=undoable,
+                min_confidence=spec.min_confidence,
+            ),
+            touches=self._touches,
+            dry_run=self._dry_run if "dry_run" in hooks else None,
+            render_call=self._render_call,
+            snippet=spec.description.split("\n", 1)[0],
+            guidelines=spec.guidelines,
+            timeout=spec.timeout,
+            hooks=Hooks(
+                setup=self._hook("setup"),
+                exit=self._hook("on_exit"),
+                once=spec.setup_once,
+                undo=self._undo_record if undoable else None,
+            ),
+            always_load=spec.always_load,
+            asks=self._asks if ASKS in hooks else spec.asks,
+            undo=self._undo if undoable else None,
+            source=digest,
+        )
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema that the model is given."""
@@ -82,35 +123,30 @@ class RemoteTool:
             raise ArgumentError(tuple((name, reason) for name, reason in found["problems"]))
         return CallArguments(value, {**self.spec.defaults, **found["plain"]})
 
-    async def run_functions(
-        self, step: int, arguments: CallArguments, context: ToolContext, given: Sequence[str]
-    ) -> tuple[Result, int]:
-        """Run a step and the functions after it; return the result and the next step's number."""
-        params = {**self._params(arguments, context), "step": step, "given": list(given)}
-        answer = await self.pool.call(self.file, "run", params, self._link(context))
-        return decode_result(answer), int(answer["next"])
+    async def call(
+        self,
+        method: str,
+        arguments: Mapping[str, Any],
+        context: ToolContext | None = None,
+        **more: Any,
+    ) -> Any:
+        """Call functions of the tool; without a context they get nothing but the arguments."""
+        params = self._params(arguments, context, **more)
+        link = None if context is None else self._link(context)
+        return await self.pool.call(self.file, method, params, link)
 
-    async def run_hook(self, role: str, arguments: CallArguments, context: ToolContext) -> Any:
-        """Run a function among the options with the context of a call."""
-        params = {**self._params(arguments, context), "role": role, "given": []}
-        return await self.pool.call(self.file, "hook", params, self._link(context))
-
-    def hook_params(
-        self, role: str, arguments: Mapping[str, Any], cwd: str, given: Sequence[Any] = ()
+    def _params(
+        self, arguments: Mapping[str, Any], context: ToolContext | None = None, **more: Any
     ) -> dict[str, Any]:
-        """Return the request for a function among the options that only gets the arguments."""
-        sent = arguments.sent if isinstance(arguments, CallArguments) else dict(arguments)
-        about = {"name": self.spec.name, "arguments": sent, "role": role, "given": list(given)}
-        return {**about, "cwd": cwd, "call_id": "", "flags": {}, "linked": False}
-
-    def _params(self, arguments: CallArguments, context: ToolContext) -> dict[str, Any]:
         return {
             "name": self.spec.name,
-            "arguments": arguments.sent,
-            "cwd": context.cwd,
-            "call_id": context.call_id,
-            "flags": dict(context.flags),
-            "linked": True,
+            "arguments": getattr(arguments, "sent", arguments),
+            "cwd": self._cwd if context is None else context.cwd,
+            "call_id": "" if context is None else context.call_id,
+            "flags": {} if context is None else dict(context.flags),
+            "linked": context is not None,
+            "given": [],
+            **more,
         }
 
     def _link(self, context: ToolContext) -> CallLink:
@@ -118,6 +154,120 @@ class RemoteTool:
             context.stage(StagedPreview(self, worker, context, params).staged())
 
         return CallLink(context, stage)
+
+    async def _run(self, arguments: CallArguments, context: ToolContext) -> Result:
+        """Run the steps: functions that follow each other in one request, commands here."""
+        step, given = 0, list[str]()
+        while True:
+            command = self.spec.command(step)
+            if command is not None:
+                result = await self._run_command(command, arguments, context, given)
+                step += 1
+            else:
+                answer = await self.call("run", arguments, context, step=step, given=given)
+                result, step = Result(**answer["result"]), answer["next"]
+            if result.is_error or step == len(self.spec.steps):
+                return await self._rendered(result, arguments)
+            context.progress(f"{result.text}\n")
+            given = [result.text]
+
+    async def _run_command(
+        self, command: Template, arguments: CallArguments, context: ToolContext, given: list[str]
+    ) -> Result:
+        return await run_command(
+            command.fill(arguments),
+            context,
+            timeout=None if self.spec.timeout is not None else BASH_SECONDS,
+            stdin=given[0] if given else None,
+            flag="" if given else self.spec.flag,
+        )
+
+    def _hook(self, role: str) -> Step | None:
+        if role not in self.spec.hooks:
+            return None
+
+        async def hook(arguments: CallArguments, context: ToolContext) -> None:
+            await self.call("hook", arguments, context, role=role)
+
+        return hook
+
+    async def _undo(self, arguments: CallArguments, context: ToolContext) -> Result:
+        return Result(**await self.call("hook", arguments, context, role="undo"))
+
+    def _undo_record(self, arguments: CallArguments, result: Result) -> Undo:
+        """Return the record of a call that the tool's own ``undo`` can take back."""
+        name = self.spec.name
+        return Undo(f"{name} takes it back", tool=name, given=arguments.sent)
+
+    def _touches(self, arguments: Mapping[str, Any]) -> Touch:
+        command = self.spec.command(0)
+        return Touch(
+            reads=_paths(self.spec.reads, arguments),
+            writes=_paths(self.spec.writes, arguments),
+            command=None if command is None else command.fill(arguments),
+        )
+
+    async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> Preview:
+        text = await self._limited(self.call("hook", arguments, context, role="dry_run"), "dry_run")
+        # The text is the tool's own; the arguments are what will really run.
+        shown = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
+        return Preview(text=f"{text}\n\nArguments:\n{shown}")
+
+    async def _asks(self, arguments: CallArguments) -> bool:
+        return bool(await self._limited(self.call("hook", arguments, role=ASKS), ASKS))
+
+    async def _limited(self, work: Awaitable[Any], role: str) -> Any:
+        """Wait for a function that has no time limit of its own."""
+        try:
+            async with asyncio.timeout(HOOK_SECONDS):
+                return await work
+        except TimeoutError:
+            late = f"{self.spec.name}: {role} timed out after {HOOK_SECONDS:g} s."
+            raise ToolError(late) from None
+
+    def _render_call(self, arguments: Mapping[str, Any]) -> str:
+        """Return the call in one line, from whatever arguments have arrived."""
+        plain = f"{self.spec.name} {one_line(arguments)}".rstrip()
+        there = self.spec.defaults.keys() | arguments.keys()
+        if not self._renders("render_call") or not there >= set(self.spec.render_needs):
+            return plain
+        params = self._params(arguments, role="render_call")
+        try:
+            return str(self.pool.call_now(self.file, "hook", params, RENDER_SECONDS) or plain)
+        except Exception as error:
+            self._note_render_error(error)
+            return plain
+
+    async def _rendered(self, result: Result, arguments: CallArguments) -> Result:
+        """Return the result with what the user reads of it."""
+        if not self._renders("render_result"):
+            return result
+        names = ("text", "details", "is_error", "shown")
+        given = [{name: getattr(result, name) for name in names}]
+        try:
+            async with asyncio.timeout(RENDER_SECONDS):
+                text = await self.call("hook", arguments, role="render_result", given=given)
+        except Exception as error:
+            self._note_render_error(error)
+            return result
+        return result if text is None else replace(result, shown=str(text))
+
+    def _renders(self, role: str) -> bool:
+        """Whether there is a function for it; one that was slow is not called again."""
+        return role in self.spec.hooks and not self._renders_slowly
+
+    def _note_render_error(self, error: Exception) -> None:
+        # Often the arguments are not complete: a call is shown while it arrives.
+        log.info("%s could not be rendered: %r", self.spec.name, error)
+        self._renders_slowly = self._renders_slowly or isinstance(error, TimeoutError)
+
+
+def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    found: list[str] = []
+    for name in names:
+        value = arguments.get(name)
+        found += [] if value is None else value if isinstance(value, list) else [value]
+    return tuple(str(path) for path in found)
 
 
 class StagedPreview:
@@ -164,206 +314,4 @@ class StagedPreview:
         params = {**about, "extra": None if extra is None else dict(extra)}
         answer = await self._tool.pool.call_in(self._worker, "resolve", params)
         self._worker.previews.discard(self._params["preview"])
-        return None if answer is None else decode_result(answer)
-
-
-class Renderer:
-    """Renders calls and results; a function that keeps a screen waiting is not asked again."""
-
-    def __init__(self, tool: RemoteTool, cwd: str) -> None:
-        self._tool = tool
-        self._spec = tool.spec
-        self._cwd = cwd
-        self._slow = False
-
-    def call(self, given: Mapping[str, Any]) -> str:
-        """Return the call in one line, from whatever arguments have arrived."""
-        plain = f"{self._spec.name} {one_line(given)}".rstrip()
-        whole = {**self._spec.defaults, **given}
-        if self._slow or "render_call" not in self._spec.hooks:
-            return plain
-        if not all(name in whole for name in self._spec.render_needs):
-            return plain
-        params = self._tool.hook_params("render_call", given, self._cwd)
-        try:
-            text = self._tool.pool.call_now(self._tool.file, "hook", params, RENDER_SECONDS)
-        except Exception as error:
-            self._note(error)
-            return plain
-        return str(text or plain)
-
-    async def result(self, result: Result, given: Mapping[str, Any]) -> Result:
-        """Return the result with what the user reads of it."""
-        if self._slow or "render_result" not in self._spec.hooks:
-            return result
-        data = [encode_result(result)]
-        params = self._tool.hook_params("render_result", given, self._cwd, data)
-        try:
-            async with asyncio.timeout(RENDER_SECONDS):
-                text = await self._tool.pool.call(self._tool.file, "hook", params)
-        except Exception as error:
-            self._note(error)
-            return result
-        return result if text is None else replace(result, shown=str(text))
-
-    def _note(self, error: Exception) -> None:
-        # Often the arguments are not complete: a call is shown while it arrives.
-        log.info("%s could not be rendered: %r", self._spec.name, error)
-        self._slow = self._slow or isinstance(error, TimeoutError)
-
-
-def build(remote: RemoteTool, source: str, cwd: str) -> Tool:
-    """Return the tool of one chat.
-
-    Args:
-        source: a hash of the file it was loaded from; another one makes it another tool.
-        cwd: the workspace of the chat.
-    """
-    spec = remote.spec
-    renderer = Renderer(remote, cwd)
-    undoable = "undo" in spec.hooks
-    return Tool(
-        name=spec.name,
-        description=spec.description,
-        arguments=remote,
-        steps=(_run(remote, renderer),),
-        metadata=Metadata(
-            concurrency_safe=spec.concurrency_safe,
-            read_only=spec.read_only,
-            destructive=spec.destructive,
-            aliases=spec.aliases,
-            search_hint=spec.search_hint,
-            permission_class="custom",
-            requires_checkpoint=spec.requires_checkpoint,
-            requires_reverse_thinking=spec.requires_reverse_thinking,
-        ),
-        capability=Capability(
-            dry_run="dry_run" in spec.hooks,
-            reversible=undoable,
-            undo_method=spec.name if undoable else "",
-            undo_tool=spec.name if undoable else "",
-            min_confidence=spec.min_confidence,
-        ),
-        touches=lambda given: _touch(spec, given),
-        dry_run=_dry_run(remote) if "dry_run" in spec.hooks else None,
-        render_call=renderer.call,
-        snippet=spec.description.split("\n", 1)[0],
-        guidelines=spec.guidelines,
-        timeout=spec.timeout,
-        hooks=Hooks(
-            setup=_hook(remote, "setup"),
-            exit=_hook(remote, "on_exit"),
-            once=spec.setup_once,
-            undo=(lambda given, result: _undo_record(spec, given)) if undoable else None,
-        ),
-        always_load=spec.always_load,
-        asks=_asks(remote, cwd),
-        undo=_undo(remote) if undoable else None,
-        source=source,
-    )
-
-
-def _run(remote: RemoteTool, renderer: Renderer) -> Step:
-    steps = len(remote.spec.steps)
-
-    async def run(arguments: CallArguments, context: ToolContext) -> Result:
-        step, given = 0, list[str]()
-        while True:
-            command = remote.spec.command(step)
-            if command is None:
-                result, step = await remote.run_functions(step, arguments, context, given)
-            else:
-                result = await _run_command(remote.spec, command, arguments, context, given)
-                step += 1
-            if result.is_error or step == steps:
-                return await renderer.result(result, arguments)
-            context.progress(f"{result.text}\n")
-            given = [result.text]
-
-    return run
-
-
-async def _run_command(
-    spec: ToolSpec,
-    command: Template,
-    arguments: CallArguments,
-    context: ToolContext,
-    given: Sequence[str],
-) -> Result:
-    return await run_command(
-        command.fill(arguments),
-        context,
-        timeout=None if spec.timeout is not None else BASH_SECONDS,
-        stdin=given[0] if given else None,
-        flag="" if given else spec.flag,
-    )
-
-
-def _hook(remote: RemoteTool, role: str) -> Step | None:
-    if role not in remote.spec.hooks:
-        return None
-
-    async def hook(arguments: CallArguments, context: ToolContext) -> None:
-        await remote.run_hook(role, arguments, context)
-
-    return hook
-
-
-def _undo(remote: RemoteTool) -> Step:
-    async def undo(arguments: CallArguments, context: ToolContext) -> Result:
-        return decode_result(await remote.run_hook("undo", arguments, context))
-
-    return undo
-
-
-def _undo_record(spec: ToolSpec, arguments: CallArguments) -> Undo:
-    """Return the record of a call that the tool's own ``undo`` can take back."""
-    return Undo(f"{spec.name} takes it back", tool=spec.name, given=arguments.sent)
-
-
-def _touch(spec: ToolSpec, arguments: Mapping[str, Any]) -> Touch:
-    command = spec.command(0)
-    return Touch(
-        reads=_paths(spec.reads, arguments),
-        writes=_paths(spec.writes, arguments),
-        command=None if command is None else command.fill(arguments),
-    )
-
-
-def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    found: list[str] = []
-    for name in names:
-        value = arguments.get(name)
-        found += [] if value is None else value if isinstance(value, list) else [value]
-    return tuple(str(path) for path in found)
-
-
-def _dry_run(remote: RemoteTool) -> Callable[[Any, ToolContext], Awaitable[Preview]]:
-    async def dry_run(arguments: CallArguments, context: ToolContext) -> Preview:
-        work = remote.run_hook("dry_run", arguments, context)
-        text = await _limited(work, f"{remote.spec.name}: dry_run")
-        # The text is the tool's own; the arguments are what will really run.
-        shown = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
-        return Preview(text=f"{text}\n\nArguments:\n{shown}")
-
-    return dry_run
-
-
-def _asks(remote: RemoteTool, cwd: str) -> bool | Callable[[Any], Awaitable[bool]] | None:
-    if not isinstance(remote.spec.asks, str):
-        return remote.spec.asks
-
-    async def asks(arguments: CallArguments) -> bool:
-        work = remote.pool.call(remote.file, "hook", remote.hook_params(ASKS, arguments, cwd))
-        return bool(await _limited(work, f"{remote.spec.name}: {ASKS}"))
-
-    return asks
-
-
-async def _limited(work: Awaitable[Any], what: str) -> Any:
-    """Wait for a hook that has no time limit of its own."""
-    try:
-        async with asyncio.timeout(HOOK_SECONDS):
-            return await work
-    except TimeoutError:
-        raise ToolError(f"{what} timed out after {HOOK_SECONDS:g} s.") from None
+        return None if answer is None else Result(**answer)

@@ -15,7 +15,6 @@ import asyncio
 import inspect
 import io
 import itertools
-import json
 import os
 import queue
 import signal
@@ -27,19 +26,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ArgumentError
-from agentchat.core.tools.tool import Result as CoreResult
 from agentchat.rpc.errors import RequestCancelled, error_text
 from agentchat.rpc.peer import Incoming, Peer
 from agentchat.tools.custom.context import (
     Context,
     Ran,
     Result,
-    decode_result,
-    encode_result,
     result_of,
     text_of,
 )
@@ -147,10 +143,9 @@ class Server:
     def _check(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments in their plain form, or what is wrong with them."""
         try:
-            plain = self._definition(params).parameters.plain(json.dumps(params["arguments"]))
+            return {"plain": self._definition(params).parameters.plain(params["arguments"])}
         except ArgumentError as error:
             return {"problems": error.problems}
-        return {"plain": json.loads(plain)}
 
     def _run(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Run a step that is a function, and those after it up to the next command.
@@ -166,10 +161,9 @@ class Server:
                 value = _value(functions[str(step)], arguments, context, *given)
                 result, step = result_of(value, name), step + 1
                 if result.is_error or str(step) not in functions:
-                    return {**encode_result(result), "next": step}
+                    return {"result": asdict(result), "next": step}
                 context.progress(result.text)
-                is_result = isinstance(value, (Result, CoreResult))
-                given = [result.text if is_result else value]
+                given = [result.text if isinstance(value, Result) else value]
 
     def _hook(self, params: Mapping[str, Any]) -> Any:
         """Call a function among the options; return what it stands for."""
@@ -177,7 +171,7 @@ class Server:
         function = definition.functions.get(role)
         if function is None:
             raise ToolError(GONE)
-        given = [_own_result(data) for data in params["given"]]
+        given = [Result(**result) for result in params["given"]]
         if role == "render_call":  # a call is shown while its arguments still arrive
             arguments = {**definition.parameters.defaults, **params["arguments"]}
         else:
@@ -194,7 +188,7 @@ class Server:
         context = Context(params["cwd"], params["call_id"])
         _enter(context.cwd)
         value = _value(callbacks[params["action"]], {}, context, params["reason"], params["extra"])
-        answer = None if value is None else encode_result(result_of(value, params["name"]))
+        answer = None if value is None else asdict(result_of(value, params["name"]))
         self._previews.pop(params["preview"], None)
         return answer
 
@@ -290,15 +284,10 @@ async def _awaited(value: Any) -> Any:
     return await value
 
 
-def _own_result(data: Any) -> Any:
-    result = decode_result(data)
-    return Result(result.text, result.details, result.is_error, result.shown)
-
-
 def _encode(role: str, value: Any, name: str) -> Any:
     """Return what a function among the options returned, as data."""
     if role == "undo":
-        return encode_result(result_of(value, name))
+        return asdict(result_of(value, name))
     if role == "dry_run":
         return result_of(value, name).text
     if role == "require_approval_before":
@@ -351,32 +340,8 @@ class Printer:
             time.sleep(PRINT_SECONDS)
 
 
-class PrintedText(io.TextIOBase):
-    """A standard stream whose text goes to the printer."""
-
-    encoding = "utf-8"
-
-    def __init__(self, printer: Printer, number: int) -> None:
-        self._printer = printer
-        self._number = number
-        self.buffer = PrintedBytes(printer)
-
-    def writable(self) -> bool:
-        """Return true."""
-        return True
-
-    def fileno(self) -> int:
-        """Return the descriptor of the real stream, which leads nowhere."""
-        return self._number
-
-    def write(self, text: str) -> int:
-        """Show some text."""
-        self._printer.write(text)
-        return len(text)
-
-
 class PrintedBytes(io.RawIOBase):
-    """The stream below ``PrintedText``, for programs that print bytes."""
+    """What a standard stream writes to: the printer."""
 
     def __init__(self, printer: Printer) -> None:
         self._printer = printer
@@ -384,6 +349,10 @@ class PrintedBytes(io.RawIOBase):
     def writable(self) -> bool:
         """Return true."""
         return True
+
+    def fileno(self) -> int:
+        """Return the descriptor of the real output, which leads nowhere."""
+        return 1
 
     def write(self, data: Any) -> int:
         """Show some bytes."""
@@ -404,7 +373,9 @@ def main(descriptor: int) -> None:
             raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, interrupt)
-    sys.stdout, sys.stderr = PrintedText(server.printer, 1), PrintedText(server.printer, 2)
+    sys.stdout = sys.stderr = io.TextIOWrapper(
+        cast("BinaryIO", PrintedBytes(server.printer)), "utf-8", "replace", write_through=True
+    )
     # Whatever runs here, and whatever it has started, ends with the connection.
     server.peer.ended.add_done_callback(lambda _: os.killpg(os.getpgrp(), signal.SIGKILL))
     server.serve()
