@@ -70,6 +70,7 @@ BROKEN = {
     "leaves.py": ("raise SystemExit(3)\n", 1, "SystemExit: 3"),
     "nothing.py": ("x = 1\n", 0, "no tools: put @tool before a function"),
     "groups.py": ("GROUPS = {'g': 'read'}\n", 0, "GROUPS: g needs a list of tools"),
+    "object.py": ("GROUPS = {'g': {'tools': [], 'prompt': 1j}}\n", 0, "not JSON serializable"),
     "option.py": (
         "from agentchat import tool\n@tool(colour=1)\ndef f(): 'd'\n", 2, "no option colour",
     ),

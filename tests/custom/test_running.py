@@ -384,6 +384,13 @@ async def test_every_function_is_given_the_arguments_it_names(tmp_path: Path) ->
     assert (result.text, result.shown) == ("worked", "worked on p")
 
 
+async def test_what_a_set_up_returns_is_dropped(tmp_path: Path) -> None:
+    found = made(tmp_path, lambda: "fine", name="t", setup=object, on_exit=object)
+    scene = scene_of(tmp_path, found)
+    await scene.play()
+    assert scene.results() == {"1": "fine"}
+
+
 async def test_a_rejected_call_is_left_once_and_told_once(tmp_path: Path) -> None:
     told: list[str] = []
     found = made(

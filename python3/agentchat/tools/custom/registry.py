@@ -11,6 +11,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolbox
+from agentchat.rpc.errors import RemoteError
 from agentchat.tools.custom.definition import ToolSpec
 from agentchat.tools.custom.files import Problem, Source
 from agentchat.tools.custom.pool import WorkerPool
@@ -78,6 +79,8 @@ class FileRegistry:
             seconds = self.pool.import_seconds
             why = f"it is not imported within {seconds:g} s; is there an endless loop?"
             return Problem(source.path, 0, why)
+        except RemoteError as error:
+            return Problem(source.path, 0, str(error))
         if "problem" in data:
             line, text = data["problem"]
             return Problem(source.path, int(line), str(text))

@@ -32,6 +32,7 @@ from agentchat.core.tools.tool import (
     one_line,
 )
 from agentchat.rpc.errors import RemoteError
+from agentchat.tools.custom.context import NOTHING
 from agentchat.tools.custom.definition import ASKS, ToolSpec
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.template import Template, run_command
@@ -192,7 +193,8 @@ class RemoteTool:
         return hook
 
     async def _undo(self, arguments: CallArguments, context: ToolContext) -> Result:
-        return Result(**await self.call("hook", arguments, context, role="undo"))
+        result = await self.call("hook", arguments, context, role="undo")
+        return Result(NOTHING) if result is None else Result(**result)
 
     def _undo_record(self, arguments: CallArguments, result: Result) -> Undo:
         """Return the record of a call that the tool's own ``undo`` can take back."""
@@ -208,7 +210,9 @@ class RemoteTool:
         )
 
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> Preview:
-        text = await self._limited(self.call("hook", arguments, context, role="dry_run"), "dry_run")
+        work = self.call("hook", arguments, context, role="dry_run")
+        result = await self._limited(work, "dry_run")
+        text = NOTHING if result is None else result["text"]
         # The text is the tool's own; the arguments are what will really run.
         shown = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
         return Preview(text=f"{text}\n\nArguments:\n{shown}")
@@ -233,7 +237,8 @@ class RemoteTool:
             return plain
         params = self._params(arguments, role="render_call")
         try:
-            return str(self.pool.call_now(self.file, "hook", params, RENDER_SECONDS) or plain)
+            rendered = self.pool.call_now(self.file, "hook", params, RENDER_SECONDS)
+            return plain if rendered is None else str(rendered["text"] or plain)
         except Exception as error:
             self._note_render_error(error)
             return plain
@@ -246,11 +251,11 @@ class RemoteTool:
         given = [{name: getattr(result, name) for name in names}]
         try:
             async with asyncio.timeout(RENDER_SECONDS):
-                text = await self.call("hook", arguments, role="render_result", given=given)
+                rendered = await self.call("hook", arguments, role="render_result", given=given)
         except Exception as error:
             self._note_render_error(error)
             return result
-        return result if text is None else replace(result, shown=str(text))
+        return result if rendered is None else replace(result, shown=str(rendered["text"]))
 
     def _renders(self, role: str) -> bool:
         """Whether there is a function for it; one that was slow is not called again."""

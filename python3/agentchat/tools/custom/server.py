@@ -37,9 +37,8 @@ from agentchat.tools.custom.context import (
     Ran,
     Result,
     result_of,
-    text_of,
 )
-from agentchat.tools.custom.definition import Definition
+from agentchat.tools.custom.definition import ASKS, Definition
 from agentchat.tools.custom.files import ImportProblem, Source, import_source
 from agentchat.tools.custom.parameters import Bound, bind
 
@@ -129,6 +128,7 @@ class Server:
     def _import(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Import a file; return what it holds, or the line and the text of what is wrong."""
         source = Source(Path(params["path"]), params["data"])
+        os.chdir("/")
         try:
             contents = import_source(source)
         except ImportProblem as found:
@@ -166,7 +166,7 @@ class Server:
                 given = [result.text if isinstance(value, Result) else value]
 
     def _hook(self, params: Mapping[str, Any]) -> Any:
-        """Call a function among the options; return what it stands for."""
+        """Call a function among the options; return a result, or whether to ask."""
         definition, role = self._definition(params), params["role"]
         function = definition.functions.get(role)
         if function is None:
@@ -178,7 +178,11 @@ class Server:
             arguments = self._parse(definition, params["arguments"])
         with self._context(params) as context:
             value = _value(function, arguments, context, *given)
-            return _encode(role, value, definition.spec.name)
+        if role == ASKS:
+            return bool(value)
+        if value is None or role in ("setup", "on_exit"):
+            return None
+        return asdict(result_of(value, definition.spec.name))
 
     def _resolve(self, params: Mapping[str, Any]) -> Any:
         """Apply or reject a preview; once that succeeded it is forgotten."""
@@ -282,19 +286,6 @@ def _value(function: Bound, arguments: Mapping[str, Any], context: Context, *giv
 
 async def _awaited(value: Any) -> Any:
     return await value
-
-
-def _encode(role: str, value: Any, name: str) -> Any:
-    """Return what a function among the options returned, as data."""
-    if role == "undo":
-        return asdict(result_of(value, name))
-    if role == "dry_run":
-        return result_of(value, name).text
-    if role == "require_approval_before":
-        return bool(value)
-    if role in ("render_call", "render_result"):
-        return None if value is None else text_of(value, name)
-    return None
 
 
 class Printer:
