@@ -105,7 +105,7 @@ class CustomTools:
         return held is not None and held.cancel()
 
     def reload(self, *, anew: bool) -> None:
-        """Load files again: what changed, or everything ``anew`` and then report how many."""
+        """Load the files that changed; with ``anew`` all files, and report how many."""
         self._tasks.start(self._reported(self._load_all(again=anew)))
 
     def lines(self, chat: str) -> list[str]:

@@ -21,12 +21,11 @@ tells the asker that nothing of it runs any more. A request is answered exactly 
 connection ends every request that is not answered fails with ``Disconnected``. Nothing is ever
 sent again.
 
-Threads. A thread reads, another writes, so neither end stops reading because its program is busy,
-and a message can be sent from any thread. An answer is handed to whoever waits, in an event loop
-(``request``) or blocking (``request_blocking``). Progress is delivered in the event loop of the
-asker, in order, before the answer. At most ``IN_FLIGHT`` pieces of progress wait there: then
-the reader stops, the pipe fills up, and the sender blocks in ``wait_written``. A flood of output
-thus costs neither end more than a bounded amount of memory.
+Threads. One thread reads, another writes, so an end reads even while its program is busy, and any
+thread can send. An answer goes to whoever waits, in an event loop (``request``) or blocking
+(``request_blocking``). Progress is delivered in the event loop of the asker, in order, before the
+answer. At most ``IN_FLIGHT`` pieces wait there: then the reader stops, the pipe fills up, and the
+sender blocks in ``wait_written``. So a flood costs a bounded amount of memory at both ends.
 
 The peer knows nothing of the process behind it. Whoever started that decides how long it may be
 silent (``last_received``), kills it, and says how it ended.
@@ -37,7 +36,6 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import itertools
-import logging
 import os
 import threading
 import time
@@ -48,8 +46,6 @@ from typing import IO, Any
 
 from agentchat.rpc.errors import Disconnected, RequestCancelled, decode_error, encode_error
 from agentchat.rpc.frames import BadFrame, Message, pack, read_message
-
-log = logging.getLogger(__name__)
 
 CANCEL_SECONDS = 2.0
 """How long ``request`` waits, once cancelled, until the other end has stopped."""
@@ -156,7 +152,7 @@ class Peer:
     def send_request(
         self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None = None
     ) -> Outgoing:
-        """Send a request and return at once."""
+        """Send a request; return without the answer."""
         outgoing = Outgoing(next(self._numbers), on_progress)
         with self._lock:
             self._outgoing[outgoing.id] = outgoing

@@ -177,7 +177,7 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
     """Return the definition; raises DefinitionError that says what to change."""
     if not hasattr(function, "__code__"):
         kind = type(function).__name__
-        raise DefinitionError(f"@tool stands before a function, not before {kind}")
+        raise DefinitionError(f"@tool belongs before a function, not before {kind}")
     given = _checked(options)
     text, notes = split_docstring(function.__doc__ or "")
     parameters = parameters_of(function, notes)

@@ -254,8 +254,8 @@ def split_docstring(doc: str) -> tuple[str, dict[str, str]]:
         return text.strip(), {}
     after = OTHER_SECTION.search(text, found.end())
     end = after.start() if after is not None else len(text)
-    said = f"{text[: found.start()]}{text[end:]}".strip()
-    return said, _entries(text[found.end() : end])
+    rest = f"{text[: found.start()]}{text[end:]}".strip()
+    return rest, _entries(text[found.end() : end])
 
 
 def _entries(text: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ What it costs when a function
     floods       what it prints is cut to its newest part in the worker; other messages wait for the
                  reader at the other end, so memory is bounded on both sides
     hangs        nothing but its own call, and one place in the pool, until its timeout or a stop
-    is stopped   its main thread is interrupted as by Ctrl-C. The caller goes on at once. If the
+    is stopped   its main thread is interrupted as by Ctrl-C. The caller does not wait. If the
                  function has not ended after ``GRACE_SECONDS`` its process group is killed
     crashes      the call fails with how the process ended. Another worker is started, files are
                  imported there when something of them is called. Previews staged in the dead
@@ -110,7 +110,7 @@ class WorkerPool:
                 source = self._sources.get(file)
                 if source is None:
                     raise ToolError(GONE)
-                await self._import(worker, source)
+                await self._import_again(worker, source)
             return await worker.request(method, {"file": file, **params}, link)
         finally:
             self._release(worker)
@@ -125,7 +125,7 @@ class WorkerPool:
         finally:
             if is_idle:
                 self._release(worker)
-            elif not worker.settled:
+            elif not worker.is_settled():
                 self._tasks.start(worker.settle())
 
     def call_now(self, file: str, method: str, params: Mapping[str, Any], seconds: float) -> Any:
@@ -175,6 +175,13 @@ class WorkerPool:
         worker.loaded.add(source.key)
         return found
 
+    async def _import_again(self, worker: Worker, source: Source) -> None:
+        try:
+            await self._import(worker, source)
+        except TimeoutError as error:
+            late = f"{source.path.name} is not imported within {self.import_seconds:g} s"
+            raise RemoteError(late) from error
+
     async def _acquire(self) -> Worker:
         self._loop = asyncio.get_running_loop()
         while self._idle:
@@ -194,7 +201,7 @@ class WorkerPool:
 
     def _release(self, worker: Worker) -> None:
         """Take a worker back, once it has ended what was cancelled."""
-        if worker.settled:
+        if worker.is_settled():
             self._hand_on(worker)
         else:
             self._tasks.start(self._settle(worker))
@@ -234,7 +241,7 @@ class WorkerPool:
             self._starting = self._tasks.start(self._add_worker())
 
     async def _add_worker(self) -> None:
-        """Start a worker and hand it on; whoever waits is told if that fails."""
+        """Start a worker and hand it on; if that fails, all calls that wait fail."""
         try:
             worker = await self._started()
         except (OSError, WorkerEnded, TimeoutError) as error:

@@ -72,7 +72,7 @@ def parse(text: str, names: tuple[str, ...]) -> Template:
     """Read a command in which ``names`` may stand in braces.
 
     Raises:
-        DefinitionError: an argument is unknown, or stands where quoting would not hold.
+        DefinitionError: an argument is unknown, or is where quoting would not hold.
     """
     parts, start, reopened = [], 0, ""
     for found, state in _braces(text):
@@ -122,14 +122,14 @@ def _refuse_place(text: str, found: re.Match[str], state: str) -> None:
         how = f"is {state}: write it bare, for it is quoted already"
         raise DefinitionError(f"command: {found[0]} {how}")
     if text[: found.start()].endswith(("$", "\\")):
-        raise DefinitionError(f"command: {found[0]} stands behind a $ or a backslash")
+        raise DefinitionError(f"command: {found[0]} is behind a $ or a backslash")
     special = SPECIAL.search(text)
     if special is not None:
         raise DefinitionError(f"command: {special[0]} and {found[0]} do not go together")
 
 
 def _braces(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield every name in braces, with what it stands in: quotes, a comment, or nothing."""
+    """Yield every name in braces, with what it is in: quotes, a comment, or nothing."""
     state, at = "", 0
     while at < len(text):
         found = NAME.match(text, at)
@@ -145,7 +145,7 @@ def _next(text: str, at: int, state: str) -> tuple[str, int]:
     if state == "in a comment":
         return ("" if char == "\n" else state), at + 1
     if char == "\\" and state != "in single quotes":
-        # A brace behind it is looked at as it stands.
+        # A brace behind it is still a brace.
         return state, at + (1 if text[at + 1 : at + 2] == "{" else 2)
     if char == "'" and state != "in double quotes":
         return ("" if state else "in single quotes"), at + 1

@@ -135,17 +135,17 @@ class Worker:
         """Whether requests can be sent."""
         return self._peer.alive and not self._why
 
-    @property
-    def settled(self) -> bool:
-        """Whether everything that was cancelled in it has ended."""
-        return all(answer.done() for answer in self._cancelled)
+    def is_settled(self) -> bool:
+        """Return whether everything that was cancelled in it has ended."""
+        self._cancelled = {answer for answer in self._cancelled if not answer.done()}
+        return not self._cancelled
 
     async def request(
         self, method: str, params: Mapping[str, Any], link: CallLink | None = None
     ) -> Any:
         """Return the answer to a request, or raise what it failed with.
 
-        Cancelled, it returns at once; ``settle`` waits for the end of the function.
+        Cancelled, it returns immediately; ``settle`` waits for the end of the function.
 
         Raises:
             WorkerEnded: the process ended.
@@ -183,7 +183,6 @@ class Worker:
             if pending:
                 self.kill(STUBBORN)
             await asyncio.gather(*waiting, return_exceptions=True)
-        self._cancelled.clear()
         return self.alive
 
     def kill(self, why: str) -> None:

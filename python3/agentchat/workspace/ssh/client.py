@@ -59,7 +59,7 @@ class Client:
             OSError: the program cannot be run.
             StartError: the server does not greet within ``seconds``, or not at all.
         """
-        process = subprocess.Popen(  # noqa: ASYNC220 - it returns at once
+        process = subprocess.Popen(  # noqa: ASYNC220 - it does not wait
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
