@@ -18,7 +18,7 @@ from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.registry import FileRegistry
 from agentchat.tools.custom.remote_tool import RemoteTool
-from agentchat.tools.custom.server import Server
+from agentchat.tools.custom.server import ToolServer
 from agentchat.tools.custom.worker import Worker, start_worker
 from agentchat.workspace.process.run import KEEPER
 
@@ -43,7 +43,7 @@ class ServerThread:
     def __init__(self) -> None:
         self._ours, theirs = socket.socketpair()
         self._hold = theirs.dup()
-        self.server = Server(theirs)
+        self.server = ToolServer(theirs)
         self.server.definitions = self.definitions
         self._thread = threading.Thread(target=self.server.serve, daemon=True)
         self._thread.start()

@@ -11,8 +11,8 @@ from agentchat.core.tools.registry import Registry, parse_groups
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.tools.builtin.catalogue import BUILTINS
 from agentchat.tools.custom.files import (
+    FileProblem,
     Location,
-    Problem,
     import_source,
     is_trusted,
     read_source,
@@ -40,7 +40,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 async def load(
     *paths: Path, registry: FileRegistry | None = None
-) -> tuple[list[LoadedFile], list[Problem]]:
+) -> tuple[list[LoadedFile], list[FileProblem]]:
     registry = registry or a_registry()
     sources = [read_source(path) for path in paths]
     await registry.load(sources)

@@ -737,6 +737,26 @@ def t():
     assert scene.screen.blocks["5"][0].title == "rendered"
 
 
+async def test_a_rendering_that_hangs_costs_a_moment_and_is_not_tried_again(
+    tmp_path: Path,
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False, render_call=lambda: time.sleep(60))
+def t():
+    'Return.'
+    return "fine"
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"], tools["t"])
+    before = time.monotonic()
+    await scene.play()
+    assert scene.results() == {"1": "fine", "2": "fine"}
+    assert [scene.screen.blocks[call][0].title for call in "12"] == ["t", "t"]
+    assert time.monotonic() - before < 10
+
+
 async def test_a_call_is_told_that_the_files_were_read_anew(tmp_path: Path) -> None:
     tools = await tools_of(
         tmp_path,

@@ -14,8 +14,8 @@ from agentchat.nvim.lua_api import Bridge
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
 from agentchat.tools.custom.files import (
     PROJECT_FOLDER,
+    FileProblem,
     Location,
-    Problem,
     Source,
     is_trusted,
     read_source,
@@ -39,7 +39,7 @@ class ChatFiles:
     registry: CustomRegistry
     locations: tuple[Location, ...]
     changed: Callable[[], None]
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
     loaded: Stamp | None = None
 
     @property
@@ -169,7 +169,7 @@ class CustomTools:
             self._notify_once(_short(str(problem), files))
         return len(loaded)
 
-    def _sources(self, files: ChatFiles) -> tuple[list[Source], list[Problem]]:
+    def _sources(self, files: ChatFiles) -> tuple[list[Source], list[FileProblem]]:
         trust = read_trust(self._trust)
         sources, problems, untrusted = [], [], []
         for location in files.locations:
@@ -177,7 +177,7 @@ class CustomTools:
                 try:
                     source = read_source(path)
                 except OSError as error:
-                    problems.append(Problem(path, 0, error.strerror or str(error)))
+                    problems.append(FileProblem(path, 0, error.strerror or str(error)))
                     continue
                 if location.needs_trust and not is_trusted(source, files.root, trust):
                     untrusted.append(path)
@@ -209,6 +209,6 @@ def _short(text: str, files: ChatFiles) -> str:
     return text
 
 
-def _untrusted(folder: Path, files: Sequence[Path]) -> Problem:
+def _untrusted(folder: Path, files: Sequence[Path]) -> FileProblem:
     names = ", ".join(path.name for path in files)
-    return Problem(folder, 0, f"not trusted, so not loaded: {names}. Run :AgentTools trust")
+    return FileProblem(folder, 0, f"not trusted, so not loaded: {names}. Run :AgentTools trust")

@@ -38,7 +38,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """A program that ended: its exit code (negative for a signal), and what it wrote."""
 
     code: int
@@ -59,7 +59,7 @@ class Link(Protocol):
     def read(self, path: str) -> str:
         """Return the text of a file as the user sees it."""
 
-    def run(self, command: str, timeout: float | None) -> Ran:
+    def run(self, command: str, timeout: float | None) -> CommandResult:
         """Run a shell command."""
 
 
@@ -119,7 +119,7 @@ class Context:
         with open(os.path.join(self.cwd, path), encoding="utf-8") as file:
             return file.read()
 
-    def run(self, command: str, timeout: float | None = None) -> Ran:
+    def run(self, command: str, timeout: float | None = None) -> CommandResult:
         """Run a shell command in the working directory; being stopped kills all it started.
 
         Raises:

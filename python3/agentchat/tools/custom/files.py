@@ -121,7 +121,7 @@ def is_trusted(source: Source, root: Path, trust: Mapping[str, str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FileProblem:
     """Why a file, or a tool in it, is not there: ``line`` is 0 where it has none."""
 
     path: Path
@@ -144,7 +144,7 @@ class Contents:
 class ImportProblem(Exception):
     """A file could not be imported."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FileProblem) -> None:
         super().__init__(str(problem))
         self.problem = problem
 
@@ -197,13 +197,13 @@ def _groups(given: Any) -> Iterator[Group]:
             raise DefinitionError(f"GROUPS: {name}: {error}") from error
 
 
-def _problem(source: Source, error: BaseException) -> Problem:
+def _problem(source: Source, error: BaseException) -> FileProblem:
     if isinstance(error, SyntaxError) and error.filename == str(source.path):
-        return Problem(source.path, error.lineno or 0, f"{type(error).__name__}: {error.msg}")
+        return FileProblem(source.path, error.lineno or 0, f"{type(error).__name__}: {error.msg}")
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno or 0 for frame in frames if frame.filename == str(source.path)]
     text = error_text(error).split("\n", 1)[0]
     name = type(error).__name__
     if not isinstance(error, DefinitionError) and text != name:
         text = f"{name}: {text}"
-    return Problem(source.path, lines[-1] if lines else 0, text)
+    return FileProblem(source.path, lines[-1] if lines else 0, text)

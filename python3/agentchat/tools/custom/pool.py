@@ -46,7 +46,7 @@ from agentchat.core.errors import ToolError
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.errors import RemoteError
 from agentchat.tools.custom.files import Source
-from agentchat.tools.custom.worker import CallLink, Worker, WorkerEnded
+from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 
 IMPORT_SECONDS = 10.0
 """How long one file may take to be imported."""
@@ -101,7 +101,11 @@ class WorkerPool:
             self._release(worker)
 
     async def call(
-        self, file: str, method: str, params: Mapping[str, Any], link: CallLink | None = None
+        self,
+        file: str,
+        method: str,
+        params: Mapping[str, Any],
+        services: CallServices | None = None,
     ) -> Any:
         """Return the answer to a request about a file, from a worker that has imported it."""
         worker = await self._acquire()
@@ -111,7 +115,7 @@ class WorkerPool:
                 if source is None:
                     raise ToolError(GONE)
                 await self._import_again(worker, source)
-            return await worker.request(method, {"file": file, **params}, link)
+            return await worker.request(method, {"file": file, **params}, services)
         finally:
             self._release(worker)
 

@@ -13,7 +13,7 @@ from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolbox
 from agentchat.rpc.errors import RemoteError
 from agentchat.tools.custom.definition import ToolSpec
-from agentchat.tools.custom.files import Problem, Source
+from agentchat.tools.custom.files import FileProblem, Source
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.tools.custom.worker import WorkerEnded
@@ -47,7 +47,7 @@ class FileRegistry:
     """The files that were loaded, each once for all chats of this process."""
 
     pool: WorkerPool
-    _known: dict[Path, tuple[str, LoadedFile | Problem]] = field(default_factory=dict)
+    _known: dict[Path, tuple[str, LoadedFile | FileProblem]] = field(default_factory=dict)
 
     async def load(self, sources: Sequence[Source]) -> None:
         """Import what changed."""
@@ -55,7 +55,7 @@ class FileRegistry:
             if self._known.get(source.path, ("", None))[0] != source.digest:
                 self._known[source.path] = (source.digest, await self._load(source))
 
-    def contents(self, sources: Sequence[Source]) -> tuple[list[LoadedFile], list[Problem]]:
+    def contents(self, sources: Sequence[Source]) -> tuple[list[LoadedFile], list[FileProblem]]:
         """Return what was loaded of these files, and what is wrong with the others."""
         known = [self._known.get(source.path, ("", None)) for source in sources]
         found = [
@@ -63,27 +63,27 @@ class FileRegistry:
             if digest == source.digest
         ]  # fmt: skip
         loaded = [one for one in found if isinstance(one, LoadedFile)]
-        return loaded, [one for one in found if isinstance(one, Problem)]
+        return loaded, [one for one in found if isinstance(one, FileProblem)]
 
     def clear(self) -> None:
         """Forget every file, so that each is imported again, in a new process."""
         self._known.clear()
         self.pool.close()
 
-    async def _load(self, source: Source) -> LoadedFile | Problem:
+    async def _load(self, source: Source) -> LoadedFile | FileProblem:
         try:
             data = await self.pool.load(source)
         except WorkerEnded:
-            return Problem(source.path, 0, "it ends the process that imports it")
+            return FileProblem(source.path, 0, "it ends the process that imports it")
         except TimeoutError:
             seconds = self.pool.import_seconds
             why = f"it is not imported within {seconds:g} s; is there an endless loop?"
-            return Problem(source.path, 0, why)
+            return FileProblem(source.path, 0, why)
         except RemoteError as error:
-            return Problem(source.path, 0, str(error))
+            return FileProblem(source.path, 0, str(error))
         if "problem" in data:
             line, text = data["problem"]
-            return Problem(source.path, int(line), str(text))
+            return FileProblem(source.path, int(line), str(text))
         return self._loaded(source, data)
 
     def _loaded(self, source: Source, data: dict[str, Any]) -> LoadedFile:
@@ -106,12 +106,12 @@ class CustomRegistry:
         """The tools that are registered now."""
         return tuple(self._origins)
 
-    def replace_all(self, loaded: Iterable[LoadedFile]) -> list[Problem]:
+    def replace_all(self, loaded: Iterable[LoadedFile]) -> list[FileProblem]:
         """Replace everything by what these files hold; return what could not be registered."""
         for name in self._origins:
             self._registry.unregister(name)
         self._origins.clear()
-        problems: list[Problem] = []
+        problems: list[FileProblem] = []
         groups: dict[str, Group] = {}
         for contents in loaded:
             problems += self._add_tools(contents)
@@ -119,21 +119,21 @@ class CustomRegistry:
         self._toolbox.add_groups(groups.values())
         return problems
 
-    def _add_tools(self, contents: LoadedFile) -> list[Problem]:
+    def _add_tools(self, contents: LoadedFile) -> list[FileProblem]:
         lines = (spec.line for spec in contents.specs)
         found = zip(contents.tools(self.cwd), lines, strict=True)
         problems = [self._add(contents.source.path, tool, line) for tool, line in found]
         return [problem for problem in problems if problem is not None]
 
-    def _add(self, path: Path, tool: Tool, line: int) -> Problem | None:
+    def _add(self, path: Path, tool: Tool, line: int) -> FileProblem | None:
         for name in (tool.name, *tool.metadata.aliases):
             owner = self._owner(name)
             if owner:
-                return Problem(path, line, f'the tool name "{name}" is taken by {owner}')
+                return FileProblem(path, line, f'the tool name "{name}" is taken by {owner}')
         try:
             self._registry.register(tool)
         except UserError as error:
-            return Problem(path, line, str(error))
+            return FileProblem(path, line, str(error))
         self._origins[tool.name] = (path, line)
         return None
 
@@ -147,12 +147,12 @@ class CustomRegistry:
         path, line = self._origins[owner.name]
         return f"{path}:{line}"
 
-    def _add_groups(self, contents: LoadedFile, groups: dict[str, Group]) -> list[Problem]:
+    def _add_groups(self, contents: LoadedFile, groups: dict[str, Group]) -> list[FileProblem]:
         problems = []
         for group in contents.groups:
             if group.name in RESERVED or group.name in groups:
                 what = f'the group name "{group.name}" is taken'
-                problems.append(Problem(contents.source.path, 0, what))
+                problems.append(FileProblem(contents.source.path, 0, what))
             else:
                 groups[group.name] = group
         return problems

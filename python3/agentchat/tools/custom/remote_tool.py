@@ -36,7 +36,7 @@ from agentchat.tools.custom.context import NOTHING
 from agentchat.tools.custom.definition import ASKS, ToolSpec
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.template import Template, run_command
-from agentchat.tools.custom.worker import CallLink, Worker, WorkerEnded
+from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 
 log = logging.getLogger(__name__)
 
@@ -133,8 +133,8 @@ class RemoteTool:
     ) -> Any:
         """Call functions of the tool; without a context they get nothing but the arguments."""
         params = self._params(arguments, context, **more)
-        link = None if context is None else self._link(context)
-        return await self.pool.call(self.file, method, params, link)
+        services = None if context is None else self._services(context)
+        return await self.pool.call(self.file, method, params, services)
 
     def _params(
         self, arguments: Mapping[str, Any], context: ToolContext | None = None, **more: Any
@@ -150,11 +150,11 @@ class RemoteTool:
             **more,
         }
 
-    def _link(self, context: ToolContext) -> CallLink:
+    def _services(self, context: ToolContext) -> CallServices:
         def stage(worker: Worker, params: Mapping[str, Any]) -> None:
             context.stage(StagedPreview(self, worker, context, params).staged())
 
-        return CallLink(context, stage)
+        return CallServices(context, stage)
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> Result:
         """Run the steps: functions that follow each other in one request, commands here."""

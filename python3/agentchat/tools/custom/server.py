@@ -33,8 +33,8 @@ from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.errors import RequestCancelled, error_text
 from agentchat.rpc.peer import Incoming, Peer
 from agentchat.tools.custom.context import (
+    CommandResult,
     Context,
-    Ran,
     Result,
     result_of,
 )
@@ -53,7 +53,7 @@ class UserCodeError(Exception):
     """A function raised something; the message is its message, the cause the exception."""
 
 
-class Server:
+class ToolServer:
     """Serves one connection with the plugin, one request after the other.
 
     ``definitions`` has the tools of every file by its key, and those by name. ``interrupt`` is
@@ -213,7 +213,7 @@ class Server:
         """Return the context of a call, which works as long as the call."""
         assert self._current is not None
         _enter(params["cwd"])
-        link = CallLink(self, self._current) if params["linked"] else None
+        link = PluginLink(self, self._current) if params["linked"] else None
         try:
             yield Context(params["cwd"], params["call_id"], params["flags"], link)
         finally:
@@ -229,10 +229,10 @@ class Server:
             raise ToolError("\n".join([head, *lines])) from error
 
 
-class CallLink:
+class PluginLink:
     """What a context can do: it asks the plugin, and waits in the thread that called it."""
 
-    def __init__(self, server: Server, incoming: Incoming) -> None:
+    def __init__(self, server: ToolServer, incoming: Incoming) -> None:
         self._server = server
         self._incoming = incoming
         self.open = True
@@ -256,10 +256,10 @@ class CallLink:
         data: bytes = self._ask("read", path=str(path))
         return data.decode("utf-8-sig")
 
-    def run(self, command: str, timeout: float | None) -> Ran:
+    def run(self, command: str, timeout: float | None) -> CommandResult:
         """Run a shell command."""
         code, text = self._ask("command", command=str(command), timeout=timeout)
-        return Ran(code, text)
+        return CommandResult(code, text)
 
     def _ask(self, method: str, **params: Any) -> Any:
         if not self.open:
@@ -355,7 +355,7 @@ def main(descriptor: int) -> None:
     """Serve the plugin at the other end of a socket."""
     os.set_inheritable(descriptor, False)
     thread = threading.get_ident()
-    server = Server(
+    server = ToolServer(
         socket.socket(fileno=descriptor), lambda: signal.pthread_kill(thread, signal.SIGINT)
     )
 

@@ -56,7 +56,7 @@ class Process(Protocol):
         """Wait in this thread for its end; return how it ended."""
 
 
-class CallLink:
+class CallServices:
     """Serves the context of one call: what a function asks the plugin for while it runs.
 
     Args:
@@ -119,7 +119,7 @@ class Worker:
         self.previews: set[int] = set()
         self._process = process
         self._why = self._how = ""
-        self._links: dict[int, CallLink] = {}
+        self._services: dict[int, CallServices] = {}
         self._cancelled: set[concurrent.futures.Future[Any]] = set()
         methods = dict.fromkeys(("stage", "read", "command"), self._serve)
         sink = os.dup(connection.fileno())
@@ -141,7 +141,7 @@ class Worker:
         return not self._cancelled
 
     async def request(
-        self, method: str, params: Mapping[str, Any], link: CallLink | None = None
+        self, method: str, params: Mapping[str, Any], services: CallServices | None = None
     ) -> Any:
         """Return the answer to a request, or raise what it failed with.
 
@@ -150,9 +150,9 @@ class Worker:
         Raises:
             WorkerEnded: the process ended.
         """
-        outgoing = self._peer.send_request(method, params, link.progress if link else None)
-        if link is not None:
-            self._links[outgoing.id] = link
+        outgoing = self._peer.send_request(method, params, services.progress if services else None)
+        if services is not None:
+            self._services[outgoing.id] = services
         try:
             return await asyncio.wrap_future(outgoing.answer)
         except Disconnected as error:
@@ -162,9 +162,9 @@ class Worker:
             self._cancel(outgoing)
             raise
         finally:
-            self._links.pop(outgoing.id, None)
-            if link is not None:
-                await link.close()
+            self._services.pop(outgoing.id, None)
+            if services is not None:
+                await services.close()
 
     def request_now(self, method: str, params: Mapping[str, Any], seconds: float) -> Any:
         """Wait in this thread for the answer to a request; raises TimeoutError."""
@@ -203,10 +203,10 @@ class Worker:
         self._connection.close()
 
     async def _serve(self, incoming: Incoming) -> Any:
-        link = self._links.get(incoming.params["call"])
-        if link is None:
+        services = self._services.get(incoming.params["call"])
+        if services is None:
             raise ToolError(OVER)
-        return await link.serve(self, incoming.method, incoming.params)
+        return await services.serve(self, incoming.method, incoming.params)
 
 
 class Groups(Protocol):

@@ -35,7 +35,7 @@ class StartError(Exception):
     """No server came up; the message is what was written to standard error, or ``timed out``."""
 
 
-class Client:
+class WorkspaceClient:
     """One running server; ``start`` makes it."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
@@ -52,7 +52,7 @@ class Client:
     @classmethod
     async def start(
         cls, argv: Sequence[str], environment: Mapping[str, str] | None, seconds: float
-    ) -> Client:
+    ) -> WorkspaceClient:
         """Start a server.
 
         Raises:

@@ -51,7 +51,7 @@ def main(stream: BinaryIO) -> None:
 async def _serve(stream: BinaryIO, sink: int) -> None:
     """Answer until the connection ends; then nothing is left running."""
     os.write(sink, GREETING)
-    tasks = Tasks(Server().handlers)
+    tasks = Tasks(WorkspaceServer().handlers)
     peer = Peer(stream, sink, tasks)
     peer.start()
     threading.Thread(target=_watch, args=(peer,), daemon=True).start()
@@ -75,7 +75,7 @@ def _exit(code: int) -> None:
     os._exit(code)
 
 
-class Server:
+class WorkspaceServer:
     """Answers requests with a local workspace, once one is open."""
 
     def __init__(self) -> None:

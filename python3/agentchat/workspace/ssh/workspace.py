@@ -18,7 +18,7 @@ from agentchat.rpc.peer import OnProgress
 from agentchat.workspace.process import run
 from agentchat.workspace.process.capture import Capture
 from agentchat.workspace.process.sandbox import OFF
-from agentchat.workspace.ssh.client import Client, StartError
+from agentchat.workspace.ssh.client import StartError, WorkspaceClient
 from agentchat.workspace.ssh.destination import (
     CONNECT_SECONDS,
     Destination,
@@ -48,8 +48,8 @@ class SshWorkspace:
         self._ssh = ssh or SshCommand()
         self._guarded = list(guarded)
         self._root: str | None = None
-        self._client: Client | None = None
-        self._connecting: asyncio.Task[Client] | None = None
+        self._client: WorkspaceClient | None = None
+        self._connecting: asyncio.Task[WorkspaceClient] | None = None
         self._closed = False
         self.confinement = RemoteConfinement(self)
 
@@ -174,7 +174,7 @@ class SshWorkspace:
         after = "What ran there was stopped; the next call connects again."
         return f"Lost the connection to {self.host}: {error}. {after}"
 
-    async def _connected(self) -> Client:
+    async def _connected(self) -> WorkspaceClient:
         if self._client is not None and self._client.alive:
             return self._client
         if self._closed:
@@ -185,12 +185,12 @@ class SshWorkspace:
         # Several calls wait for one attempt, and go on or fail together.
         return await asyncio.shield(self._connecting)
 
-    def _finish_connecting(self, attempt: asyncio.Task[Client]) -> None:
+    def _finish_connecting(self, attempt: asyncio.Task[WorkspaceClient]) -> None:
         self._connecting = None
         if not attempt.cancelled() and attempt.exception() is None:
             self._client = attempt.result()
 
-    async def _connect(self) -> Client:
+    async def _connect(self) -> WorkspaceClient:
         old, self._client = self._client, None
         if old is not None:
             await old.close()
@@ -202,16 +202,16 @@ class SshWorkspace:
             raise
         return client
 
-    async def _start(self) -> Client:
+    async def _start(self) -> WorkspaceClient:
         try:
             argv = self._ssh.argv(self._where)
-            return await Client.start(argv, self._ssh.environment, START_SECONDS)
+            return await WorkspaceClient.start(argv, self._ssh.environment, START_SECONDS)
         except OSError as error:
             raise Unreachable(self._ssh.explain_missing(error)) from error
         except StartError as error:
             raise Unreachable(explain_failure(self._where, str(error))) from error
 
-    async def _open(self, client: Client) -> str:
+    async def _open(self, client: WorkspaceClient) -> str:
         """Open the directory there; return its resolved path."""
         path = self._where.path
         try:
