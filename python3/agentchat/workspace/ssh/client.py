@@ -122,14 +122,17 @@ class WorkspaceClient:
 
     def _greet(self) -> None:
         """Send the code and wait until the server greets; raises EOFError, OSError."""
-        self._stdin.write(payload())
-        self._stdin.flush()
-        noise = 0
-        while (line := self._stdout.readline(MOST_NOISE)) != GREETING:
-            noise += len(line)
-            if not line or noise > MOST_NOISE:
-                self._stdout.close()
-                raise EOFError
+        try:
+            self._stdin.write(payload())
+            self._stdin.flush()
+            noise = 0
+            while (line := self._stdout.readline(MOST_NOISE)) != GREETING:
+                noise += len(line)
+                if not line or noise > MOST_NOISE:
+                    raise EOFError
+        except BaseException:
+            self._stdout.close()
+            raise
 
     def _serve(self) -> None:
         self._peer = Peer(self._stdout, os.dup(self._stdin.fileno()))
