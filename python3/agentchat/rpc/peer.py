@@ -44,6 +44,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
+from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.errors import Disconnected, RequestCancelled, decode_error, encode_error
 from agentchat.rpc.frames import BadFrame, Message, pack, read_message
 
@@ -215,14 +216,12 @@ class Peer:
 
     def answer(self, incoming: Incoming, answer: Message) -> None:
         """Answer a request of the other end; a second answer is dropped."""
-        if self._incoming.pop(incoming.id, None) is not None:
-            self._send_answer(incoming.id, answer)
-
-    def _send_answer(self, number: int, answer: Message) -> None:
+        if self._incoming.pop(incoming.id, None) is None:
+            return
         try:
-            self.send({"id": number, **answer})
-        except (TypeError, ValueError, RecursionError) as error:  # JSON cannot say it
-            self.send({"id": number, "error": encode_error(error)})
+            self.send({"id": incoming.id, **answer})
+        except (TypeError, ValueError, RecursionError) as error:  # JSON cannot represent it
+            self.send({"id": incoming.id, "error": encode_error(error)})
 
     def send(self, message: Message) -> None:
         """Send a message; it is dropped where the connection has ended."""
@@ -378,19 +377,21 @@ class Tasks:
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
         self._handlers = handlers
         self._loop = asyncio.get_running_loop()
-        self.running: set[asyncio.Task[None]] = set()
+        self._tasks = BackgroundTasks()
 
     def __call__(self, incoming: Incoming) -> None:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._start, incoming)
 
+    async def cancel(self) -> None:
+        """Cancel what is served and wait until it has ended."""
+        await self._tasks.cancel()
+
     def _start(self, incoming: Incoming) -> None:
         if incoming.cancelled:
             incoming.fail(RequestCancelled())
             return
-        task = self._loop.create_task(self._answer(incoming))
-        self.running.add(task)
-        task.add_done_callback(self.running.discard)
+        task = self._tasks.start(self._answer(incoming))
 
         def cancel() -> None:
             with suppress(RuntimeError):

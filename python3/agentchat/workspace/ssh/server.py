@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import os
 import signal
 import sys
@@ -56,10 +57,9 @@ async def _serve(stream: BinaryIO, sink: int) -> None:
     peer.start()
     threading.Thread(target=_watch, args=(peer,), daemon=True).start()
     await asyncio.wrap_future(peer.ended)
-    for task in tasks.running:
-        task.cancel()
-    if tasks.running:
-        await asyncio.wait(tasks.running, timeout=STOP_SECONDS)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(STOP_SECONDS):
+            await tasks.cancel()
 
 
 def _watch(peer: Peer) -> None:
