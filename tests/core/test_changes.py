@@ -151,10 +151,30 @@ def test_a_change_keeps_its_place_when_other_lines_change() -> None:
     assert moved.after == joined(["new first\n", *edited(_30="mine\n", _50="theirs\n")])
 
 
-@pytest.mark.parametrize("line", ["_29", "_30", "_31"])
-def test_a_change_is_stale_when_its_place_or_the_line_beside_it_changed(line: str) -> None:
+def test_a_change_is_stale_when_its_place_changed() -> None:
     mine = change(joined(SIXTY), joined(edited(_30="mine\n")))
-    assert rebase(mine, joined(edited(**{line: "theirs\n"}))) is None
+    assert rebase(mine, joined(edited(_30="theirs\n"))) is None
+
+
+@pytest.mark.parametrize("line", ["_29", "_31"])
+def test_changes_of_adjacent_lines_are_both_made(line: str) -> None:
+    mine = change(joined(SIXTY), joined(edited(_30="mine\n")))
+    moved = rebase(mine, joined(edited(**{line: "theirs\n"})))
+    assert moved is not None
+    assert moved.after == joined(edited(**{line: "theirs\n"}, _30="mine\n"))
+
+
+def test_a_deleted_line_beside_a_changed_one_stays_deleted() -> None:
+    mine = change(b"a\nb\nc\n", b"a\nB\nc\n")
+    moved = rebase(mine, b"a\nb\n")
+    assert moved is not None
+    assert moved.after == b"a\nB\n"
+
+
+def test_an_insertion_beside_a_changed_line_is_a_conflict() -> None:
+    mine = change(b"a\nb\nc\n", b"a\nB\nc\n")
+    assert rebase(mine, b"a\nnew\nb\nc\n") is None
+    assert rebase(mine, b"a\nb\nnew\nc\n") is None
 
 
 def test_a_change_is_stale_when_its_place_is_gone() -> None:

@@ -69,7 +69,6 @@ class CustomTools:
         self._notified: set[str] = set()
         self._loading = asyncio.Lock()
         self._tasks = BackgroundTasks()
-        self._held: dict[str, asyncio.Task[None]] = {}
 
     def join(
         self, chat: str, registry: CustomRegistry, paths: Iterable[str], changed: Callable[[], None]
@@ -93,16 +92,6 @@ class CustomTools:
         files = self._chats.get(chat)
         if files is not None and files.loaded != self._stamp(files):
             await self._reported(self._load_all())
-
-    def when_read(self, chat: str, work: Callable[[], None]) -> None:
-        """Do ``work`` when the chat is ready."""
-        held = self._held[chat] = self._tasks.start(self._then(chat, work))
-        held.add_done_callback(lambda _: self._held.pop(chat, None))
-
-    def drop_held(self, chat: str) -> bool:
-        """Forget the work that waits; return whether there was any."""
-        held = self._held.pop(chat, None)
-        return held is not None and held.cancel()
 
     def reload(self, *, anew: bool) -> None:
         """Load the files that changed; with ``anew`` all files, and report how many."""
@@ -131,10 +120,6 @@ class CustomTools:
 
     def _stamp(self, files: ChatFiles) -> Stamp:
         return stamp([*files.files(), self._trust])
-
-    async def _then(self, chat: str, work: Callable[[], None]) -> None:
-        await self.ready(chat)
-        work()
 
     async def _reported(self, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -1,4 +1,27 @@
-"""A change of files as a value: computed, shown, decided hunk by hunk, applied and undone."""
+"""A change of files as a value: computed, shown, decided hunk by hunk, applied and undone.
+
+The life of a change
+--------------------
+
+A tool never writes a file. It computes a :class:`ChangeSet`, which holds the bytes of each file
+before and after, and that one value goes through every stage:
+
+1. *Computed* by a tool's dry run, from the text the user sees (unsaved buffers included).
+2. *Shown* in the approval float or the review, as the hunks of :func:`hunks`.
+3. *Decided*: the user keeps or rejects each hunk, or edits the proposed text
+   (``hunk_decisions``). :func:`accept` makes the change that holds only what is kept.
+4. *Checked*: a change applies only to the bytes it was computed from. If a file moved meanwhile
+   the change is *stale*: :func:`rebase` puts it on top of the new text, and it is shown and asked
+   again. Where the two conflict, nothing is written.
+5. *Applied* to all files or to none (``workspace/files/transaction``; loaded buffers change by
+   :func:`line_edits` in one undo step). The journal has the change before the first file changes,
+   and whether it was made afterwards.
+6. *Undone*: the journal's copy, :meth:`ChangeSet.reversed`, goes the same way back, and only onto
+   the bytes that it left.
+
+A value cannot be half applied, shown in one form and written in another, or applied to a text that
+nobody looked at. Hunks are counted from 0 here and from 1 in messages to people and models.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +124,18 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplacedLines:
+    """Where one replacement was made: whole lines of the file ``path`` before the change.
+
+    ``first`` and ``last`` count from 1, both included.
+    """
+
+    path: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class HunkLine:
     """One line of a hunk: ``kind`` is a space, ``-`` or ``+``.
 
@@ -196,6 +231,23 @@ def hunks(file: FileChange) -> tuple[Hunk, ...]:
     return tuple(_hunk(index, group, old, new) for index, group in enumerate(groups))
 
 
+def lines_before(file: FileChange, first: int, last: int) -> tuple[int, int]:
+    """Return the lines before a change that became the lines ``first``..``last`` after it."""
+    return _line_before(file, first)[0], _line_before(file, last)[1]
+
+
+def _line_before(file: FileChange, line: int) -> tuple[int, int]:
+    """Return the first and last line before the change that one line after it comes from."""
+    shift = 0
+    for change in _changes(file):
+        if line <= change.b_start:
+            break
+        if line <= change.b_end:
+            return min(change.a_start + 1, change.a_end), max(change.a_end, 1)
+        shift = change.a_end - change.b_end
+    return line + shift, line + shift
+
+
 def accept(file: FileChange, kept: Collection[int]) -> FileChange:
     """Return the change with only the hunks whose indexes are kept, byte for byte.
 
@@ -214,8 +266,9 @@ def accept(file: FileChange, kept: Collection[int]) -> FileChange:
 def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
     """Return the same change on top of what the file is now.
 
-    ``None`` if the place itself was changed meanwhile, or a line next to it: then the two cannot
-    be told apart. A change that the file already has comes back as one that changes nothing.
+    ``None`` if the place itself was changed meanwhile, or lines were inserted right beside it or
+    by it: their order would be a guess. A change that the file already has comes back as one that
+    changes nothing.
     """
     if current == file.before:
         return file
@@ -306,12 +359,12 @@ def _applied(old: list[str], new: list[str], parts: Sequence[Change]) -> bytes:
 
 
 def _merged(base: list[str], mine: list[str], current: list[str]) -> bytes | None:
-    """Return ``current`` with my changes to ``base`` made, if no two changes touch."""
+    """Return ``current`` with my changes to ``base`` made; ``None`` if two changes conflict."""
     own = [(change, mine) for change in changes(base, mine)]
     others = [(change, current) for change in changes(base, current)]
     both = sorted(own + others, key=lambda pair: (pair[0].a_start, pair[0].a_end))
     for (one, side), (other, other_side) in pairwise(both):
-        if side is not other_side and other.a_start <= one.a_end:
+        if side is not other_side and _conflict(one, other):
             return None
     out: list[str] = []
     at = 0
@@ -320,3 +373,13 @@ def _merged(base: list[str], mine: list[str], current: list[str]) -> bytes | Non
         out += side[change.b_start : change.b_end]
         at = change.a_end
     return "".join(out + base[at:]).encode("utf-8", "surrogateescape")
+
+
+def _conflict(first: Change, second: Change) -> bool:
+    """Whether two changes of one text, the first one first, cannot both be made.
+
+    Replaced lines that only touch can: each line belongs to one of the changes. Where one of the
+    two inserts at the border, nothing says on which side the new lines belong.
+    """
+    inserts = first.a_start == first.a_end or second.a_start == second.a_end
+    return second.a_start < first.a_end or (second.a_start == first.a_end and inserts)
