@@ -10,26 +10,24 @@ import time
 from collections.abc import Callable
 
 from agentchat.agent.execution.locate import survey
-from agentchat.core.approval import Grants, Policy, decide
 from agentchat.core.messages import ToolCall
-from agentchat.core.rules import Rule
-from agentchat.core.shell.commands import LONGEST
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy, decide
+from agentchat.core.permissions.rules import Rule
+from agentchat.core.shell.parse import LONGEST
 from agentchat.core.tools.call import Call
 from agentchat.tools.builtin import bash
 from agentchat.workspace.local import LocalWorkspace
 from bench.figures import Row, spread
 
 TIMES = 200
-RULES = tuple(
-    Rule(action, "bash", words=words)
-    for action, words in [
-        ("deny", ("git", "push")),
-        ("deny", ("rm",)),
-        ("ask", ("curl",)),
-        ("allow", ("git", "log")),
-        ("allow", ("echo",)),
-        ("allow", ("wc",)),
-    ]
+RULES = (
+    Rule(action="deny", tool="bash", words=("git", "push")),
+    Rule(action="deny", tool="bash", words=("rm",)),
+    Rule(action="ask", tool="bash", words=("curl",)),
+    Rule(action="allow", tool="bash", words=("git", "log")),
+    Rule(action="allow", tool="bash", words=("echo",)),
+    Rule(action="allow", tool="bash", words=("wc",)),
 )
 
 

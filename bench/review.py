@@ -45,7 +45,7 @@ vim.api.nvim_win_close(win, true)
 """
 SHOW = """
 local chat, preview = ...
-require('agentchat.review').show(chat, preview)
+require('agentchat.review.list').show(chat, preview)
 vim.cmd.redraw()
 """
 
@@ -93,7 +93,7 @@ def _shown(editor: Editor, chat: Chat, change: FileChange) -> float:
 
 
 def _show(editor: Editor, chat: Chat, document: Document, settle: float = 0.3) -> None:
-    editor.lua("require('agentchat.review').close_all(...)", chat.id)
+    editor.lua("require('agentchat.review.list').close_all(...)", chat.id)
     preview = {"id": "p", "label": "Bench", "source": "bench", "files": 1, "doc": document}
     editor.lua(SHOW, chat.id, preview)
     editor.settle(settle)
@@ -108,7 +108,7 @@ def _applied(editor: Editor, run: int) -> float:
     editor.command(f"tabedit {path}")
     old, new = change.before.decode().splitlines(), change.after.decode().splitlines()
     edits, tick = line_edits(old, new), editor.eval("b:changedtick")
-    code = "return require('agentchat.buffers').replace(...)"
+    code = "return require('agentchat.files.buffers').replace(...)"
     longest = _longest(editor, lambda: editor.lua(code, str(path), tick, edits))
     assert editor.text() + "\n" == change.after.decode()
     editor.command("tabclose!")

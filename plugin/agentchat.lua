@@ -29,7 +29,7 @@ local function plug(modes, name, action, about)
   vim.keymap.set(
     modes,
     '<Plug>(AgentChat' .. name .. ')',
-    function() require('agentchat.keys')[action]() end,
+    function() require('agentchat.keymaps')[action]() end,
     { desc = about }
   )
 end

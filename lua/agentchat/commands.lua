@@ -1,6 +1,18 @@
 --- What the commands do, and how they complete.
-local bridge = require('agentchat.bridge')
-local notice = require('agentchat.notice')
+local actions = require('agentchat.chat.actions')
+local grants = require('agentchat.approval.grants')
+local history = require('agentchat.chat.history')
+local host = require('agentchat.host.process')
+local install = require('agentchat.host.install')
+local mentions = require('agentchat.prompt.mentions')
+local notify = require('agentchat.notify')
+local registry = require('agentchat.chat.registry')
+local remote = require('agentchat.remote')
+local requests = require('agentchat.approval.requests')
+local review = require('agentchat.review.list')
+local rules = require('agentchat.approval.rules')
+local settings = require('agentchat.config.settings')
+local trust = require('agentchat.files.trust')
 
 local M = {}
 
@@ -11,37 +23,32 @@ local APPROVALS = { 'clear', 'explain', 'rule', 'trust' }
 local RECORDS = { 'decisions' }
 local TOOLS = { 'add', 'remove', 'reload', 'trust' }
 
-local function chats() return require('agentchat.chat') end
-
---- The chat a command is about; without one the user is told.
+--- The chat a command is about; without one the user is warned.
 ---@return agentchat.Chat?
 function M.chat()
-  local chat = chats().near()
+  local chat = registry.near()
   if chat then return chat end
-  local many = #chats().all() > 0
-  notice.warn(
+  local many = #registry.all() > 0
+  notify.warn(
     many and 'go to the window of a chat first' or 'no chat yet: open one with :AgentChat'
   )
 end
 
---- Splits off the first word.
----@param text string
 ---@return string word, string? rest
 local function first_word(text)
   local word, rest = vim.trim(text):match('^(%S*)%s*(.*)$')
   return word, rest ~= '' and rest or nil
 end
 
---- Whether `word` is one of `known`; if not, the user is told.
+--- Whether `word` is one of `known`; if not, the user is warned.
 local function is_known(what, word, known)
   if vim.list_contains(known, word) then return true end
-  notice.warn(('unknown %s "%s": use %s'):format(what, word, table.concat(known, ', ')))
+  notify.warn(('unknown %s "%s": use %s'):format(what, word, table.concat(known, ', ')))
   return false
 end
 
 ---@class agentchat.CommandArgs
 ---@field args string
----@field fargs? string[]
 ---@field bang? boolean
 ---@field smods? vim.api.keyset.cmd.mods
 ---@field chat? string id, of a command that belongs to a buffer
@@ -49,163 +56,148 @@ end
 ---@type table<string, fun(args: agentchat.CommandArgs)>
 local RUN = {}
 
-function RUN.AgentChat(args)
-  local place = require('agentchat.place')
-  local url, prompt = place.split(args.args)
-  if url and not place.parse(url) then
-    return notice.warn(('%s names no workspace: write %s'):format(url, place.FORM))
+---@param run fun(chat: agentchat.Chat, args: agentchat.CommandArgs)
+---@return fun(args: agentchat.CommandArgs)
+local function about_chat(run)
+  return function(args)
+    local chat = registry.get(args.chat) or M.chat()
+    if chat then run(chat, args) end
   end
-  chats().open({ new = args.bang, prompt = prompt, workspace = url, mods = args.smods })
 end
 
-function RUN.AgentSend()
-  local chat = M.chat()
-  if chat then chats().send_prompt(chat) end
+function RUN.AgentChat(args)
+  local url, prompt = remote.split(args.args)
+  if url and not remote.parse(url) then
+    return notify.warn(('%s names no workspace: write %s'):format(url, remote.FORM))
+  end
+  actions.open({ new = args.bang, prompt = prompt, workspace = url, mods = args.smods })
 end
 
-function RUN.AgentStop()
-  local chat = M.chat()
-  if chat then chats().stop(chat) end
-end
+RUN.AgentSend = about_chat(actions.send_prompt)
+RUN.AgentStop = about_chat(actions.stop)
 
-function RUN.AgentResolve(args)
-  local chat = chats().get(args.chat) or M.chat()
-  if not chat then return end
+RUN.AgentResolve = about_chat(function(chat, args)
   local action, reason = first_word(args.args)
   if not is_known('action', action, ACTIONS) then return end
-  require('agentchat.review').resolve(chat.id, action, reason)
-end
+  review.resolve(chat.id, action, reason)
+end)
 
 function RUN.AgentApprove(args)
-  local chat = chats().current()
+  local current = registry.current()
+  local chat = current and current.id
   local choice, reason = first_word(args.args)
-  if choice == '' then return require('agentchat.approval').focus(chat) end
+  if choice == '' then return requests.focus(chat) end
   if not is_known('choice', choice, CHOICES) then return end
-  require('agentchat.approval').answer(chat, choice, reason)
+  requests.answer(chat, choice, reason)
 end
 
-function RUN.AgentApprovals(args)
-  local chat = M.chat()
-  if not chat then return end
+RUN.AgentApprovals = about_chat(function(chat, args)
   local word, rest = first_word(args.args)
-  if word == '' then return bridge.send('approvals', { chat = chat.id }) end
+  if word == '' then return host.send('approvals', { chat = chat.id }) end
   if not is_known('argument', word, APPROVALS) then return end
-  if word == 'clear' then return require('agentchat.grants').revoke(chat) end
-  if word == 'trust' then return require('agentchat.rulefiles').trust(chat.cwd) end
-  if word == 'rule' then return require('agentchat.rule').propose(chat.id, rest) end
-  bridge.send('explain', { chat = chat.id, text = rest or '' })
-end
+  if word == 'clear' then return grants.revoke(chat) end
+  if word == 'trust' then return trust.rules(chat.cwd) end
+  if word == 'rule' then return rules.propose(chat.id, rest) end
+  host.send('explain', { chat = chat.id, text = rest or '' })
+end)
 
-function RUN.AgentMode(args)
-  local chat = M.chat()
-  if not chat or not is_known('mode', args.args, MODES) then return end
-  bridge.send('mode', { chat = chat.id, mode = args.args })
-end
+RUN.AgentMode = about_chat(function(chat, args)
+  if not is_known('mode', args.args, MODES) then return end
+  host.send('mode', { chat = chat.id, mode = args.args })
+end)
 
-function RUN.AgentModel(args)
-  local chat = M.chat()
-  if not chat then return end
-  bridge.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
-end
+RUN.AgentModel = about_chat(
+  function(chat, args)
+    host.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
+  end
+)
 
---- A turn's number; nil for anything else, and then the user is told.
----@param text string
----@return integer?
+--- A turn's number; nil for anything else, and then the user is warned.
 local function turn_number(text)
   if text:match('^[1-9]%d*$') then return tonumber(text) end
-  notice.warn(('unknown turn "%s": use its number'):format(text))
+  notify.warn(('unknown turn "%s": use its number'):format(text))
 end
 
-function RUN.AgentUndo(args)
-  local chat = M.chat()
-  if not chat then return end
+RUN.AgentUndo = about_chat(function(chat, args)
   local turn = args.args ~= '' and turn_number(args.args) or nil
-  if args.args == '' or turn then bridge.send('undo', { chat = chat.id, turn = turn }) end
-end
+  if args.args == '' or turn then host.send('undo', { chat = chat.id, turn = turn }) end
+end)
 
-function RUN.AgentRedo()
-  local chat = M.chat()
-  if chat then bridge.send('redo', { chat = chat.id }) end
-end
+RUN.AgentRedo = about_chat(function(chat) host.send('redo', { chat = chat.id }) end)
 
 function RUN.AgentTools(args)
-  local toolfiles = require('agentchat.toolfiles')
   local word, name = first_word(args.args)
-  if word == 'reload' then return toolfiles.reload() end
+  if word == 'reload' then return trust.reload_tools() end
   if word ~= '' and not is_known('argument', word, TOOLS) then return end
   local chat = M.chat()
   if not chat then return end
-  if word == 'trust' then return toolfiles.trust(chat.cwd) end
-  if word == '' then return bridge.send('tools', { chat = chat.id }) end
-  if not name then return notice.warn((':AgentTools %s needs the name of a tool'):format(word)) end
-  bridge.send(word .. '_tool', { chat = chat.id, name = name })
+  if word == 'trust' then return trust.tools(chat.cwd) end
+  if word == '' then return host.send('tools', { chat = chat.id }) end
+  if not name then return notify.warn((':AgentTools %s needs the name of a tool'):format(word)) end
+  host.send(word .. '_tool', { chat = chat.id, name = name })
 end
 
-function RUN.AgentLog(args)
-  local chat = M.chat()
-  if not chat then return end
+RUN.AgentLog = about_chat(function(chat, args)
   if args.args ~= '' and not is_known('argument', args.args, RECORDS) then return end
-  bridge.send('log', { chat = chat.id, only = args.args })
-end
+  host.send('log', { chat = chat.id, only = args.args })
+end)
 
-function RUN.AgentHistory(args)
-  require('agentchat.history').list({ words = vim.trim(args.args), fork = args.bang })
-end
+function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork = args.bang }) end
 
-function RUN.AgentInstall() require('agentchat.install').run() end
+function RUN.AgentInstall() install.run() end
 
---- Runs a command. A mistake in the plugin is one line, not a traceback.
 ---@param name string
 ---@param args agentchat.CommandArgs
 function M.run(name, args) RUN[name](args) end
 
-local function mentions()
-  local chat = chats().near()
-  local names = chat and chat.names or require('agentchat.mentions').BUILTIN
-  return vim.iter(names):map(function(item) return '@' .. item.name end):totable()
+local function names()
+  local chat = registry.near()
+  return chat and chat.names or mentions.BUILTIN
+end
+
+--- The names of those that fit.
+---@param fits fun(item: agentchat.Name): boolean
+local function names_of(items, fits)
+  return vim.tbl_map(function(item) return item.name end, vim.tbl_filter(fits, items))
+end
+
+--- The remote workspaces that are in use, and the one of the settings.
+local function workspaces()
+  local urls = vim.tbl_map(function(chat) return chat.remote end, registry.all())
+  table.insert(urls, settings.get().workspace)
+  return vim.fn.uniq(vim.fn.sort(vim.tbl_values(urls)))
 end
 
 local function models()
-  local chat = chats().near()
-  local model = require('agentchat.config').get().model or {}
+  local chat = registry.near()
+  local model = settings.get().model or {}
   local seen = { offline = true }
   if chat and chat.status.model ~= '' then seen[chat.status.model] = true end
   for _, name in pairs({ model.name or '', vim.env.AGENTCHAT_MODEL or '' }) do
     if name ~= '' then seen[name] = true end
   end
-  local names = vim.tbl_keys(seen)
-  table.sort(names)
-  return names
+  return vim.fn.sort(vim.tbl_keys(seen))
 end
 
 --- The numbers of the turns there were, the newest first.
 local function turns()
-  local chat, found = chats().near(), {}
+  local chat, found = registry.near(), {}
   for number = chat and chat.status.turn or 0, 1, -1 do
     table.insert(found, tostring(number))
   end
   return found
 end
 
---- Names of the tools a call can be explained of.
-local function tools()
-  local chat = chats().near()
-  local names = chat and chat.names or require('agentchat.mentions').BUILTIN
-  local found = vim.iter(names):filter(function(item) return item.kind == 'tool' end)
-  return found:map(function(item) return item.name end):totable()
-end
-
---- Names of tools and groups that the chat has, or has not.
----@param given boolean
+--- Tools and groups that the chat has, or has not.
 local function belongings(given)
-  local chat = chats().near()
-  local found = vim
-    .iter(chat and chat.names or {})
-    :filter(function(item) return (item.given == true) == given end)
-  return found:map(function(item) return item.name end):totable()
+  local chat = registry.near()
+  return names_of(
+    chat and chat.names or {},
+    function(item) return (item.given == true) == given end
+  )
 end
 
----@type table<string, fun(): string[]> words the first argument can be
+---@type table<string, fun(): string[]> possible first arguments
 local WORDS = {
   AgentResolve = function() return ACTIONS end,
   AgentApprove = function() return CHOICES end,
@@ -217,7 +209,6 @@ local WORDS = {
   AgentUndo = turns,
 }
 
---- Completes the arguments of a command.
 ---@param name string
 ---@param lead string what is typed of the argument
 ---@param line string the whole command line
@@ -225,25 +216,24 @@ local WORDS = {
 function M.complete(name, lead, line)
   local words = {}
   if name == 'AgentChat' then
-    words = vim.startswith(lead, '@') and mentions()
-      or line:match('^%S+%s+%S*$') and require('agentchat.place').known()
+    words = vim.startswith(lead, '@')
+        and vim.tbl_map(function(item) return '@' .. item.name end, names())
+      or line:match('^%S+%s+%S*$') and workspaces()
       or {}
   elseif WORDS[name] and not line:match('%u%a+!?%s+%S+%s') then
     words = WORDS[name]()
   elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then
-    words = tools()
+    words = names_of(names(), function(item) return item.kind == 'tool' end)
   elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then
     words = belongings(line:match('%sremove%s') ~= nil)
   end
   return vim.iter(words):filter(function(word) return vim.startswith(word, lead) end):totable()
 end
 
---- Gives a buffer `:AgentResolve` for a chat.
----@param buf integer
----@param chat string
-function M.attach_resolve(buf, chat)
+--- Gives a buffer of a chat `:AgentResolve`.
+local function attach_resolve(chat, buf)
   vim.api.nvim_buf_create_user_command(buf, 'AgentResolve', function(args)
-    args.chat = chat
+    args.chat = chat.id
     M.run('AgentResolve', args)
   end, {
     nargs = '+',
@@ -251,5 +241,7 @@ function M.attach_resolve(buf, chat)
     complete = function(lead, line) return M.complete('AgentResolve', lead, line) end,
   })
 end
+
+registry.listen({ buffer = attach_resolve })
 
 return M

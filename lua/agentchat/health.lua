@@ -1,7 +1,7 @@
 --- `:checkhealth agentchat`.
-local config = require('agentchat.config')
-local host = require('agentchat.host')
-local python = require('agentchat.python')
+local settings = require('agentchat.config.settings')
+local host = require('agentchat.host.process')
+local python = require('agentchat.host.python')
 
 local M = {}
 
@@ -38,7 +38,6 @@ local function check_neovim()
   health.error(('Neovim %s is too old'):format(version), 'Install Neovim 0.11 or newer.')
 end
 
----@param found agentchat.Interpreter
 local function check_packages(found)
   local command = vim.list_extend({ found.path, '-c', PROBE }, PACKAGES)
   local ok, done = pcall(
@@ -59,7 +58,7 @@ end
 
 local function check_python()
   health.start('Python')
-  local found, problem = python.find(config.get().python)
+  local found, problem = python.find(settings.get().python)
   if not found then return health.error(problem, 'Run :AgentInstall.') end
   health.info(('%s (from %s)'):format(vim.fn.fnamemodify(found.path, ':~'), found.from))
   check_packages(found)
@@ -75,10 +74,10 @@ local function check_host()
   end
   health.info(('%s; it starts with the first chat'):format(state.phase))
   local words = vim.trim(table.concat(state.stderr, '\n'))
-  if words ~= '' then health.warn('its last words:\n' .. words) end
+  if words ~= '' then health.warn('its last output:\n' .. words) end
 end
 
--- What the settings mean is known to Python: a process of its own tells it, with or without a host.
+-- What the settings mean is known to Python: a process of its own reports it, with or without a host.
 local CHECKUP = [[
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -86,12 +85,11 @@ from agentchat.nvim.health import main
 main(sys.argv[2])
 ]]
 
----@param found? agentchat.Interpreter
 ---@return table<string, [string, string][]>? parts nil where Python or its packages are missing
 local function ask_python(found)
   if not found then return nil end
   local asked = vim.json.encode({
-    settings = config.get(),
+    settings = settings.get(),
     config = vim.fn.stdpath('config'),
     trust = vim.fn.stdpath('state') .. '/trust',
     root = vim.uv.fs_realpath(vim.fn.getcwd()),
@@ -108,43 +106,40 @@ end
 local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }
 
 ---@param parts? table<string, [string, string][]>
----@param name 'model'|'rules'|'sandbox'
 local function report(parts, name)
   health.start(PARTS[name])
-  if not parts then return health.info('only a Python that works can tell') end
+  if not parts then return health.info('this needs a working Python') end
   for _, line in ipairs(parts[name]) do
     health[line[1]](line[2])
   end
 end
 
----@param found? agentchat.Interpreter
+---@param beside? string a folder that need not be on $PATH
+---@return boolean whether the program is there
+local function check_program(name, beside)
+  local path = vim.fn.exepath(name)
+  if path == '' and beside then path = vim.fn.exepath(beside .. '/' .. name) end
+  if path ~= '' then health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~'))) end
+  return path ~= ''
+end
+
 local function check_programs(found)
   health.start('Programs')
-  local beside = found and vim.fs.dirname(found.path) or ''
+  local beside = found and vim.fs.dirname(found.path)
   for name, use in vim.spairs(INSTALLED) do
-    local path = vim.fn.exepath(name)
-    if path == '' then path = vim.fn.exepath(beside .. '/' .. name) end
-    if path ~= '' then
-      health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~')))
-    else
+    if not check_program(name, beside) then
       health.warn(('%s is missing (for %s)'):format(name, use), 'Run :AgentInstall.')
     end
   end
-  for name, use in
-    vim.spairs({ git = '`#diff`', [config.get().ssh.command[1] or 'ssh'] = 'other machines' })
-  do
-    local path = vim.fn.exepath(name)
-    if path ~= '' then
-      health.ok(('%s: %s'):format(name, vim.fn.fnamemodify(path, ':~')))
-    else
-      health.info(('%s is not there (for %s)'):format(name, use))
-    end
+  local ssh = settings.get().ssh.command[1] or 'ssh'
+  for name, use in vim.spairs({ git = '`#diff`', [ssh] = 'other machines' }) do
+    if not check_program(name) then health.info(('%s is not there (for %s)'):format(name, use)) end
   end
 end
 
 local function check_settings()
   health.start('Settings')
-  local problems = config.problems(vim.api.nvim_get_current_buf())
+  local problems = settings.problems(vim.api.nvim_get_current_buf())
   for _, problem in ipairs(problems) do
     health.error(problem)
   end
@@ -161,7 +156,7 @@ function M.check()
   check_neovim()
   check_python()
   check_host()
-  local found = python.find(config.get().python)
+  local found = python.find(settings.get().python)
   local parts = ask_python(found)
   report(parts, 'model')
   check_programs(found)

@@ -1,23 +1,37 @@
 --- agentchat.nvim for other programs. All of it works without `setup()`.
+local actions = require('agentchat.chat.actions')
+local commands = require('agentchat.commands')
+local history = require('agentchat.chat.history')
+local host = require('agentchat.host.process')
+local install = require('agentchat.host.install')
+local registry = require('agentchat.chat.registry')
+local remote = require('agentchat.remote')
+local review = require('agentchat.review.list')
+local rules = require('agentchat.approval.rules')
+local settings = require('agentchat.config.settings')
+local winbar = require('agentchat.chat.winbar')
+
 local M = {}
 
----@param buf? integer
----@return agentchat.Chat?
 local function chat_of(buf)
   vim.validate('bufnr', buf, 'number', true)
   if not buf or buf == 0 then buf = vim.api.nvim_get_current_buf() end
-  return require('agentchat.chat').of(buf)
+  return registry.of(buf)
 end
 
----@param buf? integer
----@return agentchat.Chat
 local function need_chat(buf)
   return chat_of(buf) or error(('agentchat: buffer %d is no chat'):format(buf or 0), 0)
 end
 
+local function one_of(name, value, known)
+  local fits = function(it) return vim.list_contains(known, it) end
+  local list = table.concat(known, ', '):gsub(', (%S+)$', ' or %1')
+  vim.validate(name, value, fits, list)
+end
+
 --- Merges settings into `g:agentchat`. Optional, and equal to setting the variable.
 ---@param opts? table
-function M.setup(opts) require('agentchat.config').setup(opts) end
+function M.setup(opts) settings.setup(opts) end
 
 --- Shows the chat of this tab, or opens one.
 ---@param opts? { prompt?: string, new?: boolean, workspace?: string } `prompt` is sent at once
@@ -27,14 +41,9 @@ function M.open(opts)
   opts = opts or {}
   vim.validate('opts.prompt', opts.prompt, 'string', true)
   vim.validate('opts.new', opts.new, 'boolean', true)
-  local place = require('agentchat.place')
-  local is_place = function(url) return url == nil or place.parse(url) ~= nil end
-  vim.validate('opts.workspace', opts.workspace, is_place, place.FORM)
-  return require('agentchat.chat').open({
-    prompt = opts.prompt,
-    new = opts.new,
-    workspace = opts.workspace,
-  }).buf
+  local is_url = function(url) return url == nil or remote.parse(url) ~= nil end
+  vim.validate('opts.workspace', opts.workspace, is_url, remote.FORM)
+  return actions.open(opts).buf
 end
 
 --- Sends a text to a chat; its mentions count as typed.
@@ -42,83 +51,71 @@ end
 ---@param text string
 function M.send(bufnr, text)
   vim.validate('text', text, 'string')
-  require('agentchat.chat').send(need_chat(bufnr), text)
+  actions.send(need_chat(bufnr), text)
 end
 
 --- Stops request, tools and queue of a chat.
 ---@param bufnr? integer
-function M.stop(bufnr) require('agentchat.chat').stop(need_chat(bufnr)) end
+function M.stop(bufnr) actions.stop(need_chat(bufnr)) end
 
 --- Resolves the newest pending preview of a chat; calling it is the user's consent.
 ---@param bufnr integer
 ---@param action 'apply'|'discard'
 ---@param reason? string
 function M.resolve(bufnr, action, reason)
-  vim.validate(
-    'action',
-    action,
-    function(v) return v == 'apply' or v == 'discard' end,
-    'apply or discard'
-  )
+  one_of('action', action, { 'apply', 'discard' })
   vim.validate('reason', reason, 'string', true)
-  local chat = need_chat(bufnr).id
-  require('agentchat.review').resolve(chat, action, reason)
+  review.resolve(need_chat(bufnr).id, action, reason)
 end
-
-local MODES = { ask = true, edit = true, plan = true, yolo = true }
 
 --- Chooses what runs without a question in a chat.
 ---@param bufnr integer
 ---@param mode 'ask'|'edit'|'plan'|'yolo'
 function M.mode(bufnr, mode)
-  vim.validate('mode', mode, function(v) return MODES[v] == true end, 'ask, edit, plan or yolo')
-  require('agentchat.bridge').send('mode', { chat = need_chat(bufnr).id, mode = mode })
+  one_of('mode', mode, { 'ask', 'edit', 'plan', 'yolo' })
+  host.send('mode', { chat = need_chat(bufnr).id, mode = mode })
 end
 
---- Chooses the model of a chat; without a name, says which one it is.
+--- Chooses the model of a chat; without a name, shows which one it is.
 ---@param bufnr integer
 ---@param name? string
 function M.model(bufnr, name)
   vim.validate('name', name, 'string', true)
-  require('agentchat.bridge').send('model', { chat = need_chat(bufnr).id, name = name })
+  host.send('model', { chat = need_chat(bufnr).id, name = name })
 end
 
---- Lets the user choose a saved chat of this project, to go on with it.
----@param opts? { words?: string, fork?: boolean } those that said `words`; in a copy
+--- Lets the user choose a saved chat of this project, to resume it.
+---@param opts? { words?: string, fork?: boolean } those that contain `words`; in a copy
 function M.history(opts)
   vim.validate('opts', opts, 'table', true)
   opts = opts or {}
   vim.validate('opts.words', opts.words, 'string', true)
   vim.validate('opts.fork', opts.fork, 'boolean', true)
-  require('agentchat.history').list(opts)
+  history.list(opts)
 end
 
 --- Creates or updates the plugin's own Python environment; headless, waits until it is done.
-function M.install() require('agentchat.install').run() end
+function M.install() install.run() end
 
 --- Takes back the file changes of a turn, newest first; calling it is the user's consent.
 ---@param bufnr? integer
 ---@param turn? integer its number; without one, the newest turn that changed files
 function M.undo(bufnr, turn)
   vim.validate('turn', turn, 'number', true)
-  local chat = need_chat(bufnr).id
-  require('agentchat.bridge').send('undo', { chat = chat, turn = turn })
+  host.send('undo', { chat = need_chat(bufnr).id, turn = turn })
 end
 
 --- Takes the last undo of a chat back.
 ---@param bufnr? integer
-function M.redo(bufnr) require('agentchat.bridge').send('redo', { chat = need_chat(bufnr).id }) end
-
-local CHOICES = { always = true, accept = true, reject = true, cancel = true }
+function M.redo(bufnr) host.send('redo', { chat = need_chat(bufnr).id }) end
 
 --- Answers the approval that is shown for the current chat, else for the only chat that has one.
 ---@param choice 'always'|'accept'|'reject'|'cancel'
 ---@param reason? string
 function M.approve(choice, reason)
-  local known = function(v) return CHOICES[v] == true end
-  vim.validate('choice', choice, known, 'always, accept, reject or cancel')
+  one_of('choice', choice, { 'always', 'accept', 'reject', 'cancel' })
   vim.validate('reason', reason, 'string', true)
-  require('agentchat.approval').answer(require('agentchat.chat').current(), choice, reason)
+  commands.run('AgentApprove', { args = choice .. ' ' .. (reason or '') })
 end
 
 --- Begins a rule about a call, for the user to look at and agree to.
@@ -126,7 +123,7 @@ end
 ---@param call? string like `bash git status`; without one it is about what is being asked
 function M.rule(bufnr, call)
   vim.validate('call', call, 'string', true)
-  require('agentchat.rule').propose(need_chat(bufnr).id, call)
+  rules.propose(need_chat(bufnr).id, call)
 end
 
 --- What a chat is doing; nil for a buffer that is no chat. Cheap enough for a statusline.
@@ -140,9 +137,8 @@ end
 --- The same as one line, empty where there is no chat.
 ---@return string
 function M.statusline()
-  local chats = package.loaded['agentchat.chat']
-  local chat = chats and chats.near()
-  return chat and require('agentchat.winbar').plain(chat) or ''
+  local chat = registry.near()
+  return chat and winbar.plain(chat) or ''
 end
 
 return M

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentchat.core.errors import ToolError
     from agentchat.core.tools.registry import Group
     from agentchat.tools.custom.context import Context, Result
-    from agentchat.tools.custom.decorator import tool
+    from agentchat.tools.custom.definition import tool
 
 __version__ = "0.1.0"
 __all__ = ["Context", "Group", "Result", "ToolError", "__version__", "tool"]
@@ -23,7 +23,7 @@ _HOMES = {
     "Group": "agentchat.core.tools.registry",
     "Result": "agentchat.tools.custom.context",
     "ToolError": "agentchat.core.errors",
-    "tool": "agentchat.tools.custom.decorator",
+    "tool": "agentchat.tools.custom.definition",
 }
 
 

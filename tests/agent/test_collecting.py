@@ -12,7 +12,8 @@ import pytest
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
 from agentchat.core.messages import Reply, ToolCall
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.policy import Mode
+from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.tool import ToolContext
 from agentchat.core.turn.effects import Answer
 from agentchat.tools.builtin.catalogue import builtins
@@ -64,7 +65,7 @@ def texts(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(folder.glob("*.py"))}
 
 
-def scene(folder: Path, script: list[Script], mode: str = "ask") -> Scene:
+def scene(folder: Path, script: list[Script], mode: Mode = "ask") -> Scene:
     made = Scene(folder, script, chat=a_chat(*TOOLS))
     made.chat.policy.mode = mode
     return made

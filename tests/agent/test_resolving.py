@@ -199,3 +199,12 @@ async def test_a_mode_that_applies_previews_answers_whether_to_apply_one(tmp_pat
     await scene.finished()
     assert "LINE 5\n" in path.read_text()
     assert "answered accept" not in scene.journal_lines()
+
+
+async def test_no_remembered_answer_covers_a_preview_of_hidden_characters(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(BEFORE)
+    call = Reply(calls=(a_call("1", "stage", '{"text": "\\u202e"}'),), finish="tool_calls")
+    scene = Scene(tmp_path, [call, DONE], staging(path, 5))
+    await scene.play()
+    assert scene.screen.staged[0].scope is None

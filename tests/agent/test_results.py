@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.approval import Policy
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Reply, ToolResult
-from agentchat.core.rules import parse_rules
+from agentchat.core.permissions.policy import Policy
+from agentchat.core.permissions.rules import parse_rules
 from agentchat.core.tools.ports import Diagnostic, Inquiry
 from agentchat.core.tools.tool import Hooks, Metadata, Result, Tool, ToolContext
 from agentchat.tools.builtin import ask, tool_search

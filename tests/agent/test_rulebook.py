@@ -13,7 +13,7 @@ import pytest
 from agentchat.agent.permissions.rule_store import PROJECT_FILE, Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.rules import Rule
 from agentchat.tools.builtin import bash, write
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
@@ -235,7 +235,7 @@ def test_only_a_file_that_was_trusted_or_new_may_be_trusted_anew(house: House) -
 def test_a_file_that_cannot_be_read_is_not_written(house: House) -> None:
     house.put(house.user, text='{"version": 1,\n "rules": [\n')
     before = house.user.read_bytes()
-    with pytest.raises(UserError, match=r"rules\.json:3: .* Nothing was written: mend it first"):
+    with pytest.raises(UserError, match=r"rules\.json:3: .* Not written: fix the error first"):
         house.book.write(house.user, Rule("deny"))
     assert house.user.read_bytes() == before
 

@@ -13,8 +13,8 @@ from agentchat.agent.permissions.rule_drafts import Draft, Ruling
 from agentchat.agent.permissions.rule_store import PROJECT_FILE, Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.proposing import consequence
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.proposals import consequence
+from agentchat.core.permissions.rules import Rule
 from agentchat.journal.index import PastCall
 from agentchat.nvim.render.rules import meaning, past_lines
 from agentchat.tools.builtin import bash, read, write
@@ -161,11 +161,11 @@ async def test_only_what_is_shown_can_be_written_and_only_once(room: Room) -> No
     await room.ask("touch a")
     first = await room.propose()
     second = room.revise(first, "action")
-    with pytest.raises(UserError, match="not shown any more"):
+    with pytest.raises(UserError, match="no longer shown"):
         await room.ruling.write(first.id)
     assert room.ruling.revise(first.id, "scope") is None
     await room.ruling.write(second.id)
-    with pytest.raises(UserError, match="not shown any more"):
+    with pytest.raises(UserError, match="no longer shown"):
         await room.ruling.write(second.id)
     assert [str(rule) for rule in room.book.own] == ["ask tool bash words touch"]
     await room.scene.answer("reject")
@@ -174,13 +174,13 @@ async def test_only_what_is_shown_can_be_written_and_only_once(room: Room) -> No
 async def test_calls_of_the_past_show_what_a_rule_would_have_matched(room: Room) -> None:
     draft = await room.propose("bash git status --short")
     assert draft.rule.words == ("git", "status")
-    assert past_lines(draft.tried, draft.matched) == [
+    assert past_lines(draft.past, draft.matched) == [
         "It is about 3 of the last 5 calls in this project: accepted 1×, ran 1×, rejected 1×",
         "  bash git status  (accepted 1×, ran 1×)",
         "  bash git status --short && ls  (rejected 1×)",
     ]
     wider = room.revise(draft, "text", '{"action": "deny", "path": "src/**"}')
-    assert past_lines(wider.tried, wider.matched)[1:] == ["  write src/a.py  (rejected 1×)"]
+    assert past_lines(wider.past, wider.matched)[1:] == ["  write src/a.py  (rejected 1×)"]
     assert room.then(wider) == "asks" or room.then(wider).startswith("still asks")
     assert past_lines(5, ()) == ["It is about none of the last 5 calls in this project."]
 

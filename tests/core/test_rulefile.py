@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agentchat.core.errors import UserError
-from agentchat.core.rulefile import EMPTY, fields, read_rule, read_rules, with_rule, written
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.rule_file import (
+    add_rule,
+    format_rule,
+    read_rule,
+    read_rules,
+    rule_fields,
+)
+from agentchat.core.permissions.rules import Rule
 
 GIT = Rule("allow", "bash", words=("git", "status"))
 
@@ -31,7 +39,7 @@ def test_each_rule_knows_the_line_it_stands_in() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "rules.json:1: it must be an object"),
+        ("", "rules.json:1: Expecting value"),
         ("[]", "rules.json:1: it must be an object"),
         ("null", "rules.json:1: it must be an object"),
         ('{"rules": []}', 'rules.json:1: "version": 1 is missing'),
@@ -39,18 +47,18 @@ def test_each_rule_knows_the_line_it_stands_in() -> None:
         ('{"version": true, "rules": []}', "rules.json:1: version must be 1"),
         ('{"version": 1, "rules": {}}', "rules.json:1: rules must be a list"),
         ('{"version": 1,\n"rules": [\n{"action": "deny"', "rules.json:3: "),
-        ('{"version": 1, "rules": [{"action": "deny"}\n', "rules.json:2: a comma or ] is"),
-        ('{"version": 1, "rules": [{"action": "deny"},\n]}', "rules.json:1: there is a comma"),
+        ('{"version": 1, "rules": [{"action": "deny"}\n', "rules.json:2: Expecting ',' delimiter"),
+        ('{"version": 1, "rules": [{"action": "deny"},]}', "rules.json:1: "),
         ('{"version": 1, "rules": [],\n"rules": []}', "rules.json:2: rules is there twice"),
-        ('{"version": 1, "rules": []}\n{}', "rules.json:2: there is something behind"),
+        ('{"version": 1, "rules": []}\n{}', "rules.json:2: Extra data"),
         ('{"version": 1, rules: []}', "rules.json:1: "),
-        ('{"version": 1, "rules" []}', "rules.json:1: a colon is expected"),
-        ('{"version": 1, 7: []}', "rules.json:1: a name in quotes"),
+        ('{"version": 1, "rules" []}', "rules.json:1: Expecting ':' delimiter"),
+        ('{"version": 1, 7: []}', "rules.json:1: Expecting property name"),
         ('{"version": 1, "rules": [' + "[" * 100_000, "rules.json:1: it is nested too deeply"),
-        ('// rules\n{"version": 1}', "rules.json:1: it must be an object"),
+        ('// rules\n{"version": 1}', "rules.json:1: Expecting value"),
         (b'{"version": 1,\n "rules": ["\xff"]}', "rules.json:2: it is not UTF-8"),
         (b'{"version": 1,\n\x00 "rules": []}', "rules.json:2: "),
-        ('\ufeff{"version": 1, "rules": []}', "rules.json:1: it must be an object"),
+        ('\ufeff{"version": 1, "rules": []}', "rules.json:1: Unexpected UTF-8 BOM"),
     ],
 )
 def test_a_file_that_is_none_is_named_by_its_line_and_has_no_rules(
@@ -76,9 +84,16 @@ def test_one_wrong_rule_is_named_by_its_line_and_the_others_hold() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (EMPTY, '{\n  "version": 1,\n  "rules": [\n    NEW\n  ]\n}\n'),
-        ('{"version": 1}', '{"version": 1,\n  "rules": [\n    NEW\n  ]}'),
-        ('{"version":1,"rules":[]}', '{"version":1,"rules":[\n  NEW\n]}'),
+        (None, '{\n  "version": 1,\n  "rules": [\n    NEW\n  ]\n}\n'),
+        ('{"version": 1}', '{\n  "version": 1,\n  "rules": [\n    NEW\n  ]\n}\n'),
+        (
+            '{"rules":[], "version":1, "x": "é"}',
+            '{\n  "version": 1,\n  "x": "é",\n  "rules": [\n    NEW\n  ]\n}\n',
+        ),
+        (
+            '{"version": 1, "x": {"rules": [{}]}, "y": "\\"rules\\": [", "rules": [{}]}',
+            '{"version": 1, "x": {"rules": [{}]}, "y": "\\"rules\\": [", "rules": [{}, NEW]}',
+        ),
         (
             '{"rules": [{"action":"deny"}], "version": 1, "x": [1, 2]}',
             '{"rules": [{"action":"deny"}, NEW], "version": 1, "x": [1, 2]}',
@@ -89,23 +104,25 @@ def test_one_wrong_rule_is_named_by_its_line_and_the_others_hold() -> None:
         ),
     ],
 )
-def test_a_rule_is_added_at_the_end_and_all_else_stays_as_it_was(before: str, after: str) -> None:
-    text = with_rule(before, GIT)
-    assert text == after.replace("NEW", written(GIT))
+def test_a_rule_is_added_at_the_end_and_all_else_stays_as_it_was(
+    before: str | None, after: str
+) -> None:
+    text = add_rule(before.encode() if before is not None else None, GIT).decode()
+    assert text == after.replace("NEW", format_rule(GIT))
     rules, wrong = read_rules(text.encode(), "r")
-    assert len(wrong) == before.count("tool")
+    assert len(wrong) == len(json.loads(text)["rules"]) - len(rules)
     assert rules[-1] == GIT
 
 
 def test_nothing_is_added_to_a_file_that_is_none() -> None:
-    with pytest.raises(UserError, match="comma or"):
-        with_rule('{"version": 1 "rules": []}', GIT)
+    with pytest.raises(UserError, match="delimiter"):
+        add_rule(b'{"version": 1 "rules": []}', GIT)
 
 
 def test_a_rule_written_as_text_is_read_back() -> None:
     odd = Rule("deny", "t", path='a "quoted"\\ path\n', server="s")
-    assert read_rule(written(odd)) == odd
-    assert set(fields(odd)) == {"action", "tool", "path", "server"}
+    assert read_rule(format_rule(odd)) == odd
+    assert set(rule_fields(odd)) == {"action", "tool", "path", "server"}
     for text in ("", "[]", "{} {}", '{"action": "allow"', '{"action": "permit"}'):
         with pytest.raises(UserError):
             read_rule(text)

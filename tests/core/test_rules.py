@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from agentchat.core.approval import Grants, Policy, Verdict, decide
 from agentchat.core.messages import ToolCall
-from agentchat.core.rules import parse_rules
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy, Verdict, decide
+from agentchat.core.permissions.proposals import proposals
+from agentchat.core.permissions.rules import matches, parse_rules
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Target
 from agentchat.workspace.shfmt import read_shell_now
@@ -93,7 +95,14 @@ def test_deny_comes_before_ask_and_ask_before_allow() -> None:
         ("**/*.py", "a.py", True),
         ("**/*.py", "x/y/a.py", True),
         ("src/**", "src/x/y", True),
-        ("s?c/a.[py]", "src/a.[py]", True),
+        ("s?c/a.[py]", "src/a.p", True),
+        ("app/[id]/a", "app/[id]/a", True),
+        (r"app/\[id\]/a", "app/[id]/a", True),
+        (r"app/\[id\]/a", "app/i/a", False),
+        ("src/{a,b}.py", "src/b.py", True),
+        ("!src/**", "src/a.py", False),
+        ("!src/**", "b.py", True),
+        ("/etc/**", "/etc/hosts", True),
     ],
 )
 def test_globs_of_paths(glob: str, path: str, hit: bool) -> None:
@@ -107,3 +116,14 @@ def test_an_allow_by_path_needs_every_path_to_match() -> None:
     both = (Target("/ws/src/a", "src/a"), Target("/ws/b", "b"))
     assert verdict(rules, writes=both[:1]) is Verdict.ALLOW
     assert verdict(rules, writes=both) is Verdict.ASK
+
+
+@pytest.mark.parametrize("path", ["app/[id]/page.ts", "a*b", "!x", "{a,b}/c", "b\\?"])
+def test_a_rule_that_is_proposed_for_a_path_is_about_that_path_alone(path: str) -> None:
+    call = Call(ToolCall("1", "t", "{}"), a_tool("t"), {}, None)
+    place = Place(cwd="/ws", writes=(Target(path=f"/ws/{path}", shown=path),))
+    rule = proposals(call, place)[0]
+    assert matches(rule, call, place)
+    for other in ("app/i/page.ts", "axb", "x", "a/c", "b\\x"):
+        elsewhere = Place(cwd="/ws", writes=(Target(path=f"/ws/{other}", shown=other),))
+        assert not matches(rule, call, elsewhere)

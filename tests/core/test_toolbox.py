@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.approval import Grants, Policy
 from agentchat.core.errors import UserError
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.mentions import read_mentions
 from agentchat.core.tools.registry import Group, Registry, parse_groups
 from agentchat.core.tools.system_prompt import system_prompt

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.approval import MODES
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError, UserError
 from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.policy import MODES, Mode
+from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.ports import Target, Zone
 from agentchat.core.tools.tool import Capability, Hooks, Metadata, Preview
 from agentchat.core.turn.chat import REMINDER, Chat
@@ -222,7 +222,7 @@ def test_what_hides_characters_cannot_be_remembered() -> None:
 @pytest.mark.parametrize("zone", [Zone.PROTECTED, Zone.OUTSIDE, Zone.SECRET])
 @pytest.mark.parametrize("mode", [m for m in MODES if m != "plan"])
 def test_unusual_paths_ask_in_every_mode_even_with_always_for_the_tool(
-    zone: Zone, mode: str
+    zone: Zone, mode: Mode
 ) -> None:
     chat = a_chat(EDIT)
     play(chat, World([calls(a_call("0", "edit", '{"path": "a"}')), DONE], ["always"]))
@@ -238,7 +238,7 @@ def test_unusual_paths_ask_in_every_mode_even_with_always_for_the_tool(
     ("mode", "unasked"),
     [("ask", set()), ("edit", {"edit"}), ("yolo", {"edit", "m1"})],
 )
-def test_each_mode_runs_just_what_it_says(mode: str, unasked: set[str]) -> None:
+def test_each_mode_runs_just_what_it_says(mode: Mode, unasked: set[str]) -> None:
     chat = a_chat(EDIT, EFFECT, BASH)
     chat.policy.mode = mode
     names = ["edit", "m1", "bash"]

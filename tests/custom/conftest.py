@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.custom.making import OPEN
+from tests.custom.making import OPEN, thread_pool
 
 
 @pytest.fixture(autouse=True)
-def _close_libraries() -> Iterator[None]:
+def _close_pools() -> Iterator[None]:
+    here = Path.cwd()
     yield
+    thread_pool.cache_clear()
     while OPEN:
-        OPEN.pop().workshop.close()
+        OPEN.pop().close()
+    os.chdir(here)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import itertools
 import socket
@@ -10,25 +9,22 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import Tool
-from agentchat.tools.custom.building import build
-from agentchat.tools.custom.calling import Calling
-from agentchat.tools.custom.decorator import definition_of, tool
-from agentchat.tools.custom.definition import Definition
-from agentchat.tools.custom.description import described, heard
+from agentchat.tools.custom.definition import Definition, definition_of, tool
 from agentchat.tools.custom.files import read_source
-from agentchat.tools.custom.library import Library
-from agentchat.tools.custom.process import spawn
-from agentchat.tools.custom.serving import Server
-from agentchat.tools.custom.worker import Worker
-from agentchat.tools.custom.workshop import Workshop
+from agentchat.tools.custom.pool import WorkerPool
+from agentchat.tools.custom.registry import FileRegistry
+from agentchat.tools.custom.remote_tool import RemoteTool
+from agentchat.tools.custom.server import ToolServer
+from agentchat.tools.custom.worker import Worker, start_worker
 from agentchat.workspace.process.run import KEEPER
 
 NUMBERS = itertools.count()
-OPEN: list[Library] = []
-"""Libraries of a test, closed at its end."""
+OPEN: list[WorkerPool] = []
+"""Pools of a test, closed at its end."""
 
 
 def declared(function: Callable[..., Any]) -> Definition:
@@ -38,75 +34,83 @@ def declared(function: Callable[..., Any]) -> Definition:
     return found
 
 
-class Beside:
+class ServerThread:
     """Serves the functions of a test in a thread of its own process, over a real socket."""
 
-    def __init__(self) -> None:
-        ours, self._theirs = socket.socketpair()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
-        self._thread.start()
-        self._ready.wait(10)
-        self.worker = Worker(ours, self)
+    definitions: ClassVar[dict[str, dict[str, Definition]]] = {}
+    """The functions of all tests, by file."""
 
-    async def _main(self) -> None:
-        self.server = Server(self._theirs)
-        self._ready.set()
-        await self.server.serve()
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair()
+        self._hold = theirs.dup()
+        self.server = ToolServer(theirs)
+        self.server.definitions = self.definitions
+        self._thread = threading.Thread(target=self.server.serve, daemon=True)
+        self._thread.start()
+
+    def worker(self) -> Worker:
+        worker = Worker(self._ours, self)
+        worker.loaded = self.definitions.keys()  # type: ignore[assignment]
+        return worker
 
     def kill(self) -> None:
         with suppress(OSError):
-            self._theirs.shutdown(socket.SHUT_RDWR)
+            self._hold.shutdown(socket.SHUT_RDWR)
 
     def wait(self) -> str:
         self._thread.join()
+        self._hold.close()
         return "ended"
 
 
 @functools.cache
-def beside() -> Beside:
-    """Return what serves all functions of the tests; it goes on until the tests end."""
-    return Beside()
+def thread_pool() -> WorkerPool:
+    """Return a pool whose workers are threads, for the functions of one test."""
+    pool = WorkerPool(lambda: ServerThread().worker())
+    OPEN.append(pool)
+    return pool
+
+
+async def start_pool() -> None:
+    """Start a worker, as loading a file does."""
+    ServerThread.definitions["none"] = {}
+    with suppress(ToolError):
+        await thread_pool().call("none", "check", {"name": ""})
 
 
 def made(folder: Path, function: Callable[..., Any], **options: Any) -> Tool:
-    """Return the tool that ``@tool(...)`` makes of a function, for a chat in ``folder``."""
+    """Return the tool that ``@tool(...)`` makes of a function, for a chat in ``folder``.
+
+    It runs in a thread, so that it can change what the test looks at.
+    """
     options.setdefault("require_approval_before", False)
     options.setdefault("description", "A tool of the tests.")
     definition = declared(tool(**options)(function))
     file = f"test {next(NUMBERS)}"
-    beside().server.files[file] = {definition.name: definition}
-    calling = Calling(beside().worker, file, heard(described(definition)))
-    return build(calling, "digest", str(folder))
+    ServerThread.definitions[file] = {definition.spec.name: definition}
+    return RemoteTool(thread_pool(), file, definition.spec, str(folder)).tool("digest")
 
 
-def a_library(seconds: float = 10.0) -> Library:
-    """Return an empty library with a process of its own."""
-    library = Library(Workshop(lambda: spawn(KEEPER), seconds))
-    OPEN.append(library)
-    return library
+def a_registry(seconds: float = 10.0, most: int = 8) -> FileRegistry:
+    """Return an empty registry of files with processes of its own."""
+    pool = WorkerPool(lambda: start_worker(KEEPER), seconds, most)
+    OPEN.append(pool)
+    return FileRegistry(pool)
 
 
-@functools.cache
-def shared_library() -> Library:
-    """Return the library of tests whose files do nothing but to declare tools."""
-    return Library(Workshop(lambda: spawn(KEEPER)))
+async def tools_of(
+    folder: Path, code: str, cwd: Path | None = None, most: int = 8
+) -> dict[str, Tool]:
+    """Return the tools of a file with this code, by name; they run in processes of their own.
 
-
-async def tools_of(folder: Path, code: str, cwd: Path | None = None) -> dict[str, Tool]:
-    """Return the tools of a file with this code, by name; they run in a process of their own.
-
-    ``cwd`` is the workspace; without it, that is the folder of the file.
+    ``cwd`` is the workspace; without it, that is the folder of the file. There are at
+    ``most`` so many processes.
     """
     path = folder / "own_tools.py"
     path.write_text(f"import os, sys, time\nfrom agentchat import *\n{code}")
-    library = a_library()
+    registry = a_registry(most=most)
     source = read_source(path)
-    await library.load([source])
-    loaded, problems = library.contents([source])
+    await registry.load([source])
+    loaded, problems = registry.contents([source])
     assert problems == []
-    return {
-        calling.tool.name: build(calling, source.digest, str(cwd or folder))
-        for contents in loaded
-        for calling in contents.tools
-    }
+    return {tool.name: tool for contents in loaded for tool in contents.tools(str(cwd or folder))}

@@ -15,8 +15,8 @@ import agentchat
 from agentchat import Context, Result, ToolError, tool
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import ArgumentError, Metadata, Surroundings
-from agentchat.tools.custom.decorator import definition_of
-from agentchat.tools.custom.errors import DefinitionError
+from agentchat.tools.custom.definition import definition_of
+from agentchat.tools.custom.parameters import DefinitionError
 from agentchat.tools.custom.template import parse, parse_words
 from tests.custom.making import declared, made
 
@@ -53,9 +53,9 @@ def test_hints_make_the_schema_and_the_docstring_the_description() -> None:
         return ""
 
     found = declared(word_count)
-    assert found.name == "word_count"
-    assert found.description.startswith("Count the words in a file.\n\nA word is")
-    assert "Args" not in found.description
+    assert found.spec.name == "word_count"
+    assert found.spec.description.startswith("Count the words in a file.\n\nA word is")
+    assert "Args" not in found.spec.description
     assert found.parameters.schema() == {
         "type": "object",
         "properties": {
@@ -154,7 +154,7 @@ def test_without_a_docstring_the_name_is_the_description() -> None:
 
     found = definition_of(count_words)
     assert found is not None
-    assert found.description == "Count words"
+    assert found.spec.description == "Count words"
 
 
 def test_options_reach_the_tool(tmp_path: Path) -> None:
@@ -208,21 +208,29 @@ def plain(path: str) -> None:
         (callback, {}, "no schema"),
         (plain, {"name": "two words"}, "no name for a tool"),
         (plain, {"aliases": ["a b"]}, "no name for a tool"),
-        (plain, {"aliases": 3}, "aliases is a text or a list"),
-        (plain, {"timeout": "5"}, "timeout is a number"),
-        (plain, {"timeout": 0}, "above 0"),
-        (plain, {"min_confidence": 101}, "from 0 to 100"),
-        (plain, {"read_only": "yes"}, "read_only is True or False"),
+        (plain, {"aliases": 3}, "aliases: Input should be a valid string"),
+        (plain, {"timeout": "5"}, "timeout: Input should be a valid number"),
+        (plain, {"timeout": 0}, "timeout: Input should be greater than 0"),
+        (
+            plain,
+            {"min_confidence": 101},
+            "min_confidence: .* less than or equal to 100",
+        ),
+        (plain, {"read_only": "yes"}, "read_only: Input should be a valid boolean"),
         (plain, {"read_only": True, "destructive": True}, "not both"),
         (plain, {"reads": "file"}, "file is no argument"),
-        (plain, {"dry_run": 3}, "dry_run must be a function"),
+        (plain, {"dry_run": 3}, "dry_run: Input should be callable"),
         (plain, {"setup": lambda path, other: None}, "a parameter other"),
-        (plain, {"require_approval_before": 1}, "True, False or a function"),
+        (
+            plain,
+            {"require_approval_before": 1},
+            "require_approval_before: .* a valid bool",
+        ),
         (plain, {"flag": "tests"}, "flag is for tools with a command"),
         (plain, {"colour": "red"}, "colour"),
-        (plain, {"command": []}, "a list without a program"),
+        (plain, {"command": []}, "command: "),
         (plain, {"command": ["wc", "{file}"]}, r"\{file\} is no argument"),
-        (plain, {"command": 3}, "command is a text or a list of texts"),
+        (plain, {"command": 3}, "command: Input should be a valid string"),
     ],
 )
 def test_a_wrong_declaration_says_what_to_change(

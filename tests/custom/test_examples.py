@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -13,31 +12,29 @@ from agentchat import Context
 from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.messages import Reply
 from agentchat.core.tools.tool import Tool
-from agentchat.tools.custom.building import build
 from agentchat.tools.custom.definition import Options
-from agentchat.tools.custom.files import Place, read_source
-from agentchat.tools.custom.importing import import_source
+from agentchat.tools.custom.files import Location, import_source, read_source
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
-from tests.custom.making import shared_library
+from tests.custom.making import a_registry
 from tests.docs.page import HELP
 from tests.support import project
 from tests.support.launch import CHECKOUT
 
-EXAMPLES = Place(CHECKOUT / "doc" / "examples").files()
+EXAMPLES = Location(CHECKOUT / "doc" / "examples").files()
 DONE = Reply("Done.")
 
 
 async def example(name: str, folder: Path) -> Tool:
     """Return the one tool of an example; all of them load."""
-    library, sources = shared_library(), [read_source(path) for path in EXAMPLES]
-    await library.load(sources)
-    loaded, problems = library.contents(sources)
+    registry, sources = a_registry(), [read_source(path) for path in EXAMPLES]
+    await registry.load(sources)
+    loaded, problems = registry.contents(sources)
     assert problems == []
     found = {contents.source.path.stem: contents for contents in loaded}
     assert list(found) == ["batch_rename", "todos", "word_count"]
-    (calling,) = found[name].tools
-    return build(calling, found[name].source.digest, str(folder))
+    (tool,) = found[name].tools(str(folder))
+    return tool
 
 
 async def test_words_are_counted_without_a_question(tmp_path: Path) -> None:
@@ -85,7 +82,7 @@ async def test_names_are_changed_when_the_preview_is_applied(
 
 def test_the_help_names_every_option_and_the_examples() -> None:
     options = HELP.sections["agentchat-custom-options"]
-    assert [f.name for f in fields(Options) if f"{{{f.name}}}" not in options] == []
+    assert [name for name in Options.__annotations__ if f"{{{name}}}" not in options] == []
     chapter = HELP.sections["agentchat-custom-tools"]
     assert [path.name for path in EXAMPLES if f'"{path.name}"' not in chapter] == []
     context = HELP.sections["agentchat-custom-context"]
@@ -98,4 +95,4 @@ def test_the_tool_of_the_help_is_a_tool(tmp_path: Path) -> None:
     assert code is not None
     path = tmp_path / "word_count.py"
     path.write_text(textwrap.dedent(code[1]))
-    assert [d.name for d in import_source(read_source(path)).definitions] == ["word_count"]
+    assert [d.spec.name for d in import_source(read_source(path)).definitions] == ["word_count"]

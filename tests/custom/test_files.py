@@ -10,11 +10,16 @@ import pytest
 from agentchat.core.tools.registry import Registry, parse_groups
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.tools.builtin.catalogue import BUILTINS
-from agentchat.tools.custom.files import Place, is_trusted, read_source, read_trust
-from agentchat.tools.custom.importing import Problem, import_source
-from agentchat.tools.custom.library import Library, Loaded
-from agentchat.tools.custom.shelf import Shelf
-from tests.custom.making import a_library, shared_library
+from agentchat.tools.custom.files import (
+    FileProblem,
+    Location,
+    import_source,
+    is_trusted,
+    read_source,
+    read_trust,
+)
+from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile
+from tests.custom.making import a_registry
 
 GOOD = '''\
 from agentchat import tool
@@ -33,24 +38,26 @@ def write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-async def load(*paths: Path, library: Library | None = None) -> tuple[list[Loaded], list[Problem]]:
-    library = library or a_library()
+async def load(
+    *paths: Path, registry: FileRegistry | None = None
+) -> tuple[list[LoadedFile], list[FileProblem]]:
+    registry = registry or a_registry()
     sources = [read_source(path) for path in paths]
-    await library.load(sources)
-    return library.contents(sources)
+    await registry.load(sources)
+    return registry.contents(sources)
 
 
-async def run(*paths: Path) -> list[Loaded]:
+async def run(*paths: Path) -> list[LoadedFile]:
     """Import files that are known to be good."""
-    loaded, problems = await load(*paths, library=shared_library())
+    loaded, problems = await load(*paths)
     assert problems == []
     return loaded
 
 
-def a_shelf(*given: str) -> tuple[Shelf, Toolbox]:
+def a_registry_of(*given: str) -> tuple[CustomRegistry, Toolbox]:
     registry = Registry(BUILTINS)
     toolbox = Toolbox(registry, parse_groups({}), given)
-    return Shelf(registry, toolbox, "/ws"), toolbox
+    return CustomRegistry(registry, toolbox, "/ws"), toolbox
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -63,6 +70,7 @@ BROKEN = {
     "leaves.py": ("raise SystemExit(3)\n", 1, "SystemExit: 3"),
     "nothing.py": ("x = 1\n", 0, "no tools: put @tool before a function"),
     "groups.py": ("GROUPS = {'g': 'read'}\n", 0, "GROUPS: g needs a list of tools"),
+    "object.py": ("GROUPS = {'g': {'tools': [], 'prompt': 1j}}\n", 0, "not JSON serializable"),
     "option.py": (
         "from agentchat import tool\n@tool(colour=1)\ndef f(): 'd'\n", 2, "no option colour",
     ),
@@ -77,8 +85,8 @@ async def test_a_broken_file_is_reported_by_name_and_line_and_stops_no_other(
 ) -> None:
     broken = [write(tmp_path, name, text) for name, (text, _, _) in BROKEN.items()]
     good = write(tmp_path, "good.py", "print('hello')\n" + GOOD.format(name="good"))
-    loaded, problems = await load(*broken, good, library=a_library(2.0))
-    assert [one.tool.name for contents in loaded for one in contents.tools] == ["good"]
+    loaded, problems = await load(*broken, good, registry=a_registry(2.0))
+    assert [spec.name for contents in loaded for spec in contents.specs] == ["good"]
     found = {problem.path.name: problem for problem in problems}
     assert set(found) == set(BROKEN)
     for name, (_, line, text) in BROKEN.items():
@@ -91,23 +99,32 @@ async def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path) -> None
     mark = tmp_path / "imported"
     text = f"with open({str(mark)!r}, 'a') as f: f.write('x')\n" + GOOD.format(name="good")
     path = write(tmp_path, "good.py", text)
-    library = a_library()
+    registry = a_registry()
     for _ in range(2):
-        await library.load([read_source(path)])
+        await registry.load([read_source(path)])
     assert mark.read_text() == "x"
     path.write_text(text.replace("something", "something else"))
     old = read_source(path)
-    await library.load([old])
+    await registry.load([old])
     assert mark.read_text() == "xx"
-    library.clear()
-    assert library.contents([old]) == ([], [])
+    registry.clear()
+    assert registry.contents([old]) == ([], [])
 
 
 def test_files_with_the_same_name_are_modules_of_their_own(tmp_path: Path) -> None:
     first = write(tmp_path / "a", "tools.py", GOOD.format(name="first"))
     second = write(tmp_path / "b", "tools.py", GOOD.format(name="second"))
     loaded = [import_source(read_source(path)) for path in (first, second)]
-    assert len({d.module for contents in loaded for d in contents.definitions}) == 2
+    assert (
+        len(
+            {
+                id(d.functions["0"].function.__globals__)
+                for contents in loaded
+                for d in contents.definitions
+            }
+        )
+        == 2
+    )
 
 
 async def test_a_flood_of_output_at_import_goes_nowhere(
@@ -124,9 +141,9 @@ def test_a_folder_has_its_python_files_in_order(tmp_path: Path) -> None:
     for name in ("b.py", "a.py", "_own.py", ".hidden.py", "notes.txt", "c.py/d.py"):
         write(tmp_path, name, "")
     os.mkfifo(tmp_path / "pipe.py")
-    assert [p.name for p in Place(tmp_path).files()] == ["a.py", "b.py", "c.py", "pipe.py"]
-    assert Place(tmp_path / "a.py").files() == (tmp_path / "a.py",)
-    assert Place(tmp_path / "missing").files() == ()
+    assert [p.name for p in Location(tmp_path).files()] == ["a.py", "b.py", "c.py", "pipe.py"]
+    assert Location(tmp_path / "a.py").files() == (tmp_path / "a.py",)
+    assert Location(tmp_path / "missing").files() == ()
     with pytest.raises(OSError, match="no ordinary file"):
         read_source(tmp_path / "pipe.py")
 
@@ -185,60 +202,46 @@ def test_a_link_out_of_a_trusted_project_and_a_folder_above_it_count_nothing(
 
 
 async def test_a_chat_is_given_tools_by_name_by_group_and_by_its_settings(tmp_path: Path) -> None:
-    shelf, toolbox = a_shelf("readonly", "first", "both")
+    registry, toolbox = a_registry_of("readonly", "first", "both")
     text = GOOD.format(name="first") + GOOD.format(name="second")
     text += "GROUPS = {'both': [first, 'second', 'read'], 'more': {'tools': ['ls'], 'prompt': 'p'}}"
     before = [tool.name for tool in toolbox.tools()]
     loaded = await run(write(tmp_path, "a.py", text))
-    assert shelf.fill(loaded) == []
+    assert registry.replace_all(loaded) == []
     assert [t.name for t in toolbox.tools()] == [*before, "first", "second"]
     assert toolbox.mentionable("first_alias")
     assert [g.name for g in toolbox.groups()][:2] == ["both", "more"]
     assert toolbox.group("more") is not None
-    assert shelf.fill([]) == []
+    assert registry.replace_all([]) == []
     assert [t.name for t in toolbox.tools()] == before
     assert not toolbox.mentionable("first_alias")
     assert not toolbox.mentionable("both")
 
 
 async def test_two_files_with_one_name_are_refused_with_both_places(tmp_path: Path) -> None:
-    shelf, _ = a_shelf("same")
+    registry, _ = a_registry_of("same")
     first = write(tmp_path, "a.py", GOOD.format(name="same"))
     second = write(tmp_path, "b.py", "\n" + GOOD.format(name="same"))
     third = write(tmp_path, "c.py", GOOD.format(name="other"))
     loaded = await run(first, second, third)
-    (problem,) = shelf.fill(loaded)
+    (problem,) = registry.replace_all(loaded)
     assert str(problem) == f'{second}:4: the tool name "same" is taken by {first}:3'
-    assert shelf.names == ("same", "other")
+    assert registry.names == ("same", "other")
 
 
 @pytest.mark.parametrize("name", ["read", "read_file", "resolve", "tool_search", "agent", "delete"])
 async def test_the_names_of_the_plugin_cannot_be_taken(tmp_path: Path, name: str) -> None:
-    shelf, _ = a_shelf()
+    registry, _ = a_registry_of()
     loaded = await run(write(tmp_path, "a.py", GOOD.format(name=name)))
-    (problem,) = shelf.fill(loaded)
+    (problem,) = registry.replace_all(loaded)
     assert f'the tool name "{name}" is taken by the ' in problem.text
-    assert shelf.names == ()
+    assert registry.names == ()
 
 
 async def test_a_group_of_a_file_takes_no_name_of_the_plugins(tmp_path: Path) -> None:
-    shelf, toolbox = a_shelf("agent")
+    registry, toolbox = a_registry_of("agent")
     count = len(toolbox.tools())
     loaded = await run(write(tmp_path, "a.py", "GROUPS = {'agent': ['read']}"))
-    (problem,) = shelf.fill(loaded)
+    (problem,) = registry.replace_all(loaded)
     assert problem.text == 'the group name "agent" is taken'
     assert len(toolbox.tools()) == count
-
-
-async def test_a_tool_value_of_a_file_is_a_tool_bound_to_that_file(tmp_path: Path) -> None:
-    text = GOOD.format(name="base") + (
-        "from dataclasses import replace\n"
-        "from agentchat.tools.builtin.ls import TOOL as LS\n"
-        "MINE = replace(LS, name='mine', metadata=replace(LS.metadata, aliases=()))\n"
-        "del LS\n"
-    )
-    shelf, toolbox = a_shelf("mine")
-    loaded = await run(write(tmp_path, "a.py", text))
-    assert shelf.fill(loaded) == []
-    (tool,) = toolbox.tools()
-    assert tool.source

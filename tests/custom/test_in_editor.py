@@ -102,7 +102,7 @@ def test_a_tool_that_was_mentioned_is_there_after_the_host_died(
 
 def known(editor: Editor, name: str) -> bool:
     code = "return vim.tbl_map(function(n) return n.name end, ...)"
-    names = "require('agentchat.chat').all()[1].names"
+    names = "require('agentchat.chat.registry').all()[1].names"
     return name in editor.lua(code.replace("...", names))
 
 

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,14 @@ from agentchat import Context, Result, ToolError
 from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.tool import NO_STORE, Tool
-from agentchat.tools.custom.building import build
+from agentchat.tools.custom.context import MOST_CHARACTERS
 from agentchat.tools.custom.files import read_source
-from agentchat.tools.custom.outcome import MOST_CHARACTERS
+from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.workspace.process.sandbox import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
 from tests.agent.test_undoing import UndoScene
 from tests.core.world import a_call, a_tool, calls
-from tests.custom.making import OPEN, a_library, made, tools_of
+from tests.custom.making import OPEN, a_registry, made, start_pool, tools_of
 from tests.support.launch import CHECKOUT
 
 pytestmark = pytest.mark.slow
@@ -72,11 +72,6 @@ class Odd:
 
     def __str__(self) -> str:
         raise ValueError("no text")
-
-
-def endless() -> Iterator[int]:
-    while True:
-        yield 1
 
 
 def round_and_round() -> list[Any]:
@@ -130,13 +125,19 @@ async def test_a_text_without_end_is_cut(tmp_path: Path) -> None:
 
 async def test_an_iterator_is_told_as_a_list_and_one_without_end_times_out(tmp_path: Path) -> None:
     assert (await result_of(tmp_path, lambda: iter("ab"))).text == '["a","b"]'
-
-    def numbers() -> Iterator[int]:
-        for number in endless():
-            time.sleep(0.01)
-            yield number
-
-    assert (await result_of(tmp_path, numbers, timeout=0.1)).text == "t timed out after 0.1 s."
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False, timeout=0.1)
+def numbers():
+    'Count.'
+    while True:
+        yield 1
+""",
+    )
+    scene = scene_of(tmp_path, tools["numbers"])
+    await scene.play()
+    assert scene.results() == {"1": "numbers timed out after 0.1 s."}
 
 
 # --- what goes wrong --------------------------------------------------------------------------
@@ -247,8 +248,8 @@ async def test_a_function_that_never_returns_times_out_and_all_else_goes_on(
     assert await scene.play() == "stop"
     results = scene.results()
     assert results["2"] == "t timed out after 0.2 s."
-    # What Python can end is ended; the process of anything else ends with it.
-    assert (results["1"] == results["3"]) == (name not in ("sleeps", "holds"))
+    # What Ctrl-C would end is ended; the process of anything else ends with it.
+    assert (results["1"] == results["3"]) == (name != "holds")
     assert time.monotonic() - before < 20
 
 
@@ -273,15 +274,33 @@ async def test_a_stop_ends_a_function_and_the_program_it_runs(tmp_path: Path) ->
 
 async def test_a_function_works_in_the_workspace(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one two")
+    tools = await tools_of(
+        tmp_path,
+        """
+import subprocess
+
+@tool(require_approval_before=False)
+def looks(path: str):
+    'Look.'
+    pwd = subprocess.run(["pwd"], capture_output=True, text=True, check=True).stdout
+    return f"{open(path).read()} in {os.path.basename(pwd.strip())}"
+""",
+    )
     here = Path.cwd()
-
-    def looks(path: str) -> str:
-        pwd = subprocess.run(["pwd"], capture_output=True, text=True, check=True).stdout.strip()
-        return f"{Path(path).read_text()} in {Path(pwd).name}"
-
-    result = await result_of(tmp_path, looks, given='{"path": "notes.txt"}')
-    assert result.text == f"one two in {tmp_path.name}"
+    scene = scene_of(tmp_path, tools["looks"], given='{"path": "notes.txt"}')
+    await scene.play()
+    assert scene.results() == {"1": f"one two in {tmp_path.name}"}
     assert Path.cwd() == here
+
+
+async def test_a_workspace_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    tools = await tools_of(
+        tmp_path, "@tool(setup=lambda: None)\ndef t(): 'Do nothing.'", cwd=tmp_path / "gone"
+    )
+    remote = tools["t"].arguments
+    assert isinstance(remote, RemoteTool)
+    with pytest.raises(ToolError, match=r"^Working directory not found: .*gone. Nothing was run"):
+        await remote.call("hook", {}, role="setup")
 
 
 async def test_a_context_reads_runs_and_tells(tmp_path: Path) -> None:
@@ -303,15 +322,21 @@ async def test_a_context_reads_runs_and_tells(tmp_path: Path) -> None:
 async def test_what_is_printed_is_shown_and_bounded_and_told_to_nobody(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def prints() -> str:
-        sys.stdout.write("x" * 10_000_000)
-        sys.stderr.write("and here\n")
-        sys.stdout.buffer.write(b"bytes\n")
-        for _ in range(20_000):
-            sys.stdout.write("flood\n")
-        return "done"
-
-    scene = scene_of(tmp_path, made(tmp_path, prints, name="t"))
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False)
+def t():
+    'Print.'
+    sys.stdout.write("x" * 10_000_000)
+    sys.stderr.write("and here\\n")
+    sys.stdout.buffer.write(b"bytes\\n")
+    for _ in range(20_000):
+        sys.stdout.write("flood\\n")
+    return "done"
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"])
     await scene.play()
     shown = "".join(block.append or "" for block in scene.screen.blocks["1"])
     assert shown.endswith("flood\n")
@@ -342,6 +367,7 @@ async def test_every_function_is_given_the_arguments_it_names(tmp_path: Path) ->
         render_call=lambda path: f"word of {path}",
         render_result=lambda result, path: f"{result.text} on {path}",
     )  # fmt: skip
+    await start_pool()
     scene = scene_of(tmp_path, found, given='{"path": "p"}')
     scene.session.send("go")
     await scene.screen.until(lambda: bool(scene.screen.questions))
@@ -358,6 +384,13 @@ async def test_every_function_is_given_the_arguments_it_names(tmp_path: Path) ->
     result = scene.chat.history.messages[-2]
     assert isinstance(result, ToolResult)
     assert (result.text, result.shown) == ("worked", "worked on p")
+
+
+async def test_what_a_set_up_returns_is_dropped(tmp_path: Path) -> None:
+    found = made(tmp_path, lambda: "fine", name="t", setup=object, on_exit=object)
+    scene = scene_of(tmp_path, found)
+    await scene.play()
+    assert scene.results() == {"1": "fine"}
 
 
 async def test_a_rejected_call_is_left_once_and_told_once(tmp_path: Path) -> None:
@@ -706,6 +739,26 @@ def t():
     assert scene.screen.blocks["5"][0].title == "rendered"
 
 
+async def test_a_rendering_that_hangs_costs_a_moment_and_is_not_tried_again(
+    tmp_path: Path,
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False, render_call=lambda: time.sleep(60))
+def t():
+    'Return.'
+    return "fine"
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"], tools["t"])
+    before = time.monotonic()
+    await scene.play()
+    assert scene.results() == {"1": "fine", "2": "fine"}
+    assert [scene.screen.blocks[call][0].title for call in "12"] == ["t", "t"]
+    assert time.monotonic() - before < 10
+
+
 async def test_a_call_is_told_that_the_files_were_read_anew(tmp_path: Path) -> None:
     tools = await tools_of(
         tmp_path,
@@ -721,9 +774,9 @@ def t(ctx: Context):
     scene.session.send("go")
     shown = scene.screen.blocks.setdefault("1", [])
     await scene.screen.until(lambda: any(block.append for block in shown))
-    OPEN[-1].clear()
+    OPEN[-1].close()
     await scene.finished()
-    why = "its process was ended: the files with tools were read anew"
+    why = "its process was ended: the files with tools were reloaded"
     assert scene.results() == {"1": f"t failed: {why}"}
 
 
@@ -736,7 +789,8 @@ async def test_neighbours_of_a_function_that_cannot_be_stopped_come_to_their_end
 @tool(concurrency_safe=True, read_only=True, timeout=0.2)
 def blocks():
     'Block.'
-    time.sleep(60)
+    import ctypes
+    ctypes.PyDLL(None).sleep(60)
 
 @tool(concurrency_safe=True, read_only=True)
 def slow():
@@ -755,7 +809,7 @@ def process():
     results = scene.results()
     assert results["2"] == "blocks timed out after 0.2 s."
     assert results["1"].isdigit()
-    assert results["1"] != results["3"]
+    assert results["3"].isdigit()
 
 
 async def test_a_process_lives_from_call_to_call_and_knows_nothing_of_the_hosts(
@@ -830,17 +884,17 @@ def t():
 async def test_a_process_is_gone_when_the_files_are_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text(f"import os, time\nfrom agentchat import tool\n{ALONE}")
-    library = a_library()
+    registry = a_registry()
     source = read_source(path)
     pids = []
     for _ in range(2):
-        await library.load([source])
-        (loaded,), _ = library.contents([source])
-        found = build(loaded.tools[0], source.digest, str(tmp_path))
+        await registry.load([source])
+        (loaded,), _ = registry.contents([source])
+        (found,) = loaded.tools(str(tmp_path))
         scene = scene_of(tmp_path, found)
         await scene.play()
         pids.append(int(scene.results()["1"]))
-        library.clear()
+        registry.clear()
     assert pids[0] != pids[1]
     for pid in pids:
         await gone(pid)
@@ -850,14 +904,14 @@ HOST = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from agentchat.tools.custom.files import read_source
-from tests.custom.making import OPEN, a_library
+from tests.custom.making import OPEN, a_registry
 
 async def main():
-    library, source = a_library(), read_source(Path(sys.argv[1]))
-    await library.load([source])
-    (loaded,), _ = library.contents([source])
-    holds = loaded.tools[0]
-    call = asyncio.ensure_future(holds.ask("work", holds.parse({}), "/"))
+    registry, source = a_registry(), read_source(Path(sys.argv[1]))
+    await registry.load([source])
+    (loaded,), _ = registry.contents([source])
+    (holds,) = loaded.tools("/")
+    call = asyncio.ensure_future(holds.arguments.call("hook", {}, role="setup"))
     while not os.path.exists(sys.argv[2]):
         await asyncio.sleep(0.01)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -873,13 +927,15 @@ def test_a_process_that_hears_nothing_ends_with_a_host_that_was_killed(tmp_path:
 import ctypes, os
 from agentchat import tool
 
-@tool
-def holds():
-    'Hold the lock of the interpreter.'
+def hold():
     with open({str(mark)!r} + '.new', 'w') as file:
         file.write(str(os.getpid()))
     os.rename({str(mark)!r} + '.new', {str(mark)!r})
     ctypes.PyDLL(None).sleep(600)
+
+@tool(setup=hold)
+def holds():
+    'Hold the lock of the interpreter while it is set up.'
 """
     )
     host = subprocess.run(

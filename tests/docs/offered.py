@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentchat.core.approval import MODES
+from agentchat.core.permissions.policy import MODES
 from agentchat.core.tools.registry import BUILTIN_GROUPS
 from agentchat.tools.builtin.catalogue import BUILTINS
 from tests.support.launch import CHECKOUT, environment, neovim
 
 PROBE = Path(__file__).with_name("probe.lua")
-FIRED = re.compile(r"""(?:fire|event|tell)\(\s*(?:\w+,\s*)?["'](Agent\w+)["']""")
+FIRED = re.compile(r"""(?:fire|event|fire_chat)\(\s*(?:\w+,\s*)?["'](Agent\w+)["']""")
 DIFF = {"]c", "[c", "]f", "[f", "x", "X", "C", "E", "s", "Q", "bar"}
 """Keys of a diff, wherever it is shown."""
 

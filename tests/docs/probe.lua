@@ -5,7 +5,7 @@ vim.opt.runtimepath:prepend(checkout)
 vim.cmd.source(checkout .. '/plugin/agentchat.lua')
 
 local agentchat = require('agentchat')
-local chats = require('agentchat.chat')
+local chats = require('agentchat.chat.actions')
 
 local function sorted(list)
   table.sort(list)
@@ -20,7 +20,7 @@ local function keys(buf, modes)
   local found = {}
   for _, mode in ipairs(modes) do
     for _, map in ipairs(vim.api.nvim_buf_get_keymap(buf, mode)) do
-      local does = map.callback and map.callback ~= require('agentchat.keypress').nothing
+      local does = map.callback and map.callback ~= require('agentchat.ui.key_guard').nothing
       if does or vim.startswith(map.rhs or '', '<Plug>') then found[map.lhs] = true end
     end
   end
@@ -54,7 +54,7 @@ end
 --- Settings by path, with what they must be and their default as Lua.
 local function settings()
   local found, inner = {}, {}
-  local defaults = require('agentchat.config').get()
+  local defaults = require('agentchat.config.settings').get()
   local function walk(shape, path, default)
     for name, field in pairs(shape.fields or {}) do
       local below = path == '' and name or path .. '.' .. name
@@ -69,7 +69,7 @@ local function settings()
       walk(field, below, value)
     end
   end
-  walk(require('agentchat.shape').settings, '', defaults)
+  walk(require('agentchat.config.schema').settings, '', defaults)
   return found, inner
 end
 
@@ -94,9 +94,9 @@ local function float_keys(chat)
     error('no window shows ' .. filetype)
   end
   local preview = { id = 'v', label = 'AST Edit: 1', source = 'ast_edit', files = 1, doc = doc }
-  require('agentchat.review').show(chat.id, preview)
+  require('agentchat.review.list').show(chat.id, preview)
   local review = keys(buffer('agentchat-review'), { 'n' })
-  require('agentchat.approval').show(chat.id, {
+  require('agentchat.approval.requests').show(chat.id, {
     id = 'p',
     tool = 'bash',
     title = 'bash wants to run a command',
@@ -113,7 +113,7 @@ local function float_keys(chat)
 end
 
 local chat = chats.new()
-require('agentchat.window').split(chat.buf)
+require('agentchat.chat.window').split(chat.buf)
 local found, inner = settings()
 local approval, review = float_keys(chat)
 io.stdout:write(vim.json.encode({

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.core import sensitive
+from agentchat.core.permissions import sensitive_paths
 from agentchat.core.tools.registry import BUILTIN_GROUPS
 from agentchat.core.tools.tool import Tool
 from agentchat.models.providers import PROVIDERS
@@ -158,10 +158,13 @@ def test_servers_known_by_name_are_listed() -> None:
 @pytest.mark.parametrize(
     ("tag", "names"),
     [
-        ("agentchat-protected", {*sensitive.PROTECTED_FOLDERS, *sensitive.PROTECTED_FILES}),
-        ("agentchat-protected", {"/".join(path) for path in sensitive.PROTECTED_PATHS}),
-        ("agentchat-secrets", {*sensitive.SECRET_FOLDERS, *sensitive.SECRET_FILES}),
-        ("agentchat-secrets", {"/".join(path) for path in sensitive.SECRET_PATHS}),
+        (
+            "agentchat-protected",
+            {*sensitive_paths.PROTECTED_FOLDERS, *sensitive_paths.PROTECTED_FILES},
+        ),
+        ("agentchat-protected", {"/".join(path) for path in sensitive_paths.PROTECTED_PATHS}),
+        ("agentchat-secrets", {*sensitive_paths.SECRET_FOLDERS, *sensitive_paths.SECRET_FILES}),
+        ("agentchat-secrets", {"/".join(path) for path in sensitive_paths.SECRET_PATHS}),
     ],
 )
 def test_names_that_deserve_a_question_are_listed(tag: str, names: set[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentchat.nvim.lua_api import LuaFunction
 from agentchat.nvim.view import Outbox
 
 
@@ -19,8 +20,12 @@ class Calls:
         self.names: list[str] = []
         self.changed = asyncio.Event()
 
-    def call(self, module: str, name: str, *args: Any) -> None:
+    def call(self, name: LuaFunction, *args: Any) -> None:
         self.names.append(" ".join((name, *map(str, args))))
+        self.changed.set()
+
+    def notify(self, level: str, text: str) -> None:
+        self.names.append(f"{level} {text}")
         self.changed.set()
 
     async def until(self, count: int) -> None:
@@ -38,24 +43,24 @@ async def test_what_is_built_holds_up_what_comes_after_it_and_nothing_else() -> 
         assert ready.wait(10)
         return "document"
 
-    outbox.call("m", "first")
-    outbox.call_built("m", "show", "chat", build=slow)
-    outbox.call("m", "close")
-    other.call("m", "elsewhere")
-    assert calls.names == ["first", "elsewhere"]
+    outbox.call("chat.apply")
+    outbox.call_built("approval.show", "chat", build=slow)
+    outbox.call("approval.close")
+    other.call("page.show")
+    assert calls.names == ["chat.apply", "page.show"]
     ready.set()
     await calls.until(4)
-    assert calls.names[2:] == ["show chat document", "close"]
+    assert calls.names[2:] == ["approval.show chat document", "approval.close"]
 
 
 async def test_two_that_are_built_come_in_their_order() -> None:
     calls, ready = Calls(), threading.Event()
     outbox = Outbox(calls)
-    outbox.call_built("m", "one", build=lambda: ready.wait(10))
-    outbox.call_built("m", "two", build=lambda: "")
+    outbox.call_built("approval.show", build=lambda: ready.wait(10))
+    outbox.call_built("review.show", build=lambda: "")
     ready.set()
     await calls.until(2)
-    assert [name.split()[0] for name in calls.names] == ["one", "two"]
+    assert [name.split()[0] for name in calls.names] == ["approval.show", "review.show"]
 
 
 async def test_what_cannot_be_built_is_logged_and_shown_and_the_rest_goes_on(
@@ -64,22 +69,22 @@ async def test_what_cannot_be_built_is_logged_and_shown_and_the_rest_goes_on(
     calls = Calls()
     outbox = Outbox(calls)
     with caplog.at_level(logging.ERROR):
-        outbox.call_built("m", "show", build=lambda: 1 / 0)
-        outbox.call("m", "close")
+        outbox.call_built("approval.show", build=lambda: 1 / 0)
+        outbox.call("approval.close")
         await calls.until(2)
     problem, closed = calls.names
     assert problem.startswith("error Something cannot be shown: ZeroDivisionError")
-    assert closed == "close"
-    assert "m.show was not called" in caplog.text
-    outbox.call("m", "later")
+    assert closed == "approval.close"
+    assert "approval.show was not called" in caplog.text
+    outbox.call("chat.apply")
     await calls.until(3)
 
 
 async def test_calls_go_at_once_again_when_nothing_is_built() -> None:
     calls = Calls()
     outbox = Outbox(calls)
-    outbox.call_built("m", "show", build=lambda: "document")
+    outbox.call_built("approval.show", build=lambda: "document")
     await calls.until(1)
     await asyncio.sleep(0)
-    outbox.call("m", "now")
-    assert calls.names == ["show document", "now"]
+    outbox.call("chat.apply")
+    assert calls.names == ["approval.show document", "chat.apply"]

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from agentchat.core.approval import Decision, Scope, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import ToolCall
+from agentchat.core.permissions.grants import Scope
+from agentchat.core.permissions.policy import EFFECT, Decision, Verdict
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Loaded, Target, Zone
 from agentchat.core.tools.tool import Preview
@@ -27,7 +28,7 @@ def a_question(preview: Preview, writes: tuple[Target, ...] = ()) -> Question:
     call = Call(ToolCall("c1", "write", "{}"), WRITE, GIVEN, WRITE.arguments.parse(GIVEN))
     scope = Scope("write", WRITE.definition, ("tool",), "write in the workspace")
     place = Place("/w", writes=writes)
-    return Question(call, place, Decision(Verdict.ASK, "it has an effect", scope), preview)
+    return Question(call, place, Decision(Verdict.ASK, EFFECT, scope), preview)
 
 
 def test_what_cannot_be_drawn_is_asked_with_its_arguments_and_without_always() -> None:

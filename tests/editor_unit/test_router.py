@@ -20,6 +20,9 @@ class Neovim:
         self.calls: list[tuple[Any, ...]] = []
         self._changed = asyncio.Event()
 
+    def notify(self, level: str, text: str) -> None:
+        self.call(f"notify.{level}", text)
+
     def call(self, *args: Any) -> None:
         self.calls.append(args)
         self._changed.set()
@@ -38,12 +41,12 @@ class Neovim:
         await asyncio.wait_for(look(), 10)
 
     def notices(self) -> list[str]:
-        """Return the lines that the user was shown."""
-        return [str(call[-1]) for call in self.calls if "notice" in str(call[0])]
+        """Return the lines that were shown to the user."""
+        return [str(call[-1]) for call in self.calls if str(call[0]).startswith("notify.")]
 
     def drawn(self) -> str:
         """Return all that was drawn in chats."""
-        return str([call for call in self.calls if "apply" in map(str, call[:2])])
+        return str([call for call in self.calls if call[0] == "chat.apply"])
 
 
 class Host:
@@ -112,7 +115,7 @@ async def test_a_chat_that_is_closed_and_at_once_opened_again_goes_on(host: Host
 async def test_a_chat_closed_in_mid_turn_and_at_once_opened_again_goes_on(host: Host) -> None:
     host.open("one")
     host.send("one", "run: sleep 30")
-    await host.neovim.until(lambda: any("show" in call for call in host.neovim.calls))
+    await host.neovim.until(lambda: any(call[0] == "approval.show" for call in host.neovim.calls))
     host.take("closed", "one")
     host.open("one", saved={"source": ""})
     host.send("one", "hello again")
@@ -128,7 +131,7 @@ async def test_a_chat_that_is_closed_while_it_is_opened_leaves_nothing(host: Hos
     host.send("two", "hello there")
     await host.neovim.until(lambda: "AgentTurnFinished" in host.neovim.drawn())
     assert host.neovim.notices() == ["This chat is closed; open another with :AgentChat."]
-    assert ("agentchat.chat", "refuse", "one") in host.neovim.calls
+    assert ("chat.refuse", "one") in host.neovim.calls
 
 
 async def test_a_chat_that_cannot_be_opened_is_one_line_and_gives_the_prompt_back(
@@ -136,7 +139,7 @@ async def test_a_chat_that_cannot_be_opened_is_one_line_and_gives_the_prompt_bac
 ) -> None:
     host.open("one", place="ssh://")
     host.send("one", "lost?")
-    await host.neovim.until(lambda: any("refuse" in call for call in host.neovim.calls))
+    await host.neovim.until(lambda: any(call[0] == "chat.refuse" for call in host.neovim.calls))
     assert len(host.neovim.notices()) == 2
 
 

@@ -21,7 +21,8 @@ WRITERS = {
     "workspace/confine.py": "an empty folder for a sandbox",
     "workspace/landlock.py": "/proc, in a child",
     "workspace/processes.py": "the input of a program, in a file without a name",
-    "workspace/farend.py": "a pipe",
+    "workspace/ssh/server.py": "a pipe",
+    "rpc/peer.py": "a pipe or socket",
 }
 """Who writes what. A test of faults sees what goes through ``workspace/disk.py``."""
 

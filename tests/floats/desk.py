@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agentchat.nvim.lua_api import LuaFunction
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 
@@ -24,17 +25,21 @@ class Desk:
     def ask(self, id: str = "p1", **more: Any) -> dict[str, Any]:
         """Put a question; return it as it was sent."""
         prompt = question(id, **more)
-        self.call("approval", "show", self.chat.id, prompt)
+        self.call("approval.show", self.chat.id, prompt)
         return prompt
 
     def stage(self, id: str = "v1", **more: Any) -> None:
         """Show a preview."""
-        self.call("review", "show", self.chat.id, preview(id, **more))
+        self.call("review.show", self.chat.id, preview(id, **more))
 
-    def call(self, module: str, name: str, *args: Any) -> Any:
+    def call(self, name: LuaFunction, *args: Any) -> Any:
         """Call a function of the Lua half as Python does."""
-        code = "local m, f = ...; return require('agentchat.' .. m)[f](select(3, ...))"
-        return self.editor.lua(code, module, name, *args)
+        return self.editor.lua("return require('agentchat.host.rpc').request(...)", name, *args)
+
+    def asks(self) -> bool:
+        """Whether an approval request of the chat waits."""
+        code = "return require('agentchat.approval.requests').has(...)"
+        return bool(self.editor.lua(code, self.chat.id))
 
     def told(self, name: str) -> list[dict[str, Any]]:
         """The payloads of all events ``name`` that Python was told, the oldest first."""

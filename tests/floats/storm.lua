@@ -1,5 +1,6 @@
 -- Notes when each question was drawn and answered, and shows the next one after an answer.
 
+local rpc = require('agentchat.host.rpc')
 local M = { drawn = {}, answers = {}, waiting = {} }
 _G.storm = M
 
@@ -8,11 +9,11 @@ vim.fn.setreg('q', 'aaA')
 
 local function now() return vim.uv.hrtime() / 1e9 end
 
-local stands = require('agentchat.stand')
-local show = stands.show
-stands.show = function(stand, form)
-  local shown = show(stand, form)
-  M.drawn[stand.spec.subject().id] = now()
+local panels = require('agentchat.ui.panel')
+local show = panels.show
+panels.show = function(panel, form)
+  local shown = show(panel, form)
+  M.drawn[panel.spec.subject().id] = now()
   return shown
 end
 
@@ -21,11 +22,11 @@ local function next_question()
   if not it then return end
   local waiting = M.waiting
   vim.defer_fn(function()
-    if M.waiting == waiting then require('agentchat.approval').show(it.chat, it.prompt) end
+    if M.waiting == waiting then rpc.call('approval.show', it.chat, it.prompt) end
   end, it.after)
 end
 
-package.loaded['agentchat.host'].send = function(name, payload)
+package.loaded['agentchat.host.process'].send = function(name, payload)
   if name ~= 'answer' then return end
   table.insert(M.answers, { payload.prompt, payload.choice, now() })
   next_question()
@@ -40,7 +41,7 @@ end
 --- Takes back what is asked, and tells what happened.
 function M.finish(chat)
   M.waiting = {}
-  require('agentchat.approval').close_all(chat)
+  require('agentchat.approval.requests').close_all(chat)
   return { drawn = M.drawn, answers = M.answers }
 end
 

@@ -326,7 +326,7 @@ def test_what_is_typed_ahead_while_neovim_is_busy_answers_nothing(
     desk = slow(start_editor)
     desk.chat.focus()
     desk.editor.lua(
-        "vim.api.nvim_input('gaaaAc'); require('agentchat.approval').show(...)",
+        "vim.api.nvim_input('gaaaAc'); require('agentchat.host.rpc').call('approval.show', ...)",
         desk.chat.id,
         question("p1"),
     )
@@ -336,11 +336,12 @@ def test_what_is_typed_ahead_while_neovim_is_busy_answers_nothing(
 
 NEXT = """
   local chat, prompt = ...
-  local host = package.loaded['agentchat.host']
+  local host = package.loaded['agentchat.host.process']
   local send = host.send
   host.send = function(name, payload)
     send(name, payload)
-    if payload.prompt == 'p1' then require('agentchat.approval').show(chat, prompt) end
+    local rpc = require('agentchat.host.rpc')
+    if payload.prompt == 'p1' then rpc.call('approval.show', chat, prompt) end
   end
 """
 
@@ -358,7 +359,7 @@ def test_at_most_one_of_two_prompts_is_answered(desk: Desk, keys: str) -> None:
     desk.editor.keys(keys)
     desk.editor.settle(0.05)
     assert len(desk.answers()) <= 1
-    assert desk.call("approval", "has", desk.chat.id)
+    assert desk.asks()
     assert desk.chat.text() == text
 
 
@@ -407,7 +408,7 @@ def test_what_a_script_fires_while_no_question_is_in_sight_answers_nothing(
     desk.editor.settle(0.05)
     desk.editor.keys("<C-\\><C-n>")
     assert desk.answers() == []
-    assert desk.call("approval", "has", desk.chat.id)
+    assert desk.asks()
     desk.editor.allow("E21|E349")
 
 
@@ -446,8 +447,8 @@ def test_pasted_text_answers_nothing(desk: Desk) -> None:
 def test_a_stale_id_does_nothing(desk: Desk) -> None:
     desk.ask("p1")
     desk.ask("p2")
-    desk.call("approval", "close", desk.chat.id, "p1")
-    assert desk.call("approval", "has", desk.chat.id)
+    desk.call("approval.close", desk.chat.id, "p1")
+    assert desk.asks()
     assert len(desk.editor.floats()) == 1
     desk.editor.command("AgentApprove accept")
     assert desk.answers() == [("p2", "accept")]
@@ -461,7 +462,7 @@ def test_a_prompt_taken_back_closes_with_all_its_windows(desk: Desk) -> None:
         desk.ask("p1")
         enter(desk)
         desk.editor.keys(keys)
-        desk.call("approval", "close", desk.chat.id, "p1")
+        desk.call("approval.close", desk.chat.id, "p1")
         assert desk.editor.floats() == []
         assert desk.editor.eval("bufnr()") == desk.chat.buffer
         desk.editor.keys("<C-\\><C-n>")
@@ -564,7 +565,7 @@ def test_however_its_window_goes_it_stays_pending(desk: Desk, how: str) -> None:
     desk.editor.settle(0.05)
     assert desk.editor.floats() == []
     assert desk.answers() == []
-    assert desk.call("approval", "has", desk.chat.id)
+    assert desk.asks()
     desk.editor.command("AgentApprove accept")
     desk.editor.wait_notice("was hidden")
     assert desk.answers() == []
@@ -672,7 +673,7 @@ def test_from_a_window_of_neither_nothing_is_answered(desk: Desk, other: Desk) -
     desk.editor.command("AgentApprove")
     desk.editor.wait_notice("More than one chat")
     assert desk.answers() == []
-    desk.call("approval", "close", other.chat.id, "p2")
+    desk.call("approval.close", other.chat.id, "p2")
     desk.editor.command("AgentApprove accept")
     assert desk.answers() == [("p1", "accept")]
 
@@ -699,7 +700,7 @@ def test_a_chat_that_is_wiped_out_takes_its_question_along(desk: Desk) -> None:
     desk.ask()
     desk.editor.command(f"bwipeout! {desk.chat.buffer}")
     desk.editor.wait(lambda: not desk.editor.floats())
-    assert not desk.call("approval", "has", desk.chat.id)
+    assert not desk.asks()
 
 
 def test_wiping_the_chat_out_from_inside_the_float_leaves_no_window(editor: Editor) -> None:
@@ -716,7 +717,9 @@ def test_wiping_the_chat_out_from_inside_the_float_leaves_no_window(editor: Edit
 def test_what_an_autocommand_shows_and_closes_works_like_all_else(desk: Desk) -> None:
     # Inside an autocommand Neovim fires no others: none tells that a window was entered or closed.
     desk.editor.command("autocmd User Enter AgentApprove")
-    desk.editor.command("autocmd User Close lua require('agentchat.approval').close_all(_G.chat)")
+    desk.editor.command(
+        "autocmd User Close lua require('agentchat.approval.requests').close_all(_G.chat)"
+    )
     desk.editor.lua("_G.chat = ...", desk.chat.id)
     desk.ask("p1")
     desk.editor.command("doautocmd User Close")
@@ -727,3 +730,29 @@ def test_what_an_autocommand_shows_and_closes_works_like_all_else(desk: Desk) ->
     desk.editor.keys("a")
     assert desk.answers() == [("p2", "accept")]
     assert desk.editor.lua("return vim.on_key()") == 0
+
+
+# --- what is left behind --------------------------------------------------------------------
+
+
+def test_pasting_elsewhere_is_neovims_own_while_a_float_is_shown(desk: Desk) -> None:
+    desk.editor.lua("_G.original = vim.paste")
+    desk.ask()
+    assert desk.editor.lua("return vim.paste == _G.original")
+    enter(desk)
+    desk.editor.keys("<Esc>")
+    assert desk.editor.lua("return vim.paste == _G.original")
+    enter(desk)
+    desk.editor.keys("a")
+    assert desk.answers() == [("p1", "accept")]
+    assert desk.editor.lua("return vim.paste == _G.original")
+
+
+@pytest.mark.parametrize("tabs", [1, 2])
+def test_a_split_and_a_tab_have_a_name(desk: Desk, tabs: int) -> None:
+    desk.ask(kind="diff")
+    enter(desk)
+    desk.editor.keys("s" * tabs)
+    assert desk.editor.eval("tabpagenr('$')") == tabs
+    assert desk.editor.eval("bufname()").startswith("agentchat://approval/")
+    desk.editor.wait_screen("agentchat://approval/")

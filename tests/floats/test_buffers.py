@@ -48,7 +48,7 @@ class Buffer:
 
 
 def call(editor: Editor, name: str, *args: Any) -> Any:
-    code = "local name = ...; return require('agentchat.buffers')[name](select(2, ...))"
+    code = "local name = ...; return require('agentchat.files.buffers')[name](select(2, ...))"
     return editor.lua(code, name, *args)
 
 

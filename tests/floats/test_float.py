@@ -12,7 +12,7 @@ from tests.support.editor import Editor
 
 def test_a_page_is_read_and_closed(desk: Desk) -> None:
     desk.chat.focus()
-    desk.call("float", "page", "Tools", ["read", "write"])
+    desk.call("page.show", "Tools", ["read", "write"])
     (shown,) = desk.editor.floats()
     assert shown.title.strip("─ ") == "Tools"
     assert shown.lines == ["read", "write"]
@@ -25,21 +25,21 @@ def test_a_page_is_read_and_closed(desk: Desk) -> None:
 def test_a_page_leaves_the_user_who_types_alone(desk: Desk) -> None:
     desk.chat.focus()
     desk.editor.keys("i")
-    desk.call("float", "page", "Tools", ["read"])
+    desk.call("page.show", "Tools", ["read"])
     assert not desk.editor.floats()[0].focused
     desk.editor.type("on")
     assert desk.chat.prompt() == "on"
 
 
 def test_a_long_page_says_which_part_is_seen(desk: Desk) -> None:
-    desk.call("float", "page", "Journal", [str(n) for n in range(1, 301)])
+    desk.call("page.show", "Journal", [str(n) for n in range(1, 301)])
     assert " of 300 lines shown" in desk.editor.floats()[0].footer
     desk.editor.keys("G")
     desk.editor.wait(lambda: "-300 of 300 lines" in desk.editor.floats()[0].footer)
 
 
 def test_a_wrapped_line_is_gone_through_row_by_row(desk: Desk) -> None:
-    desk.call("float", "page", "Journal", ["x" * 4000, "end"])
+    desk.call("page.show", "Journal", ["x" * 4000, "end"])
     rows = desk.editor.eval("winheight(0)")
     for _ in range(rows + 5):
         desk.editor.keys("j")
@@ -50,19 +50,19 @@ def test_a_wrapped_line_is_gone_through_row_by_row(desk: Desk) -> None:
 
 @pytest.mark.parametrize("lines", [[], [""], ["\ttab", "trailing ", "no\u00a0break", "漢字" * 60]])
 def test_any_text_is_shown(desk: Desk, lines: list[str]) -> None:
-    desk.call("float", "page", "Page", lines)
+    desk.call("page.show", "Page", lines)
     assert desk.editor.floats()[0].lines == (lines or [""])
 
 
 def test_blanks_that_deceive_are_seen(desk: Desk) -> None:
-    desk.call("float", "page", "Page", ["no\u00a0break"])
+    desk.call("page.show", "Page", ["no\u00a0break"])
     desk.editor.wait_screen("no␣break")
 
 
 def test_a_title_too_long_is_cut(start_editor: StartEditor) -> None:
     editor = start_editor(init=QUIET_HOST, size=(40, 12))
     desk = Desk(editor, Chat.open(editor))
-    desk.call("float", "page", "a very long title with 漢字 " * 5, ["text"])
+    desk.call("page.show", "a very long title with 漢字 " * 5, ["text"])
     top = next(line for line in editor.screen() if "╭" in line)
     assert "…" in top
     assert top.rstrip().endswith("╮")
@@ -72,12 +72,12 @@ def test_no_option_of_the_user_hides_text(start_editor: StartEditor) -> None:
     more = "\nvim.o.wrap = false; vim.o.conceallevel = 3; vim.o.scrolloff = 99"
     editor = start_editor(init=QUIET_HOST + more)
     desk = Desk(editor, Chat.open(editor))
-    desk.call("float", "page", "Page", ["x" * 150 + " end"])
+    desk.call("page.show", "Page", ["x" * 150 + " end"])
     editor.wait_screen(" end")
 
 
 def test_another_buffer_cannot_take_its_window(desk: Desk, editor: Editor) -> None:
-    desk.call("float", "page", "Page", ["text"])
+    desk.call("page.show", "Page", ["text"])
     editor.lua("pcall(vim.cmd.edit, 'notes.txt')")
     assert editor.text() == "text"
 
@@ -114,11 +114,11 @@ def test_a_very_long_text_is_shown_at_once_and_coloured_to_its_end(desk: Desk) -
 
 
 LOST = """
-    local contrast = require('agentchat.contrast')
+    local highlights = require('agentchat.highlights')
     local words = { 'Normal', 'AgentChatTitle', 'AgentChatKey', 'AgentChatWarning' }
     return vim.iter({ 'AgentChatFloat', 'AgentChatBorder' }):filter(function(name)
       local background = vim.api.nvim_get_hl(0, { name = name, link = false }).bg
-      return not contrast.legible(words, background)
+      return not highlights.legible(words, background)
     end):totable()
 """
 

@@ -183,7 +183,7 @@ def propose(desk: Desk, subject: str, text: str = "one\ntwo\n") -> None:
     (told,) = desk.told("propose")
     assert told == {"chat": desk.chat.id, "subject": subject, "path": A}
     proposal = {"subject": subject, "path": A, "name": "a.py", "text": text}
-    desk.call("proposal", "open", desk.chat.id, proposal)
+    desk.call("approval.edit_proposal", desk.chat.id, proposal)
 
 
 @pytest.mark.parametrize("keys", [":w<CR>", ":wq<CR>", "<C-s>"])
@@ -209,9 +209,9 @@ def test_leaving_the_text_changes_nothing(desk: Desk) -> None:
 def test_text_for_a_question_that_is_over_is_not_sent(desk: Desk) -> None:
     ask(desk)
     propose(desk, "p1")
-    desk.call("approval", "close", desk.chat.id, "p1")
+    desk.call("approval.close", desk.chat.id, "p1")
     desk.editor.keys(":w<CR>")
-    desk.editor.wait_notice("not asked about any more")
+    desk.editor.wait_notice("no longer pending")
     assert desk.told("answer") == []
 
 
@@ -327,7 +327,7 @@ def test_a_question_in_a_tab_stays_there(desk: Desk) -> None:
     desk.chat.focus()
     desk.editor.keys("ga")
     assert desk.editor.eval("&filetype") == "agentchat-question"
-    desk.call("approval", "close", desk.chat.id, "p1")
+    desk.call("approval.close", desk.chat.id, "p1")
     assert windows(desk.editor) == (0, 2, 1)
 
 
@@ -341,3 +341,27 @@ def test_hunks_are_decided_on_small_screens_too(
     editor.keys("]cxa")
     assert desk.told("answer")[0]["hunks"] == [no(A)]
     assert editor.messages() == ""
+
+
+def test_what_was_decided_about_a_question_is_forgotten_with_its_turn(desk: Desk) -> None:
+    finish = "vim.api.nvim_exec_autocmds('User', { pattern = 'AgentTurnFinished', data = ... })"
+    ask(desk, subject="s1")
+    desk.editor.keys("]cxa")
+    ask(desk, subject="s1")
+    assert "1 of 2 kept" in desk.editor.floats()[0].footer
+    desk.editor.lua(finish, {"chat": desk.chat.id})
+    assert "1 of 2 kept" in desk.editor.floats()[0].footer
+    desk.editor.keys("a")
+    desk.editor.lua(finish, {"chat": desk.chat.id})
+    ask(desk, subject="s1")
+    assert "1 of 2 kept" not in desk.editor.floats()[0].footer
+    assert marked(desk.editor) == []
+
+
+def test_what_was_decided_about_a_pending_preview_outlives_its_turn(desk: Desk) -> None:
+    finish = "vim.api.nvim_exec_autocmds('User', { pattern = 'AgentTurnFinished', data = ... })"
+    review(desk)
+    desk.editor.keys("]cx")
+    desk.editor.lua(finish, {"chat": desk.chat.id})
+    desk.editor.keys("xx")
+    assert "1 of 2 kept" in desk.editor.floats()[0].footer

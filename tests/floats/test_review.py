@@ -90,7 +90,7 @@ def test_the_command_resolves_from_inside(desk: Desk) -> None:
 def test_when_it_is_resolved_it_closes_and_the_user_is_back(desk: Desk) -> None:
     desk.stage()
     enter(desk)
-    desk.call("review", "close", desk.chat.id, "v1")
+    desk.call("review.close", desk.chat.id, "v1")
     assert desk.editor.floats() == []
     assert desk.editor.eval("bufnr()") == desk.chat.buffer
 
@@ -101,7 +101,7 @@ def test_the_newest_of_several_is_shown(desk: Desk) -> None:
     (shown,) = desk.editor.floats()
     assert "second" in shown.title
     assert "newest of 2" in shown.title
-    desk.call("review", "close", desk.chat.id, "v2")
+    desk.call("review.close", desk.chat.id, "v2")
     (shown,) = desk.editor.floats()
     assert "first" in shown.title
     assert "newest" not in shown.title
@@ -110,9 +110,9 @@ def test_the_newest_of_several_is_shown(desk: Desk) -> None:
 def test_an_older_one_that_is_resolved_leaves_the_newest(desk: Desk) -> None:
     desk.stage("v1", label="first")
     desk.stage("v2", label="second")
-    desk.call("review", "close", desk.chat.id, "v1")
+    desk.call("review.close", desk.chat.id, "v1")
     assert "second" in desk.editor.float_text()
-    desk.call("review", "close", desk.chat.id, "unknown")
+    desk.call("review.close", desk.chat.id, "unknown")
     assert "second" in desk.editor.float_text()
 
 
@@ -121,7 +121,7 @@ def test_one_that_is_previewed_anew_keeps_its_place(desk: Desk) -> None:
     desk.stage("v2", label="second")
     desk.stage("v1", label="first, anew")
     assert "second" in desk.editor.float_text()
-    desk.call("review", "close", desk.chat.id, "v2")
+    desk.call("review.close", desk.chat.id, "v2")
     assert "first, anew" in desk.editor.float_text()
 
 
@@ -130,7 +130,7 @@ def test_a_hidden_review_stays_hidden_when_another_is_resolved(desk: Desk) -> No
     desk.stage("v2")
     enter(desk)
     desk.editor.keys("q")
-    desk.call("review", "close", desk.chat.id, "v2")
+    desk.call("review.close", desk.chat.id, "v2")
     desk.editor.settle(0.05)
     assert desk.editor.floats() == []
 
@@ -180,7 +180,7 @@ def test_a_split_or_tab_closes_when_it_is_resolved(desk: Desk, times: int) -> No
     desk.stage()
     enter(desk)
     desk.editor.keys("s" * times)
-    desk.call("review", "close", desk.chat.id, "v1")
+    desk.call("review.close", desk.chat.id, "v1")
     assert windows(desk.editor) == (0, 2, 1)
 
 
@@ -189,7 +189,7 @@ def test_the_last_window_of_all_stays(desk: Desk) -> None:
     enter(desk)
     desk.editor.keys("s")
     desk.editor.command("only")
-    desk.call("review", "close", desk.chat.id, "v1")
+    desk.call("review.close", desk.chat.id, "v1")
     assert desk.editor.eval("winnr('$')") == 1
     assert desk.editor.text() == ""
 
@@ -212,7 +212,7 @@ def test_while_a_question_is_shown_it_makes_room(desk: Desk) -> None:
     desk.ask(title="ast_edit: apply")
     (shown,) = desk.editor.floats()
     assert "ast_edit: apply" in shown.title
-    desk.call("approval", "close", desk.chat.id, "p1")
+    desk.call("approval.close", desk.chat.id, "p1")
     desk.editor.wait(lambda: "AST Edit" in desk.editor.float_text(), why="the review is back")
     assert len(desk.editor.floats()) == 1
 
@@ -229,7 +229,7 @@ def test_one_that_is_applied_at_once_does_not_come_back(desk: Desk) -> None:
     desk.stage()
     desk.ask()
     desk.editor.command("AgentApprove accept")
-    desk.call("review", "close", desk.chat.id, "v1")
+    desk.call("review.close", desk.chat.id, "v1")
     desk.editor.settle(0.4)
     assert desk.editor.floats() == []
 
@@ -260,7 +260,7 @@ def test_chats_do_not_mix(desk: Desk) -> None:
     other = Desk(desk.editor, Chat.open(desk.editor, "AgentChat!"))
     desk.stage("v1", label="of the first")
     other.stage("v1", label="of the second")
-    desk.call("review", "close", other.chat.id, "v1")
+    desk.call("review.close", other.chat.id, "v1")
     (shown,) = desk.editor.floats()
     assert "of the first" in shown.title
 
@@ -275,7 +275,7 @@ def test_a_question_of_another_chat_leaves_it_alone(desk: Desk) -> None:
     other = Desk(desk.editor, Chat.open(desk.editor, "AgentChat!"))
     desk.stage()
     shown: dict[str, Any] = question("p1")
-    desk.call("approval", "show", other.chat.id, shown)
+    desk.call("approval.show", other.chat.id, shown)
     assert len(desk.editor.floats()) == 2
 
 
@@ -325,7 +325,7 @@ def test_a_reason_for_one_preview_discards_no_other(desk: Desk) -> None:
     desk.stage("v2", label="second")
     desk.editor.type("not like this")
     desk.editor.keys("<CR>")
-    desk.editor.wait_notice("not shown any more")
+    desk.editor.wait_notice("no longer pending")
     assert desk.told("resolve") == []
 
 

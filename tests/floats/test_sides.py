@@ -100,7 +100,7 @@ def test_the_choice_holds_for_what_is_shown_next(wide: Desk) -> None:
     ask(wide)
     wide.editor.keys("|q")
     wide.stage(doc=change((BEFORE, AFTER)))
-    wide.call("approval", "close", wide.chat.id, "p1")
+    wide.call("approval.close", wide.chat.id, "p1")
     wide.editor.wait(lambda: "AST Edit" in wide.editor.float_text(), why="the review is shown")
     assert pairs(wide.editor.floats()[0].lines) == []
 
@@ -217,7 +217,7 @@ TEXTS = st.lists(
 def test_of_no_text_anything_is_cut(wide: Desk, old: str, new: str) -> None:
     if old == new:
         return
-    code = "return require('agentchat.columns').arranged(..., 100, function() end).lines"
+    code = "return require('agentchat.diff.columns').arranged(..., 100, function() end).lines"
     document = change((old, new))
     lines = wide.editor.lua(
         code.replace("...", "{ lines = (...).lines, rows = {}, hunks = (...).hunks }"), document

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.execution.locate import survey
-from agentchat.core import approval as judged
-from agentchat.core.approval import Grants, Policy, Verdict, decide
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
-from agentchat.core.rules import Rule
+from agentchat.core.permissions import policy as judged
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy, Verdict, decide
+from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.call import Call
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.effects import Question

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.messages import ToolResult
-from agentchat.core.rules import Rule, parse_rules
+from agentchat.core.permissions.rules import Rule, parse_rules
 from tests.core.world import a_call, calls
 from tests.gate.gate import ASK, DONE, REFUSE, RUN, Chat, allow
 from tests.gate.ground import Ground

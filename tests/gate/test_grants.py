@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentchat.core.approval import Scope
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.grants import Scope
+from agentchat.core.permissions.rules import Rule
 from tests.gate.gate import ASK, REFUSE, RUN, Chat, allow
 from tests.gate.ground import Ground
 
@@ -57,6 +58,28 @@ async def test_a_program_that_is_another_file_now_asks(
     monkeypatch.setenv("PATH", f"{ground.root / 'd'}{os.pathsep}{os.environ['PATH']}")
     assert await chat.bash("git status") == ASK
     assert not ground.marked
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("edit", {"path": "f", "edits": [{"old_text": "a", "new_text": "b\u202e"}]}),
+        ("edit", {"path": "f", "edits": '[{"old_text": "a", "new_text": "b\\u200b"}]'}),
+        ("write", {"path": "new", "content": "a\u200bb"}),
+        ("write", {"path": "ne\u2066w", "content": ""}),
+        ("write", {"path": "new", "content": "\x1b[2J"}),
+    ],
+)
+async def test_always_for_edits_does_not_cover_hidden_characters(
+    ground: Ground, tool: str, given: dict[str, Any]
+) -> None:
+    chat = Chat(ground.root)
+    one = {"old_text": "a", "new_text": "c"}
+    assert await chat.call("edit", "always", path="g", edits=[one]) == ASK
+    assert await chat.call("write", "always", path="x", content="") == ASK
+    assert await chat.call(tool, **given) == ASK
+    assert chat.question.decision.scope is None
+    assert await chat.call("write", path="y", content="two\n\tlines") == RUN
 
 
 async def test_no_file_becomes_the_program_of_a_rule_unasked(

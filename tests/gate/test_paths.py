@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.rules import Rule
 from tests.gate.gate import ASK, REFUSE, RUN, Chat
 from tests.gate.ground import Ground
 

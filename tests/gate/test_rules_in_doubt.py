@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.messages import Status
-from agentchat.core.rules import Rule, parse_rules
+from agentchat.core.permissions.rules import Rule, parse_rules
 from tests.gate.gate import ASK, REFUSE, RUN, Chat, allow
 from tests.gate.ground import Ground
 

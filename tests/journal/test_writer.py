@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.approval import Decision, Scope, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import History, Reply, Status, ToolCall, ToolResult, UserText
+from agentchat.core.permissions.grants import Scope
+from agentchat.core.permissions.policy import EFFECT, Decision, Reason, Verdict
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.tool import Extra, Preview, Result, Tool
 from agentchat.core.tools.toolset import Held
@@ -44,7 +45,7 @@ async def nothing(reason: str, extra: Extra) -> Result | None:
 CALL = Call(
     ToolCall("1", "edit", '{"path": "a"}'), Tool("edit", "", Anything(), ()), {"path": "a"}, None
 )
-ALLOWED = Decision(Verdict.ALLOW, "remembered answer", SCOPE)
+ALLOWED = Decision(Verdict.ALLOW, Reason("grant"), SCOPE)
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_a_call_without_a_change_is_written_before_it_starts(journal: JournalWri
 def test_an_answer_is_written_as_the_users(
     journal: JournalWriter, answer: Answer, why: str
 ) -> None:
-    question = Question(CALL, Place("/w"), Decision(Verdict.ASK, "it has an effect", SCOPE))
+    question = Question(CALL, Place("/w"), Decision(Verdict.ASK, EFFECT, SCOPE))
     journal.record_response(question, answer)
     (decided,) = journal.records()
     assert isinstance(decided, r.DecisionMade)
@@ -103,7 +104,7 @@ def test_an_answer_is_written_as_the_users(
 
 def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: JournalWriter) -> None:
     result = ToolResult("1", "edit", "Denied by rule: deny edit", Status.DENIED)
-    journal.record_message(result, Decision(Verdict.DENY, "rule: deny edit"))
+    journal.record_message(result, Decision(Verdict.DENY, Reason("rule", "deny edit")))
     decided, said = journal.records()
     assert isinstance(decided, r.DecisionMade)
     assert (decided.verdict, decided.why) == ("deny", "rule: deny edit")

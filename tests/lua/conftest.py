@@ -26,7 +26,7 @@ class Drawn:
     def draw(self, *ops: tuple[Any, ...]) -> None:
         """Draw one batch."""
         batch = [list(op) for op in ops]
-        self.editor.lua("require('agentchat.chat').apply(...)", self.id, batch)
+        self.editor.lua("require('agentchat.host.rpc').call('chat.apply', ...)", self.id, batch)
 
     def say(self, text: str) -> None:
         """Draw a whole reply."""
@@ -39,14 +39,16 @@ class Drawn:
 
     def prompt(self) -> str:
         """What would be sent."""
-        chat = "require('agentchat.chat').get(...)"
-        text: str = self.editor.lua(f"return require('agentchat.prompt').text({chat})", self.id)
+        chat = "require('agentchat.chat.registry').get(...)"
+        text: str = self.editor.lua(
+            f"return require('agentchat.prompt.region').text({chat})", self.id
+        )
         return text
 
     def sent(self) -> list[str]:
         """What has been sent and not been taken."""
         texts: list[str] = self.editor.lua(
-            "return require('agentchat.chat').get(...).outbox", self.id
+            "return require('agentchat.chat.registry').get(...).outbox", self.id
         )
         return texts
 

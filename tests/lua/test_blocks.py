@@ -127,6 +127,35 @@ def test_long_output_is_bounded(drawn: Drawn) -> None:
     assert len(drawn.lines()) < 2020
 
 
+def test_live_output_shows_its_newest_lines(drawn: Drawn) -> None:
+    begin(drawn, state="running")
+    for first in range(1, 6001, 200):
+        text = "".join(f"out {n}\n" for n in range(first, first + 200))
+        drawn.draw(("block", "x", {"stream": text}))
+    lines = drawn.lines()
+    assert lines[3:13] == [f"    out {n}" for n in range(1, 11)]
+    assert "    out 6000" in lines
+    assert len(lines) < 2600
+    (note,) = [line for line in lines if "earlier lines: see :AgentLog" in line]
+    assert lines.index(note) == 13
+    left = int(note.split()[0].strip("["))
+    assert lines[14] == f"    out {11 + left}"
+    assert drawn.closed("out 10") == -1
+    assert drawn.closed("out 6000") == 14
+    drawn.draw(("block", "x", {"body": body(3), "state": "done"}))
+    assert "earlier lines" not in "\n".join(drawn.lines())
+
+
+def test_a_flood_of_live_output_at_once_shows_its_newest_lines(drawn: Drawn) -> None:
+    begin(drawn, state="running")
+    drawn.draw(("block", "x", {"append": body(9000)}))
+    drawn.draw(("block", "x", {"append": body(9000, "late")}))
+    assert "    late 9000" in drawn.lines()
+    assert len(drawn.lines()) < 2600
+    drawn.draw(("block", "x", {"append": ["killed"], "state": "failed"}))
+    assert "    killed" in drawn.lines()
+
+
 def test_a_block_the_user_deleted_stays_deleted(drawn: Drawn) -> None:
     begin(drawn, body=body(3), state="running")
     row = drawn.row("▸ bash")

@@ -12,11 +12,11 @@ from tests.support.editor import Editor
 
 from .conftest import Drawn
 
-PHASE = "require('agentchat.host').state().phase"
+PHASE = "require('agentchat.host.process').state().phase"
 
 
 def test_two_halves_of_different_versions_say_so(offline_editor: Editor) -> None:
-    offline_editor.lua("require('agentchat.host').VERSION = '9.9.9'")
+    offline_editor.lua("require('agentchat.host.process').VERSION = '9.9.9'")
     chat = Chat.open(offline_editor)
     chat.send("keep me")
     notice = offline_editor.wait_notice("version 9.9.9")
@@ -49,7 +49,7 @@ def test_after_a_restart_all_chats_are_known_again(offline_editor: Editor) -> No
 
 def test_a_chat_that_is_wiped_out_is_forgotten(drawn: Drawn) -> None:
     drawn.editor.command("bwipeout!")
-    assert drawn.editor.lua("return #require('agentchat.chat').all()") == 0
+    assert drawn.editor.lua("return #require('agentchat.chat.registry').all()") == 0
     drawn.draw(("text", "nobody hears this"))
     drawn.editor.command("AgentChat")
     assert drawn.editor.eval("bufname()") == "agentchat://2"
@@ -57,7 +57,7 @@ def test_a_chat_that_is_wiped_out_is_forgotten(drawn: Drawn) -> None:
 
 def test_a_chat_that_is_deleted_is_forgotten(drawn: Drawn) -> None:
     drawn.editor.command("bdelete!")
-    drawn.editor.wait("#require('agentchat.chat').all() == 0")
+    drawn.editor.wait("#require('agentchat.chat.registry').all() == 0")
     drawn.editor.command("AgentChat")
     assert drawn.editor.eval("bufname()") == "agentchat://2"
 

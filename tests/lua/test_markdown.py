@@ -58,7 +58,7 @@ def test_tool_output_is_never_markdown(drawn: Drawn) -> None:
 
 def test_a_text_typed_into_while_it_is_coloured_keeps_its_colours_in_place(drawn: Drawn) -> None:
     drawn.editor.lua(
-        "local apply = require('agentchat.chat').apply\n"
+        "local apply = require('agentchat.chat.actions').apply\n"
         "apply(..., { { 'message', 'agent', '' }, { 'text', 'see **this**' }, { 'finish' } })\n"
         "vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'typed', 'above' })",
         drawn.id,

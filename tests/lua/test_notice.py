@@ -15,10 +15,23 @@ def test_a_wide_notice_is_told_whole_and_shown_without_its_middle(
 ) -> None:
     editor = start_editor(size=(60, 12))
     editor.allow("agentchat")
-    editor.lua("require('agentchat.notice')[...](select(2, ...))", level, TEXT)
+    editor.lua("require('agentchat.notify')[...](select(2, ...))", level, TEXT)
     assert editor.wait_notice("words") == f"agentchat: {TEXT}"
     editor.wait_screen("…")
     line = editor.screen()[-1]
     assert line.startswith("agentchat: words.py:12")
     assert line.endswith("is not loaded")
     assert editor.messages().count(TEXT) == 1
+
+
+def test_a_wide_notice_changes_no_option_that_an_autocommand_sees(
+    start_editor: StartEditor,
+) -> None:
+    editor = start_editor(size=(60, 12))
+    editor.allow("agentchat")
+    editor.command("let g:seen = [] | autocmd OptionSet * call add(g:seen, expand('<amatch>'))")
+    before = editor.eval("&messagesopt")
+    editor.lua("require('agentchat.notify').warn(...)", TEXT)
+    editor.wait_screen("…")
+    assert editor.eval("g:seen") == []
+    assert editor.eval("&messagesopt") == before

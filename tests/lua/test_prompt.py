@@ -179,7 +179,7 @@ def test_names_complete_by_a_language_server_in_this_process(drawn: Drawn) -> No
     edit = found[0]["textEdit"]
     assert edit["newText"] == "@{read}"
     assert edit["range"]["start"] == {"line": 2, "character": 4}
-    assert drawn.editor.eval("&omnifunc") == "v:lua.require'agentchat.completion'.omni"
+    assert drawn.editor.eval("&omnifunc") == "v:lua.require'agentchat.prompt.completion'.omni"
 
 
 def test_completing_while_the_agent_writes_completes_the_prompt(drawn: Drawn) -> None:
@@ -256,7 +256,7 @@ def test_a_chat_opens_from_a_floating_window_too(alone: Editor) -> None:
 
 def test_what_python_refuses_goes_back_to_the_prompt(drawn: Drawn) -> None:
     drawn.editor.keys("ione<C-s>")
-    drawn.editor.lua("require('agentchat.chat').refuse(...)", drawn.id)
+    drawn.editor.lua("require('agentchat.chat.actions').refuse(...)", drawn.id)
     assert drawn.prompt() == "one"
     assert drawn.editor.status()["state"] == "idle"
 

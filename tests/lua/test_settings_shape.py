@@ -61,7 +61,7 @@ BAD: list[tuple[Any, str]] = [
 
 def check(editor: Editor, value: Any) -> tuple[Any, list[str]]:
     kept, problems = editor.lua(
-        "return { require('agentchat.shape').check(..., 'g:agentchat') }", value
+        "return { require('agentchat.config.schema').check(..., 'g:agentchat') }", value
     )
     return kept, problems
 
@@ -86,7 +86,7 @@ def test_the_rest_of_bad_settings_applies(alone: Editor) -> None:
 def test_a_buffers_settings_override_the_global_ones(alone: Editor) -> None:
     alone.lua("vim.g.agentchat = { mode = 'edit', tools = { max_parallel = 3, default = {'a'} } }")
     alone.lua("vim.b.agentchat = { tools = { default = { 'b', 'c' } } }")
-    settings = alone.lua("return require('agentchat.config').get(0)")
+    settings = alone.lua("return require('agentchat.config.settings').get(0)")
     assert settings["mode"] == "edit"
     assert settings["tools"]["default"] == ["b", "c"]
     assert settings["tools"]["max_parallel"] == 3

@@ -190,6 +190,23 @@ def test_reading_the_buffer_again_keeps_all(drawn: Drawn) -> None:
     assert drawn.prompt() == "mine"
 
 
+def test_reading_the_buffer_again_keeps_blocks_and_headers(drawn: Drawn) -> None:
+    shown = {"title": "bash make", "state": "running", "body": [f"out {n}" for n in range(20)]}
+    drawn.draw(("message", "user", "go"), ("message", "agent", ""), ("block", "x", shown))
+    before = drawn.lines()
+    drawn.editor.command("edit!")
+    assert drawn.lines() == before
+    assert drawn.closed("out 19") == drawn.row("out 10")
+    assert "AgentChatAgent" in drawn.groups("## Agent")
+    assert "AgentChatBlock" in drawn.groups("▸ bash make")
+    drawn.draw(("block", "x", {"state": "done", "append": ["the end"]}))
+    assert drawn.row("the end") == drawn.row("out 19") + 1
+    assert "▸ bash make · done" in drawn.lines()
+    drawn.editor.keys("G[[[[[[")
+    assert drawn.editor.eval("getline('.')") == "## You"
+    assert drawn.editor.eval("line('.')") == 1
+
+
 def test_a_buffer_made_unmodifiable_is_still_drawn(drawn: Drawn) -> None:
     drawn.editor.command("setlocal nomodifiable")
     drawn.say("text")

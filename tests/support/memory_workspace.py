@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.sensitive import is_protected, is_secret
+from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target, Zone
 from agentchat.workspace.paths import inside, refuse_special
 from agentchat.workspace.process.sandbox import Confinement

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from agentchat.core import globs
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command, Finished
 from agentchat.core.tools.tool import Tool
 from agentchat.tools.builtin import find, grep, ls
-from agentchat.tools.search import globs
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench
 

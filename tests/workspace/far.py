@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentchat.workspace.destination import read_destination
-from agentchat.workspace.ssh import SshWorkspace
-from agentchat.workspace.sshclient import Client
+from agentchat.workspace.ssh.destination import SshCommand, read_destination
+from agentchat.workspace.ssh.workspace import SshWorkspace
 from tests.support.sshd import Sshd
 
 
 def far(server: Sshd, root: Path | str, host: str = "box", python: str = "") -> SshWorkspace:
     """Return a workspace in ``root``, not connected yet."""
-    client = Client(tuple(server.command), python)
-    return SshWorkspace(read_destination(f"ssh://{host}{root}"), client)
+    ssh = SshCommand(tuple(server.command), python)
+    return SshWorkspace(read_destination(f"ssh://{host}{root}"), ssh)

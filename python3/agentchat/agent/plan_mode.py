@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agentchat.core.approval import MODES
-from agentchat.core.errors import UserError
+from agentchat.core.permissions.policy import parse_mode
 from agentchat.core.tools.tool import Extra, Result
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Pending
@@ -22,9 +21,7 @@ class PlanMode:
 
     def change(self, mode: str) -> None:
         """Change the mode; raises UserError for an unknown one."""
-        if mode not in MODES:
-            raise UserError(f"Unknown mode {mode}; choose one of {', '.join(MODES)}.")
-        before, self._chat.policy.mode = self._chat.policy.mode, mode
+        before, self._chat.policy.mode = self._chat.policy.mode, parse_mode(mode)
         self._follow(before)
 
     def _follow(self, before: str) -> None:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agentchat.core.approval import Decision
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.hunk_decisions import noted
 from agentchat.core.messages import History, Message, ToolResult
+from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.tool import Undo
 from agentchat.core.tools.toolset import Held
 from agentchat.core.turn.effects import Answer, Question, Ready

@@ -17,7 +17,8 @@ from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.permissions.rule_drafts import MOST_CALLS, Ruling
 from agentchat.agent.permissions.rule_store import Reading, Rulebook
 from agentchat.agent.session import Session
-from agentchat.core.approval import Grants, Policy
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Surroundings
@@ -29,13 +30,13 @@ from agentchat.journal.secrets import SecretMask
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.nvim.frontend import NvimFrontend
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.rule_editor import RuleWriting, truster
 from agentchat.nvim.settings import Settings, read_settings
 from agentchat.nvim.view import NvimView
 from agentchat.nvim.workspaces import leftovers_of, open_workspace, project_folder
 from agentchat.tools.builtin.catalogue import builtins
-from agentchat.tools.custom.shelf import Shelf
+from agentchat.tools.custom.registry import CustomRegistry
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +95,7 @@ class OpenChat:
     settings: Settings
     models: ModelSelection
     frontend: NvimFrontend
-    shelf: Shelf
+    shelf: CustomRegistry
     rulebook: Rulebook
     rules: RuleWriting
 
@@ -163,7 +164,7 @@ class ChatFactory:
         tool_files: where the user's own tools come from.
     """
 
-    def __init__(self, bridge: Bridge, state: State, tool_files: ToolFiles) -> None:
+    def __init__(self, bridge: LuaApi, state: State, tool_files: ToolFiles) -> None:
         self._bridge = bridge
         self._state = state
         self._tool_files = tool_files
@@ -250,7 +251,7 @@ class ChatFactory:
             settings=settings,
             models=models,
             frontend=frontend,
-            shelf=Shelf(registry, chat.toolbox, project),
+            shelf=CustomRegistry(registry, chat.toolbox, project),
             rulebook=rulebook,
             rules=RuleWriting(bridge, session, ruling),
         )

@@ -9,9 +9,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import SEVERITIES, Diagnostic, Inquiry
-from agentchat.nvim.lua_api import Bridge, settle
-
-QUESTIONS, DIAGNOSTICS = "agentchat.questions", "agentchat.diagnostics"
+from agentchat.nvim.lua_api import LuaApi, settle
 
 NOBODY = (
     "Nobody can be asked: the editor runs without a screen. Decide yourself and say what you "
@@ -22,12 +20,12 @@ Answers = Sequence[tuple[str, ...]]
 
 
 class NvimFrontend:
-    """Asks Lua's ``agentchat.questions`` and ``agentchat.diagnostics``.
+    """Asks Lua's ``ask_user.lua`` and ``files/diagnostics.lua``.
 
     A question is a notification; its answer comes back as an event, whenever the user gives it.
     """
 
-    def __init__(self, bridge: Bridge, chat: str, root: str) -> None:
+    def __init__(self, bridge: LuaApi, chat: str, root: str) -> None:
         self._bridge = bridge
         self._chat = chat
         self._root = root
@@ -42,12 +40,12 @@ class NvimFrontend:
         name = uuid.uuid4().hex
         answer: asyncio.Future[Answers] = asyncio.get_running_loop().create_future()
         self._open[name] = answer
-        self._bridge.call(QUESTIONS, "ask", self._chat, name, [_table(one) for one in questions])
+        self._bridge.call("ask_user.ask", self._chat, name, [_table(one) for one in questions])
         try:
             return await answer
         finally:
             del self._open[name]
-            self._bridge.call(QUESTIONS, "close", self._chat, name)
+            self._bridge.call("ask_user.close", self._chat, name)
 
     def answer(self, name: str, answers: Sequence[Sequence[str]]) -> None:
         """Take the answers of the user; those to questions that are not open do nothing."""
@@ -60,13 +58,13 @@ class NvimFrontend:
     ) -> Sequence[Diagnostic]:
         """Return what ``vim.diagnostic`` holds of the workspace, or of one path in it."""
         mildest = SEVERITIES.index(severity or SEVERITIES[-1]) + 1
-        found = await self._bridge.request(DIAGNOSTICS, "list", path or self._root, mildest)
+        found = await self._bridge.request("diagnostics.list", path or self._root, mildest)
         listed = [_diagnostic(item) for item in found]
         return sorted(listed, key=lambda item: (item.path, item.line, item.column))
 
 
 def _table(one: Inquiry) -> dict[str, Any]:
-    """Return a question as ``agentchat.questions.ask`` takes it."""
+    """Return a question as ``ask_user.ask`` takes it."""
     return {
         "question": one.question,
         "header": one.header,

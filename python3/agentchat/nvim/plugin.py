@@ -6,7 +6,7 @@ from typing import Any
 
 import pynvim
 
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.router import Router
 
 
@@ -15,7 +15,7 @@ class AgentChat:
     """One per host process."""
 
     def __init__(self, nvim: pynvim.Nvim) -> None:
-        self._router = Router(Bridge(nvim))
+        self._router = Router(LuaApi(nvim))
 
     @pynvim.function("AgentchatEvent", sync=False)
     def event(self, args: list[Any]) -> None:

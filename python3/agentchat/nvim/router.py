@@ -24,7 +24,7 @@ from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
 from agentchat.nvim import payloads
 from agentchat.nvim.chat_factory import ChatFactory, OpenChat, State
 from agentchat.nvim.custom_tools import CustomTools
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.render import listings
 from agentchat.nvim.render.explain import explain
 
@@ -40,7 +40,7 @@ class Router:
     their order when that is done.
     """
 
-    def __init__(self, bridge: Bridge, state: State | None = None) -> None:
+    def __init__(self, bridge: LuaApi, state: State | None = None) -> None:
         self._bridge = bridge
         self._state = state or State()
         self._custom = CustomTools(bridge, Path(), Path())
@@ -91,7 +91,7 @@ class Router:
 
     def notify(self, level: str, text: str) -> None:
         """Show one line to the user."""
-        self._bridge.call("agentchat.notice", level, text)
+        self._bridge.notify(level, text)
 
     def _route(self, name: str, payload: Payload) -> None:
         try:
@@ -100,7 +100,7 @@ class Router:
             self.notify("warn", str(error))
             if name == "send":
                 # What was typed goes back to the prompt.
-                self._bridge.call("agentchat.chat", "refuse", payload["chat"])
+                self._bridge.call("chat.refuse", payload["chat"])
         except Exception:
             # What escapes here would appear raw among the user's messages.
             log.exception("the event %s failed", name)
@@ -132,7 +132,7 @@ class Router:
             "pynvim": str(pynvim.VERSION),
             "pid": os.getpid(),
         }
-        self._bridge.call("agentchat.host", "ready", about)
+        self._bridge.call("host.ready", about)
 
     def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:
         """Open or close a chat; its events wait meanwhile."""
@@ -156,7 +156,7 @@ class Router:
             opened = await ChatFactory(self._bridge, self._state, self._custom).open(payload)
         except UserError:
             if saved:
-                self._bridge.call("agentchat.chat", "discard", payload["chat"])
+                self._bridge.call("chat.discard", payload["chat"])
             raise
         self._chats[payload["chat"]] = opened
         opened.announce()
@@ -193,7 +193,7 @@ class Router:
 
     def _approvals(self, payload: Payload) -> None:
         items = listings.approvals(self._session(payload).chat)
-        self._bridge.call("agentchat.chat", "list_approvals", payload["chat"], items)
+        self._bridge.call("grants.list", payload["chat"], items)
 
     def _tools(self, payload: Payload) -> None:
         listed = listings.tools(self._session(payload).chat)
@@ -207,7 +207,7 @@ class Router:
     async def _history(self, payload: Payload) -> None:
         found = await asyncio.to_thread(self._saved, payload["cwd"], payload.get("words") or "")
         items = [{"chat": one.chat, "title": one.title, "at": int(one.at)} for one in found]
-        self._bridge.call("agentchat.history", "choose", items, dict(payload))
+        self._bridge.call("history.choose", items, dict(payload))
 
     def _saved(self, cwd: str, words: str) -> list[SavedChat]:
         place = cwd if "://" in cwd else os.path.realpath(cwd)
@@ -220,7 +220,7 @@ class Router:
         self._page("Explained", lines)
 
     def _page(self, title: str, lines: list[str]) -> None:
-        self._bridge.call("agentchat.float", "page", title, lines)
+        self._bridge.call("page.show", title, lines)
 
 
 def detach_standard_streams() -> None:

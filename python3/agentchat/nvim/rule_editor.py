@@ -9,16 +9,14 @@ from typing import Any
 from agentchat.agent.permissions.rule_drafts import Draft, Ruling
 from agentchat.agent.session import Session
 from agentchat.core.errors import UserError
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.render.rules import draft_table
-
-RULE, FILES = "agentchat.rule", "agentchat.rulefiles"
 
 
 class RuleWriting:
     """Takes the events about rules of one chat, and draws what becomes of them."""
 
-    def __init__(self, bridge: Bridge, session: Session, ruling: Ruling) -> None:
+    def __init__(self, bridge: LuaApi, session: Session, ruling: Ruling) -> None:
         self._bridge = bridge
         self._session = session
         self._ruling = ruling
@@ -33,25 +31,25 @@ class RuleWriting:
         try:
             draft = self._ruling.revise(payload["draft"], payload["change"], text)
         except UserError as error:
-            self._bridge.call("agentchat.notice", "warn", str(error))
+            self._bridge.call("notify.warn", str(error))
             return
         if draft is not None:
             self._show(draft)
 
     async def write(self, payload: Mapping[str, Any]) -> None:
         """Put the rule that is shown into force."""
-        self._bridge.call("agentchat.notice", "info", await self._ruling.write(payload["draft"]))
+        self._bridge.call("notify.info", await self._ruling.write(payload["draft"]))
 
     def _show(self, draft: Draft) -> None:
         chat = self._session.chat
         where = self._ruling.where(draft.scope)
-        self._bridge.call(RULE, "show", chat.uuid, draft_table(draft, where, chat.policy))
+        self._bridge.call("rules.show", chat.uuid, draft_table(draft, where, chat.policy))
 
 
-def truster(bridge: Bridge) -> Any:
+def truster(bridge: LuaApi) -> Any:
     """Return what lets Neovim trust a file that the user has agreed to."""
 
     async def trust(path: Path, digest: str) -> bool:
-        return bool(await bridge.request(FILES, "agreed", str(path), digest))
+        return bool(await bridge.request("trust.agreed", str(path), digest))
 
     return trust

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.limits import DEFERRED_THRESHOLD, PARALLEL_TOOLS
-from agentchat.core.rules import Rule, parse_rules
+from agentchat.core.permissions.policy import Mode, parse_mode
+from agentchat.core.permissions.rules import Rule, parse_rules
 from agentchat.core.tools.registry import Group, parse_groups
 
 
@@ -23,7 +24,7 @@ class Settings:
     always_load: tuple[str, ...] = ()
     tool_paths: tuple[str, ...] = ()
     edits: str = "ask"
-    mode: str = "ask"
+    mode: Mode = "ask"
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
     rule_problems: tuple[str, ...] = ()
@@ -48,7 +49,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         always_load=tuple(tools.get("always_load") or ()),
         tool_paths=tuple(tools.get("paths") or ()),
         edits=tools.get("edits") or "ask",
-        mode=given.get("mode") or "ask",
+        mode=parse_mode(given.get("mode") or "ask"),
         plain_save=given.get("save") == "plain",
         rules=rules,
         rule_problems=problems,

@@ -16,7 +16,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Question
 from agentchat.core.turn.preview_stack import Pending
 from agentchat.core.turn.view import Block, StatusLine
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi, LuaFunction
 from agentchat.nvim.render.approval import preview_table, prompt_table, proposal_table
 from agentchat.nvim.render.listings import mentions
 
@@ -24,8 +24,6 @@ log = logging.getLogger(__name__)
 
 FRAME_SECONDS = 1 / 30
 TITLE_CHARACTERS = 200
-CHAT, APPROVAL, REVIEW = "agentchat.chat", "agentchat.approval", "agentchat.review"
-PROPOSAL = "agentchat.proposal"
 LINES_PER_FRAME = 200
 LINE_CHARACTERS = 2_000
 
@@ -35,7 +33,7 @@ Build = Callable[[], Any]
 class NvimView:
     """Draws one chat. Text waits for the next frame, everything else is sent immediately."""
 
-    def __init__(self, bridge: Bridge, chat: str, root: str) -> None:
+    def __init__(self, bridge: LuaApi, chat: str, root: str) -> None:
         self._out = Outbox(bridge)
         self._chat = chat
         self._root = root
@@ -52,7 +50,7 @@ class NvimView:
     def give_back(self) -> None:
         """Put what the user sent and nobody took back into the prompt."""
         self.flush()
-        self._out.call(CHAT, "refuse", self._chat)
+        self._out.call("chat.refuse", self._chat)
 
     def begin_reply(self) -> None:
         """Begin a message of the model."""
@@ -118,25 +116,25 @@ class NvimView:
         """Show a question."""
         self.flush()
         build = partial(prompt_table, prompt, question, self._root)
-        self._out.call_built(APPROVAL, "show", self._chat, build=build)
+        self._out.call_built("approval.show", self._chat, build=build)
 
     def close_prompt(self, prompt: str) -> None:
         """Take a question away."""
-        self._out.call(APPROVAL, "close", self._chat, prompt)
+        self._out.call("approval.close", self._chat, prompt)
 
     def stage(self, pending: Pending) -> None:
         """Show a staged preview."""
         build = partial(preview_table, pending, self._root)
-        self._out.call_built(REVIEW, "show", self._chat, build=build)
+        self._out.call_built("review.show", self._chat, build=build)
 
     def propose(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing."""
         table = proposal_table(subject, file, self._root)
-        self._out.call(PROPOSAL, "open", self._chat, table)
+        self._out.call("approval.edit_proposal", self._chat, table)
 
     def unstage(self, pending: Pending) -> None:
         """Take a preview away."""
-        self._out.call(REVIEW, "close", self._chat, pending.id)
+        self._out.call("review.close", self._chat, pending.id)
 
     def flush(self) -> None:
         """Send what waits, now."""
@@ -147,7 +145,7 @@ class NvimView:
             self._show_output(call_id, output)
         if self._ops:
             ops, self._ops = self._ops, []
-            self._out.call(CHAT, "apply", self._chat, ops)
+            self._out.call("chat.apply", self._chat, ops)
 
     def _show_output(self, call_id: str, output: LiveOutput) -> None:
         """Show what is new of a call's output, and fire the event for it."""
@@ -221,8 +219,11 @@ class LiveOutput:
 class Caller(Protocol):
     """What calls a function of Lua, now."""
 
-    def call(self, module: str, name: str, *args: Any) -> None:
-        """Run ``require(module)[name](...)`` soon."""
+    def call(self, name: LuaFunction, *args: Any) -> None:
+        """Call it soon."""
+
+    def notify(self, level: str, text: str) -> None:
+        """Show one line: level is ``info``, ``warn`` or ``error``."""
 
 
 class Outbox:
@@ -234,34 +235,34 @@ class Outbox:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._waiting: deque[tuple[str, str, tuple[Any, ...], Build | None]] = deque()
+        self._waiting: deque[tuple[LuaFunction, tuple[Any, ...], Build | None]] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    def call(self, module: str, name: str, *args: Any) -> None:
+    def call(self, name: LuaFunction, *args: Any) -> None:
         """Call a function after all that was called before."""
         if self._waiting:
-            self._waiting.append((module, name, args, None))
+            self._waiting.append((name, args, None))
         else:
-            self._caller.call(module, name, *args)
+            self._caller.call(name, *args)
 
-    def call_built(self, module: str, name: str, *args: Any, build: Build) -> None:
+    def call_built(self, name: LuaFunction, *args: Any, build: Build) -> None:
         """Call a function with what ``build`` returns as its last argument.
 
         ``build`` runs in a thread. If it raises, that is logged and shown, and nothing is called.
         """
-        self._waiting.append((module, name, args, build))
+        self._waiting.append((name, args, build))
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._send_waiting())
 
     async def _send_waiting(self) -> None:
         while self._waiting:
-            module, name, args, build = self._waiting[0]
+            name, args, build = self._waiting[0]
             try:
                 built = () if build is None else (await asyncio.to_thread(build),)
-                self._caller.call(module, name, *args, *built)
+                self._caller.call(name, *args, *built)
             except Exception as error:
-                log.exception("%s.%s was not called", module, name)
+                log.exception("%s was not called", name)
                 text = f"Something cannot be shown: {error!r}. See the log."
-                self._caller.call("agentchat.notice", "error", text)
+                self._caller.notify("error", text)
             self._waiting.popleft()
         self._task = None

@@ -12,21 +12,20 @@ from agentchat.agent.undo.recovery import Leftovers
 from agentchat.core.tools.ports import Workspace
 from agentchat.models.select import environment_keys
 from agentchat.nvim.buffers import NvimBuffers
-from agentchat.nvim.lua_api import Bridge
+from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.settings import Settings
 from agentchat.workspace.buffers import BuffersWorkspace
-from agentchat.workspace.destination import read_destination
 from agentchat.workspace.files import cleanup
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.ssh import SshWorkspace
-from agentchat.workspace.sshclient import Client
+from agentchat.workspace.ssh.destination import SshCommand, read_destination
+from agentchat.workspace.ssh.workspace import SshWorkspace
 
 FAR_PROJECTS = "remote"
 """Below the state folder: what this machine keeps about the projects of others."""
 
 
 def open_workspace(
-    payload: Mapping[str, Any], settings: Settings, guarded: Sequence[str], bridge: Bridge
+    payload: Mapping[str, Any], settings: Settings, guarded: Sequence[str], bridge: LuaApi
 ) -> Workspace:
     """Return where a chat works: its ``place`` on another machine, else its ``cwd`` on this one.
 
@@ -84,5 +83,5 @@ class NoLeftovers:
 def _far_workspace(url: str, settings: Settings, guarded: Sequence[str]) -> SshWorkspace:
     known = environment_keys(settings.model, os.environ)
     environment = {name: value for name, value in os.environ.items() if value not in known}
-    client = Client(settings.ssh_command, settings.ssh_python, environment)
-    return SshWorkspace(read_destination(url), client, guarded)
+    ssh = SshCommand(settings.ssh_command, settings.ssh_python, environment)
+    return SshWorkspace(read_destination(url), ssh, guarded)

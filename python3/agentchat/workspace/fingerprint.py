@@ -8,8 +8,8 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
-from agentchat.core.shell.commands import scan
-from agentchat.core.shell.programs import INTERPRETERS
+from agentchat.core.shell.parse import scan
+from agentchat.core.shell.programs import INTERPRETERS, LAUNCHERS
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a script; a larger one is known by its times and size alone."""
@@ -104,7 +104,9 @@ def _scripts(words: list[str], cwd: str) -> Iterator[str]:
 
 
 def _interprets(name: str) -> bool:
-    return name in (".", "source", *_RECIPES) or bool(INTERPRETERS.fullmatch(name))
+    return name in (".", "source", *_RECIPES) or any(
+        programs.fullmatch(name) for programs in (INTERPRETERS, LAUNCHERS)
+    )
 
 
 def _content(path: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Sequence
 
 from agentchat.core.errors import ToolError
-from agentchat.core.sensitive import fold_name, is_protected, is_secret
+from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, is_secret
 from agentchat.core.tools.ports import Target, Zone
 from agentchat.workspace.files.operation import attributes
 

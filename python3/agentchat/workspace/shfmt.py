@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from agentchat.core.shell.commands import Script, hopeless, read_tree
+from agentchat.core.shell.parse import Script, read_tree, why_unparsable
 
 SECONDS = 1.0
 """A parse that takes longer is given up: the user is asked."""
@@ -25,7 +25,7 @@ async def read_shell(command: str) -> Script:
 
 def read_shell_now(command: str) -> Script:
     """Return what a command consists of, waiting for the parser."""
-    reason = hopeless(command)
+    reason = why_unparsable(command)
     if reason:
         return Script(unread=reason)
     try:

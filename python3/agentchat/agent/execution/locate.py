@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.shell.commands import Script
+from agentchat.core.shell.parse import Script
 from agentchat.core.text import clip
 from agentchat.core.tools.call import Call, CallTarget, Place, ValidCall
 from agentchat.core.tools.ports import Target, Workspace
@@ -119,7 +119,7 @@ async def suppose(chat: Chat, workspace: Workspace, text: str) -> tuple[Call, Pl
     if tool is None:
         raise UserError(f"There is no tool {name}. {USAGE}" if name else USAGE)
     touch = _touch(tool, rest.strip())
-    call = Call(ToolCall("", tool.name, ""), tool, {}, None)
+    call = Call(ToolCall("", tool.name, ""), tool, given={}, arguments=None)
     return call, await survey(call, workspace, touch)
 
 

@@ -9,10 +9,10 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from agentchat.core.approval import Scope, path_scope, tool_scope
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import rebase_change
 from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.permissions.grants import Scope, hides_characters, path_scope, tool_scope
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Extra, Result, Staged
@@ -236,7 +236,9 @@ def _in_place_of(earlier: Pending, pending: Pending) -> Pending:
     return replace(pending, id=earlier.id, proposed=proposed)
 
 
-def _scope(call: ValidCall, pending: Pending) -> Scope:
+def _scope(call: ValidCall, pending: Pending) -> Scope | None:
+    if hides_characters(call):
+        return None
     """Return what *always* would mean: the tool on ordinary files, else these very paths."""
     name, definition, targets = call.tool.name, call.tool.definition, pending.targets
     unusual = pending.destructive or len(pending.collects) > 1

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agentchat.agent.permissions.rule_store import Reading, Rulebook
-from agentchat.core.approval import Decision, Verdict, decide
+from agentchat.core.permissions.policy import Decision, Verdict, decide
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Choice
 from agentchat.core.turn.preview_stack import Pending

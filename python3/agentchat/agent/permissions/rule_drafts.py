@@ -14,9 +14,15 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
-from agentchat.core.proposing import SCOPES, next_action, offers_rule, proposals
-from agentchat.core.rulefile import read_rule
-from agentchat.core.rules import Rule, matches
+from agentchat.core.permissions.proposals import (
+    RULE_HOMES,
+    RuleHome,
+    next_action,
+    offers_rule,
+    proposals,
+)
+from agentchat.core.permissions.rule_file import read_rule
+from agentchat.core.permissions.rules import Rule, matches
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
@@ -31,7 +37,7 @@ NO_QUESTION = "Nothing is being asked here. Name a call, like :AgentApprovals ru
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedCall:
     """Calls of the past that a rule is about: the same call, and how often each ended how."""
 
     call: str
@@ -47,13 +53,13 @@ class Draft:
     place: Place
     choices: tuple[Rule, ...]
     rule: Rule
-    scope: str = "chat"
-    tried: int = 0
-    matched: tuple[Matched, ...] = ()
+    scope: RuleHome = "chat"
+    past: int = 0
+    matched: tuple[MatchedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class LocatedCall:
     """A call of the past, and where it would act now."""
 
     past: PastCall
@@ -93,7 +99,7 @@ class Ruling:
         self._judging = judging
         self._past = past
         self._trust = trust
-        self._tried: tuple[Tried, ...] = ()
+        self._calls: tuple[LocatedCall, ...] = ()
         self._draft: Draft | None = None
 
     async def propose(self, question: Question | None, text: str = "") -> Draft:
@@ -103,9 +109,10 @@ class Ruling:
             UserError: there is none, or no rule can be written about it.
         """
         call, place = await self._subject(question, text)
-        self._tried = tuple(await self._try_on())
+        self._calls = tuple(await self._locate_past())
         choices = proposals(call, place)
-        return self._show(Draft("", call, place, choices, choices[0]))
+        draft = Draft(id="", call=call, place=place, choices=choices, rule=choices[0])
+        return self._show(draft)
 
     def revise(self, draft: str, change: str, text: str = "") -> Draft | None:
         """Change a draft that is still shown: its ``action``, ``scope`` or ``words``.
@@ -119,16 +126,13 @@ class Ruling:
         last = self._draft
         if last is None or last.id != draft:
             return None
-        if change == "action":
-            return self._show(replace(last, rule=next_action(last.rule)))
         if change == "scope":
-            scope = SCOPES[(SCOPES.index(last.scope) + 1) % len(SCOPES)]
-            if scope == "user" and self._rulebook.user is None:
-                scope = SCOPES[0]
-            return self._show(replace(last, scope=scope))
-        if change == "text":
-            return self._show(replace(last, rule=read_rule(text)))
-        return self._show(replace(last, rule=_next(last)))
+            return self._show(replace(last, scope=self._next_home(last.scope)))
+        if change == "action":
+            rule = next_action(last.rule)
+        else:
+            rule = read_rule(text) if change == "text" else _next_choice(last)
+        return self._show(replace(last, rule=rule))
 
     async def write(self, draft: str) -> str:
         """Put the rule of a draft into force, exactly as it was shown; return what was done.
@@ -138,27 +142,31 @@ class Ruling:
         """
         last = self._draft
         if last is None or last.id != draft:
-            raise UserError("That rule is not shown any more. Nothing was written.")
+            raise UserError("This rule is no longer shown. Nothing was written.")
         self._draft = None
         if last.scope == "chat":
             self._rulebook.keep(last.rule)
-            said = f"rule for this chat: {last.rule}"
+            message = f"rule for this chat: {last.rule}"
         else:
-            said = await self._write(self.file(last.scope), last.rule)
+            message = await self._write(self.file(last.scope), last.rule)
         await self._judging.refresh()
-        return said
+        return message
 
-    def file(self, scope: str) -> Path:
+    def file(self, scope: RuleHome) -> Path:
         """Return the file in which the rules of a scope stand."""
         user = self._rulebook.user
         return user if scope == "user" and user is not None else self._rulebook.project
 
-    def where(self, scope: str) -> str:
+    def where(self, scope: RuleHome) -> str:
         """Return where a rule of a scope is kept, for the user."""
         if scope == "chat":
             return "this chat, until it is closed"
         whose = "this project" if scope == "project" else "all your projects"
         return f"{whose}, in {self._rulebook.name(self.file(scope))}"
+
+    def _next_home(self, scope: RuleHome) -> RuleHome:
+        homes = [home for home in RULE_HOMES if home != "user" or self._rulebook.user is not None]
+        return homes[(homes.index(scope) + 1) % len(homes)]
 
     async def _subject(self, question: Question | None, text: str) -> tuple[Call, Place]:
         if text:
@@ -174,26 +182,26 @@ class Ruling:
         return call, place
 
     def _show(self, draft: Draft) -> Draft:
-        hits = [tried for tried in self._tried if matches(draft.rule, tried.call, tried.place)]
-        matched = tuple(_grouped(hits))
+        found = [one for one in self._calls if matches(draft.rule, one.call, one.place)]
+        matched = tuple(_count_outcomes(found))
         new = uuid.uuid4().hex
-        self._draft = replace(draft, id=new, tried=len(self._tried), matched=matched)
+        self._draft = replace(draft, id=new, past=len(self._calls), matched=matched)
         return self._draft
 
     async def _write(self, path: Path, rule: Rule) -> str:
         async with self._judging.writing:
             written = await asyncio.to_thread(self._rulebook.write, path, rule)
             trusted = bool(written.trust) and await self._trust(written.path, written.trust)
-        said = f"rule in {self._rulebook.name(path)}: {rule}"
+        message = f"rule in {self._rulebook.name(path)}: {rule}"
         if path == self._rulebook.project and rule.action == "allow" and not trusted:
-            return f"{said}; it counts once you trust the file: :AgentApprovals trust"
-        return said
+            return f"{message}; it counts once you trust the file: :AgentApprovals trust"
+        return message
 
-    async def _try_on(self) -> Iterable[Tried]:
+    async def _locate_past(self) -> Iterable[LocatedCall]:
         found = await asyncio.to_thread(self._past)
-        return [one for past in found if (one := await self._tried_on(past)) is not None]
+        return [one for past in found if (one := await self._locate_one(past)) is not None]
 
-    async def _tried_on(self, past: PastCall) -> Tried | None:
+    async def _locate_one(self, past: PastCall) -> LocatedCall | None:
         tool = self._chat.toolbox.find(past.tool)
         if tool is None:
             return None
@@ -204,19 +212,21 @@ class Ruling:
             return None
         call = Call(ToolCall("", tool.name, ""), tool, past.given, arguments)
         place = await survey(call, self._workspace, touch)
-        return None if isinstance(place, str) else Tried(past, call, place)
+        if isinstance(place, str):
+            return None
+        return LocatedCall(past=past, call=call, place=place)
 
 
-def _next(draft: Draft) -> Rule:
+def _next_choice(draft: Draft) -> Rule:
     """Return the next of the rules that were proposed, with the action that was chosen."""
     rules = [replace(rule, action=draft.rule.action) for rule in draft.choices]
     at = rules.index(draft.rule) if draft.rule in rules else -1
     return rules[(at + 1) % len(rules)]
 
 
-def _grouped(hits: Iterable[Tried]) -> Iterable[Matched]:
+def _count_outcomes(calls: Iterable[LocatedCall]) -> Iterable[MatchedCall]:
     """Yield each call once, with how often it ended how."""
     counts: dict[str, Counter[str]] = {}
-    for one in hits:
+    for one in calls:
         counts.setdefault(one.shown, Counter())[one.past.outcome] += 1
-    return (Matched(shown, tuple(count.most_common())) for shown, count in counts.items())
+    return (MatchedCall(shown, tuple(count.most_common())) for shown, count in counts.items())

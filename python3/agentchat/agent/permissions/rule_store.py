@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale, ToolError, UserError
-from agentchat.core.rulefile import EMPTY, Broken, decoded, line_of, read_rules, with_rule
-from agentchat.core.rules import Rule
+from agentchat.core.permissions.rule_file import RuleFileError, add_rule, read_rules
+from agentchat.core.permissions.rules import Rule
 from agentchat.tools.custom.files import DENIED, Source, is_trusted, read_source, read_trust
 from agentchat.workspace.files.disk import Disk
 from agentchat.workspace.files.transaction import AtomicWriter
@@ -139,7 +139,11 @@ class Rulebook:
             reason = error.strerror or str(error)
             raise UserError(f"{self.name(path)} cannot be read: {reason}.") from error
         before = source.data if source is not None else None
-        after = self._with(path, before, rule)
+        try:
+            after = add_rule(before, rule)
+        except RuleFileError as error:
+            place = f"{self.name(path)}:{error.line}"
+            raise UserError(f"{place}: {error} Not written: fix the error first.") from error
         change = FileChange(str(self._real(path)), before, after, self.name(path))
         AtomicWriter(Disk(), lambda shown: shown).apply([change])
         may_trust = path == self.project and (source is None or self._trusts(source))
@@ -150,15 +154,6 @@ class Rulebook:
         if path == self.project and self._root not in real.parents:
             raise UserError(f"{self.name(path)} leads out of the project, to {real}.")
         return real
-
-    def _with(self, path: Path, before: bytes | None, rule: Rule) -> bytes:
-        try:
-            return with_rule(decoded(before) if before is not None else EMPTY, rule).encode()
-        except Broken as error:
-            line = line_of(before or b"", error.where)
-            raise UserError(
-                f"{self.name(path)}:{line}: {error} Nothing was written: mend it first."
-            ) from error
 
 
 def _source(path: Path) -> Source | None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from agentchat.agent.execution.tool_runner import ToolRunner
 from agentchat.agent.undo.rollback import Rollback, UndoOutcome, read_file
-from agentchat.core.approval import PLANNING
 from agentchat.core.diff.changeset import digest
+from agentchat.core.permissions.policy import PLANNING
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import Toolbox

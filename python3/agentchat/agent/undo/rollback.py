@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
-from agentchat.core.approval import Decision, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.messages import Status, ToolCall
+from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.text import escape
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Applied, Target, Workspace
@@ -174,7 +174,7 @@ class Rollback:
         given = dict(undo.given)
         raw = ToolCall(call_id, tool.name, json.dumps(given, default=str))
         call = Call(raw, tool, given, arguments)
-        decision = Decision(Verdict.ALLOW, "the user's command is the consent")
+        decision = Decision(Verdict.ALLOW, Reason("command"))
         try:
             await self._runner.set_up(call)
             await self._run_steps(Ready(call, Place(self._workspace.root), decision))

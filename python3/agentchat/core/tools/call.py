@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.messages import ToolCall
-from agentchat.core.shell.commands import Script
+from agentchat.core.shell.parse import Script
 from agentchat.core.tools.ports import Target, Zone
 from agentchat.core.tools.tool import Tool
 

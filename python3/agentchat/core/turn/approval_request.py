@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from agentchat.core.approval import Decision, Verdict
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import (
     apply_decisions,
@@ -16,7 +14,8 @@ from agentchat.core.diff.hunk_decisions import (
     replace_proposed_texts,
 )
 from agentchat.core.errors import Cancelled, StalePreview
-from agentchat.core.text import has_hidden
+from agentchat.core.permissions.grants import hides_characters
+from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.chat import Chat
@@ -159,32 +158,14 @@ def consent(chat: Chat, request: ApprovalRequest, response: ApprovalResponse) ->
     always = response.choice == "always" and offers_always(request)
     if scope is not None and (always or reads_once):
         chat.policy.grants.remember(scope)
-    return Decision(Verdict.ALLOW, f"user: {response.choice}", scope)
+    return Decision(Verdict.ALLOW, Reason("user", response.choice), scope)
 
 
 def offers_always(request: ApprovalRequest) -> bool:
     """Whether *always* is on offer: there is a scope, no rule asks, and nothing hides."""
-    if request.decision.scope is None or request.decision.why.startswith("rule: "):
+    if request.decision.scope is None or request.decision.reason.kind == "rule":
         return False
-    return not hides(request.call)
-
-
-def hides(call: ValidCall) -> bool:
-    """Whether the arguments of a call hold characters that cannot be seen."""
-    return any(map(has_hidden, _strings(call.given)))
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield every piece of text in a JSON value, keys included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _strings(name)
-            yield from _strings(item)
-    elif isinstance(value, Sequence):
-        for item in value:
-            yield from _strings(item)
+    return not hides_characters(request.call)
 
 
 def count_use(chat: Chat, decision: Decision) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentchat.core.approval import Decision, Verdict, decide
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.limits import LONGEST_ERROR, PREVIEWS_PER_CALL
 from agentchat.core.messages import Message, Status, ToolResult
+from agentchat.core.permissions.policy import Decision, Verdict, decide
 from agentchat.core.text import clip
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import Preview

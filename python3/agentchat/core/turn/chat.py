@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 
-from agentchat.core.approval import Grants, Policy, forbidden
 from agentchat.core.messages import History
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy, forbidden
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import Surroundings, Tool

@@ -11,10 +11,10 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from agentchat.core.approval import Decision
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
+from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import Preview, Tool

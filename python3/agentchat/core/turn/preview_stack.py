@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from agentchat.core.approval import Scope
 from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.permissions.grants import Scope
 from agentchat.core.tools.ports import Target
 from agentchat.core.tools.tool import Extra, Result, Staged
 

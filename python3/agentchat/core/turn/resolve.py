@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from agentchat.core.approval import USUAL, Decision, Policy, Verdict, mode_allows
 from agentchat.core.diff.hunk_decisions import kept_extent
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
+from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Reason, Verdict, mode_allows
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.approval_request import ApprovalQueue, rejection
@@ -122,16 +122,16 @@ def judge_resolution(policy: Policy, pending: Pending, action: Action) -> Decisi
     """Return whether resolving this way needs the user: discarding never does."""
     scope = pending.scope
     if action == "discard":
-        return Decision(Verdict.ALLOW, "discarding changes nothing", scope)
+        return Decision(Verdict.ALLOW, Reason("discard"), scope)
     # Nothing but reading runs while there is only a plan: every effect needs a yes of its own.
     sure = not policy.problems and policy.mode != "plan"
     if sure and policy.grants.covers(scope):
-        return Decision(Verdict.ALLOW, "remembered answer", scope)
+        return Decision(Verdict.ALLOW, Reason("grant"), scope)
     free = pending.ordinary and mode_allows(
         policy.mode, editing=True, destructive=pending.destructive
     )
     if sure and free:
-        return Decision(Verdict.ALLOW, f"{policy.mode} mode", scope)
+        return Decision(Verdict.ALLOW, Reason("mode", policy.mode), scope)
     if not policy.attended:
-        return Decision(Verdict.DENY, NOBODY, scope, NOBODY)
-    return Decision(Verdict.ASK, USUAL, scope)
+        return Decision(Verdict.DENY, Reason("unattended", str(EFFECT)), scope, NOBODY)
+    return Decision(Verdict.ASK, EFFECT, scope)

@@ -6,10 +6,11 @@ import json
 import logging
 from typing import Any
 
-from agentchat.core.approval import USUAL, Scope
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.diff.hunk_decisions import stamp
-from agentchat.core.proposing import offers_rule
+from agentchat.core.permissions.grants import Scope
+from agentchat.core.permissions.policy import EFFECT
+from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.text import escape
 from agentchat.core.tools.ports import Loaded
 from agentchat.core.tools.tool import Preview
@@ -177,7 +178,7 @@ def _facts(question: Question) -> list[list[str]]:
     timeout = question.call.given.get("timeout")
     if place.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])
-    if question.decision.why != USUAL:
+    if question.decision.reason != EFFECT:
         facts.append(["asks because", escape(question.decision.why)])
     return [*facts, *_parts(question)]
 

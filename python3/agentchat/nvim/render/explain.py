@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agentchat.agent.execution.locate import suppose
-from agentchat.core.approval import Decision, Policy, decide
-from agentchat.core.rules import ACTIONS, UNRULED, PartVerdict, matching
+from agentchat.core.permissions.policy import Decision, Policy, decide
+from agentchat.core.permissions.rules import ACTIONS, PartVerdict, rules_about
 from agentchat.core.text import escape
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Workspace
@@ -39,7 +39,7 @@ def _told(decision: Decision, place: Place, mode: str) -> list[str]:
 
 def _rules(call: Call, place: Place, policy: Policy) -> list[str]:
     """Return every rule that is about the call, the strongest kind first, and what is unread."""
-    found = matching(policy.rules, call, place)
+    found = rules_about(policy.rules, call, place)
     ordered = sorted(found, key=lambda rule: ACTIONS.index(rule.action))
     lines = [f"  {escape(rule.located)}" for rule in ordered]
     if len(found) > 1:
@@ -59,12 +59,14 @@ def part_lines(decision: Decision) -> list[str]:
 
 def _part_line(judged: PartVerdict) -> str:
     line = f"  {judged.action:<5}  {part_text(judged)}"
-    return f"{line}  {escape(judged.source)}" if judged.source else line
+    source = judged.rule.source if judged.rule is not None else ""
+    return f"{line}  {escape(source)}" if source else line
 
 
 def part_text(judged: PartVerdict) -> str:
     """Return a part of a command in one line, with the reason of its verdict and what it writes."""
-    writes = [f"writes {path}" for path in judged.part.writes if path not in judged.why]
+    named = 1 if judged.rule is None and not judged.part.obscure else 0
+    writes = [f"writes {path}" for path in judged.part.writes[named:]]
     source = " ".join(judged.part.source.split())
-    said = [why for why in (judged.why, *writes) if why != UNRULED]
+    said = [why for why in (judged.why, *writes) if why]
     return escape(f"{source}  ({'; '.join(said)})" if said else source)

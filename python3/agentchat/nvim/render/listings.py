@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from agentchat.core.approval import Scope, forbidden
+from agentchat.core.permissions.grants import Scope
+from agentchat.core.permissions.policy import forbidden
 from agentchat.core.text import escape
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from agentchat.agent.permissions.rule_drafts import Draft, Matched
-from agentchat.core.approval import Policy
-from agentchat.core.proposing import consequence
-from agentchat.core.rulefile import written
-from agentchat.core.rules import Rule
+from agentchat.agent.permissions.rule_drafts import Draft, MatchedCall
+from agentchat.core.permissions.policy import Policy
+from agentchat.core.permissions.proposals import consequence
+from agentchat.core.permissions.rule_file import format_rule
+from agentchat.core.permissions.rules import Rule
 from agentchat.core.text import escape
 
 MOST_SHOWN = 8
 """Calls of the past that are listed; the others are counted."""
 
-_SAID = {
+_OUTCOMES = {
     "allow": "ran",
     "deny": "denied",
     "ask": "asked",
@@ -38,14 +38,14 @@ def draft_table(draft: Draft, where: str, policy: Policy) -> dict[str, Any]:
     return {
         "id": draft.id,
         "title": f"A rule for {draft.call.tool.name}",
-        "text": written(draft.rule),
+        "text": format_rule(draft.rule),
         "facts": [
-            ["rule", escape(written(draft.rule))],
+            ["rule", escape(format_rule(draft.rule))],
             ["means", escape(meaning(draft.rule))],
             ["kept for", escape(where)],
             ["this call", escape(then)],
         ],
-        "past": [escape(line) for line in past_lines(draft.tried, draft.matched)],
+        "past": [escape(line) for line in past_lines(draft.past, draft.matched)],
     }
 
 
@@ -63,16 +63,16 @@ def meaning(rule: Rule) -> str:
     return f"{about} {_ACTIONS[rule.action]}"
 
 
-def past_lines(tried: int, matched: tuple[Matched, ...]) -> list[str]:
+def past_lines(past: int, matched: tuple[MatchedCall, ...]) -> list[str]:
     """Return which calls of the past a rule is about, and how they ended."""
-    if not tried:
+    if not past:
         return ["There are no earlier calls in this project to try it on."]
     totals: Counter[str] = Counter()
     for one in matched:
         totals.update(dict(one.outcomes))
     if not totals:
-        return [f"It is about none of the last {tried} calls in this project."]
-    head = f"It is about {sum(totals.values())} of the last {tried} calls in this project:"
+        return [f"It is about none of the last {past} calls in this project."]
+    head = f"It is about {sum(totals.values())} of the last {past} calls in this project:"
     lines = [f"{head} {_outcomes(totals.most_common())}"]
     lines += [f"  {one.call}  ({_outcomes(one.outcomes)})" for one in matched[:MOST_SHOWN]]
     if len(matched) > MOST_SHOWN:
@@ -81,4 +81,4 @@ def past_lines(tried: int, matched: tuple[Matched, ...]) -> list[str]:
 
 
 def _outcomes(counted: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{_SAID.get(name, name)} {count}×" for name, count in counted)
+    return ", ".join(f"{_OUTCOMES.get(name, name)} {count}×" for name, count in counted)

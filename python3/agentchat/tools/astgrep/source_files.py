@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from agentchat.core.errors import ToolError
-from agentchat.core.sensitive import is_secret
+from agentchat.core.globs import matcher
+from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.tools.ports import Target, Workspace
 from agentchat.core.tools.tool import ToolContext
 from agentchat.tools.astgrep.languages import DATA, language, language_of
 from agentchat.tools.astgrep.program import Sources
 from agentchat.tools.files import existing
-from agentchat.tools.search.globs import matcher
 from agentchat.tools.search.walk import files, in_order
 
 _WILD = re.compile(r"[*?\[{]")

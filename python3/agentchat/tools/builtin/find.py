@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import Field
 
+from agentchat.core.globs import matcher
 from agentchat.core.limits import FIND_RESULTS
 from agentchat.core.tools.ports import Target
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools.files import directory_at
 from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.search.globs import matcher
 from agentchat.tools.search.walk import files
 
 

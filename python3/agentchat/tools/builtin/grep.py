@@ -10,15 +10,15 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.errors import ToolError, Unreachable
+from agentchat.core.globs import matcher
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
-from agentchat.core.sensitive import is_secret
+from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.tools.ports import Target, Workspace
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
 from agentchat.tools.files import existing
 from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search import rg_search, scan
-from agentchat.tools.search.globs import matcher
 from agentchat.tools.search.matches import Found, shown
 from agentchat.tools.search.rg_search import Query
 from agentchat.tools.search.walk import AT_ONCE, files

@@ -1,1 +1,1 @@
-"""Tools of the user's own: Python files whose functions become tools."""
+"""The user's own tools: files of Python functions, which run in processes of their own."""

@@ -1,14 +1,23 @@
-"""What a function of the user's gets of the call it runs in, and what it may return."""
+"""What a function of the user's receives of the call it runs in, and what it may return."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import NO_STORE
+
+MOST_CHARACTERS = 16 * 1024 * 1024
+"""A longer text is cut before anything else is done with it."""
+
+NOTHING = "(no output)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +38,15 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """A program that ended: ``code`` as the system tells it, ``output`` of both streams."""
+class CommandResult:
+    """A program that ended: its exit code (negative for a signal), and what it wrote."""
 
     code: int
     output: str
 
 
 class Link(Protocol):
-    """The runtime, as the context of a call reaches it from whatever thread."""
+    """The plugin, as the context of a call reaches it from any thread."""
 
     def progress(self, text: str) -> None:
         """Show a line in the call's block."""
@@ -50,7 +59,7 @@ class Link(Protocol):
     def read(self, path: str) -> str:
         """Return the text of a file as the user sees it."""
 
-    def run(self, command: str, timeout: float | None) -> Ran:
+    def run(self, command: str, timeout: float | None) -> CommandResult:
         """Run a shell command."""
 
 
@@ -110,7 +119,7 @@ class Context:
         with open(os.path.join(self.cwd, path), encoding="utf-8") as file:
             return file.read()
 
-    def run(self, command: str, timeout: float | None = None) -> Ran:
+    def run(self, command: str, timeout: float | None = None) -> CommandResult:
         """Run a shell command in the working directory; being stopped kills all it started.
 
         Raises:
@@ -119,3 +128,53 @@ class Context:
         if self._link is None:
             raise ToolError("Commands are unavailable for custom tools in this runtime.")
         return self._link.run(command, timeout)
+
+
+def result_of(value: Any, name: str) -> Result:
+    """Return what a function returned as a result of plain data.
+
+    Raises:
+        ToolError: it is neither text nor a value that JSON can represent.
+    """
+    if not isinstance(value, Result):
+        return Result(text_of(value, name))
+    details = None if value.details is None else _plain(value.details, name)
+    if not isinstance(details, (dict, type(None))):
+        kind = type(value.details).__name__
+        raise ToolError(f"{name} failed: details must be a mapping, not {kind}.")
+    shown = None if value.shown is None else text_of(value.shown, name)
+    return Result(text_of(value.text, name), details, bool(value.is_error), shown)
+
+
+def text_of(value: Any, name: str) -> str:
+    """Return text as it is and any other value as JSON."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bytes):
+        text = value[:MOST_CHARACTERS].decode("utf-8", "replace")
+    elif isinstance(value, str):
+        text = str(value)
+    else:
+        with _refuse(value, name):
+            text = to_json(value, inf_nan_mode="constants").decode()
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS} characters left out]"
+    # A lone surrogate is no character: neither a server nor Neovim takes it.
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _plain(value: Any, name: str) -> Any:
+    """Return a value as the plain data that JSON has: numbers, text, lists, mappings."""
+    with _refuse(value, name):
+        text = json.dumps(to_jsonable_python(value), allow_nan=False)
+        return json.loads(text.encode("utf-8", "replace"))
+
+
+@contextmanager
+def _refuse(value: Any, name: str) -> Iterator[None]:
+    try:
+        yield
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        kind, reason = type(value).__name__, str(error).split("\n", 1)[0]
+        what = f"a value of type {kind} that is no text and no JSON: {reason}"
+        raise ToolError(f"{name} returned {what}") from error

@@ -1,180 +1,248 @@
-"""What a user declared of a tool, checked where it was written."""
+"""``@tool``: what the user declares of a tool, checked where it is written.
+
+A definition has two halves. ``ToolSpec`` is data: it is sent to the plugin when the file is loaded,
+and is all that the plugin ever knows of the tool. The functions stay in the process that imported
+the file; the plugin calls them by the name of their role.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeVar, Unpack, overload
 
-from agentchat.tools.custom.binding import Bound, bind
-from agentchat.tools.custom.errors import DefinitionError
-from agentchat.tools.custom.parameters import Parameters, described, parameters_of
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from agentchat.tools.custom.parameters import (
+    Bound,
+    DefinitionError,
+    Parameters,
+    bind,
+    parameters_of,
+    split_docstring,
+)
 from agentchat.tools.custom.template import Template, parse, parse_words
+from agentchat.tools.schema import problems
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""What model servers take as the name of a function."""
+"""What model servers accept as the name of a function."""
 
-Work = Bound | Template
-"""A function of the user's, or a shell command."""
+MARK = "__agentchat_tool__"
+ASKS = "require_approval_before"
+HOOKS = ("dry_run", "undo", "setup", "on_exit", "render_call", "render_result", ASKS)
+METADATA = (
+    "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
+    "requires_reverse_thinking",
+)  # fmt: skip
+PLAIN = ("flag", "always_load", "setup_once", "timeout", "min_confidence")
+"""Options that are a field of ``ToolSpec`` as they are."""
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of ``@tool`` as they were written; see there."""
-
-    name: str | None = None
-    description: str | None = None
-    aliases: Any = ()
-    search_hint: str = ""
-    always_load: bool = False
-    read_only: bool = False
-    concurrency_safe: bool = False
-    destructive: bool = False
-    min_confidence: int = 0
-    requires_checkpoint: bool = False
-    requires_reverse_thinking: bool = False
-    timeout: float | None = None
-    setup_once: bool = False
-    require_approval_before: Any = None
-    steps: Any = ()
-    command: Any = None
-    flag: str = ""
-    reads: Any = ()
-    writes: Any = ()
-    dry_run: Any = None
-    undo: Any = None
-    setup: Any = None
-    on_exit: Any = None
-    render_call: Any = None
-    render_result: Any = None
-    guidelines: Any = ()
+Function = TypeVar("Function", bound=Callable[..., Any])
+Hook = Callable[..., Any]
+Texts = Annotated[
+    str | Sequence[str], AfterValidator(lambda texts: (texts,) if isinstance(texts, str) else texts)
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """One tool of a file: all that was declared, its functions ready to be called.
+class Options(TypedDict, total=False):
+    """The options of ``@tool``, see ``:help agentchat-custom-options``."""
 
-    ``works`` are the function or command and its steps, in order; the hooks are ``None`` where
-    there is none, ``asks`` is a bool where the user said so once and for all.
+    name: str | None
+    description: str | None
+    aliases: Texts
+    search_hint: str
+    always_load: bool
+    read_only: bool
+    concurrency_safe: bool
+    destructive: bool
+    min_confidence: Annotated[int | float, Field(ge=0, le=100)]
+    requires_checkpoint: bool
+    requires_reverse_thinking: bool
+    timeout: Annotated[float, Field(gt=0)] | None
+    setup_once: bool
+    require_approval_before: bool | Hook | None
+    steps: Sequence[Hook | str | Sequence[str]] | Hook | str
+    command: str | Annotated[Sequence[str], Field(min_length=1)] | None
+    flag: str
+    reads: Texts
+    writes: Texts
+    dry_run: Hook | None
+    undo: Hook | None
+    setup: Hook | None
+    on_exit: Hook | None
+    render_call: Hook | None
+    render_result: Hook | None
+    guidelines: Texts
+
+
+Options.__pydantic_config__ = ConfigDict(strict=True)  # type: ignore[attr-defined]
+OPTIONS = TypeAdapter(Options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as data.
+
+    Args:
+        schema: the JSON Schema of the arguments.
+        defaults: of arguments that the model leaves out, as far as JSON can represent them.
+        steps: the function or command and its steps: the parts of a command's template, ``None``
+            for a function.
+        hooks: which of ``HOOKS`` there are.
+        asks: ``require_approval_before`` where it is no function.
+        render_needs: the arguments without which ``render_call`` cannot be called.
+        line: where the function is in its file.
+        metadata: fields of ``core.tool.Metadata``.
     """
 
     name: str
     description: str
-    parameters: Parameters
-    works: tuple[Work, ...]
-    options: Options
+    schema: dict[str, Any]
+    defaults: dict[str, Any]
+    steps: tuple[tuple[str, ...] | None, ...]
+    hooks: tuple[str, ...]
+    asks: bool | None
+    render_needs: tuple[str, ...]
     aliases: tuple[str, ...]
-    asks: Bound | bool | None
-    dry_run: Bound | None
-    undo: Bound | None
-    setup: Bound | None
-    on_exit: Bound | None
-    render_call: Bound | None
-    render_result: Bound | None
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     guidelines: tuple[str, ...]
     line: int
-    module: str
+    metadata: dict[str, Any]
+    flag: str = ""
+    always_load: bool = False
+    setup_once: bool = False
+    min_confidence: int = 0
+    timeout: float | None = None
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> ToolSpec:
+        """Return a spec that was sent, where sequences arrive as lists."""
+        lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
+        return cls(**{**data, **lists})
+
+    def command(self, step: int) -> Template | None:
+        """Return the command that a step is, ``None`` if it is a function."""
+        parts = self.steps[step]
+        return None if parts is None else Template(tuple(parts))
 
 
-def define(function: Callable[..., Any], options: Options) -> Definition:
-    """Look at a function and its options; raises DefinitionError that says what to change."""
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A tool with its functions, by the number of their step (``0``) or the name of the option."""
+
+    spec: ToolSpec
+    parameters: Parameters
+    functions: Mapping[str, Bound]
+
+
+@overload
+def tool(function: Function, /) -> Function: ...
+
+
+@overload
+def tool(**options: Unpack[Options]) -> Callable[[Function], Function]: ...
+
+
+def tool(function: Any = None, /, **options: Any) -> Any:
+    """Make a function a tool; the function itself stays as it is.
+
+    Its type hints make the schema and its docstring the description; a parameter annotated
+    ``Context`` receives the call's context. Every option, and what the functions among them
+    receive, is described in ``:help agentchat-custom-options``.
+
+    Raises:
+        DefinitionError: what was declared makes no tool.
+    """
+    unknown = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
+    if unknown:
+        raise DefinitionError(f"@tool has no option {unknown}")
+
+    def mark(function: Any) -> Any:
+        setattr(function, MARK, define(function, options))
+        return function
+
+    return mark if function is None else mark(function)
+
+
+def definition_of(value: object) -> Definition | None:
+    """Return what ``@tool`` left on a function, if anything."""
+    found = getattr(value, MARK, None) if hasattr(value, "__code__") else None
+    return found if isinstance(found, Definition) else None
+
+
+def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definition:
+    """Return the definition; raises DefinitionError that says what to change."""
     if not hasattr(function, "__code__"):
         kind = type(function).__name__
-        raise DefinitionError(f"@tool stands before a function, not before {kind}")
-    text, notes = described(function.__doc__ or "")
+        raise DefinitionError(f"@tool belongs before a function, not before {kind}")
+    given = _checked(options)
+    text, notes = split_docstring(function.__doc__ or "")
     parameters = parameters_of(function, notes)
     names = parameters.names
-
-    def hook(option: str, first: int = 0) -> Bound | None:
-        given = getattr(options, option)
-        return None if given is None else bind(given, names, first=first, what=option)
-
-    _check(options)
-    return Definition(
-        name=_name(options.name or function.__name__),
-        description=_description(options.description or text, function.__name__),
-        parameters=parameters,
-        works=_works(function, options, names),
-        options=options,
-        aliases=tuple(_name(alias) for alias in _texts("aliases", options.aliases)),
-        asks=_asks(options.require_approval_before, names),
-        dry_run=hook("dry_run"),
-        undo=hook("undo"),
-        setup=hook("setup"),
-        on_exit=hook("on_exit"),
-        render_call=hook("render_call"),
-        render_result=hook("render_result", first=1),
-        reads=_paths("reads", options.reads, names),
-        writes=_paths("writes", options.writes, names),
-        guidelines=_texts("guidelines", options.guidelines),
+    steps = _steps(function, given, names)
+    functions = {str(n): step for n, step in enumerate(steps) if isinstance(step, Bound)}
+    functions |= {
+        name: bind(given[name], names, first=int(name == "render_result"), what=name)
+        for name in HOOKS
+        if callable(given.get(name))
+    }
+    spec = ToolSpec(
+        name=_name(given.get("name") or function.__name__),
+        # Without a docstring, the model reads the name in words.
+        description=(given.get("description") or text).strip() or _words(function.__name__),
+        schema=parameters.schema(),
+        defaults=parameters.plain_defaults(),
+        steps=tuple(step.parts if isinstance(step, Template) else None for step in steps),
+        hooks=tuple(name for name in HOOKS if name in functions),
+        asks=None if ASKS in functions else given.get(ASKS),
+        render_needs=functions["render_call"].needs() if "render_call" in functions else (),
+        aliases=tuple(_name(alias) for alias in given.get("aliases", ())),
+        reads=_paths("reads", given, names),
+        writes=_paths("writes", given, names),
+        guidelines=tuple(given.get("guidelines", ())),
         line=function.__code__.co_firstlineno,
-        module=function.__module__,
+        metadata={name: given[name] for name in METADATA if name in given},
+        **{name: given[name] for name in PLAIN if name in given},
     )
+    return Definition(spec, parameters, functions)
 
 
-def _works(
-    function: Callable[..., Any], options: Options, names: tuple[str, ...]
-) -> tuple[Work, ...]:
-    if options.command is None:
-        first: Work = bind(function, names, what=function.__name__)
+def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        given: Mapping[str, Any] = OPTIONS.validate_python(options)
+    except ValidationError as error:
+        name, reason = problems(error)[0]
+        raise DefinitionError(f"{name.split('.')[0]}: {reason}") from error
+    if given.get("read_only") and given.get("destructive"):
+        raise DefinitionError("a tool is read_only or destructive, not both")
+    if given.get("flag") and given.get("command") is None:
+        raise DefinitionError("flag is for tools with a command: it reports its exit code")
+    return given
+
+
+def _steps(
+    function: Callable[..., Any], options: Mapping[str, Any], names: tuple[str, ...]
+) -> tuple[Bound | Template, ...]:
+    command, steps = options.get("command"), options.get("steps", ())
+    if command is None:
+        first: Bound | Template = bind(function, names, what=function.__name__)
     else:
-        first = _command("command", options.command, names)
-    steps = options.steps
+        first = _step(command, names)
     if callable(steps) or isinstance(steps, str):
         steps = (steps,)
     return (first, *(_step(step, names) for step in steps))
 
 
-def _step(step: Any, names: tuple[str, ...]) -> Work:
-    if isinstance(step, (str, list, tuple)):
-        return _command("a step", step, names)
+def _step(step: Any, names: tuple[str, ...]) -> Bound | Template:
+    """Return a function, a command line, or a program with its arguments, ready to be used."""
+    if isinstance(step, str):
+        return parse(step, names)
+    if isinstance(step, Sequence):
+        return parse_words(step, names)
     return bind(step, names, first=1, what="a step")
-
-
-def _command(option: str, value: Any, names: tuple[str, ...]) -> Template:
-    """Read a command line, or a program with its arguments in a list."""
-    if isinstance(value, str):
-        return parse(value, names)
-    words = _texts(option, value)
-    if not words:
-        raise DefinitionError(f"{option} is a list without a program")
-    return parse_words(words, names)
-
-
-def _asks(given: Any, names: tuple[str, ...]) -> Bound | bool | None:
-    if given is None or isinstance(given, bool):
-        return given
-    if not callable(given):
-        raise DefinitionError("require_approval_before is True, False or a function")
-    return bind(given, names, what="require_approval_before")
-
-
-def _check(options: Options) -> None:
-    for name in (
-        "always_load", "read_only", "concurrency_safe", "destructive", "requires_checkpoint",
-        "requires_reverse_thinking", "setup_once",
-    ):  # fmt: skip
-        if not isinstance(getattr(options, name), bool):
-            raise DefinitionError(f"{name} is True or False")
-    least = options.min_confidence
-    if not _is_number(least) or not 0 <= least <= 100:
-        raise DefinitionError("min_confidence is a number from 0 to 100")
-    timeout = options.timeout
-    if timeout is not None and (not _is_number(timeout) or not timeout > 0):
-        raise DefinitionError("timeout is a number of seconds above 0")
-    for name in ("search_hint", "flag"):
-        _text(name, getattr(options, name))
-    if options.read_only and options.destructive:
-        raise DefinitionError("a tool is read_only or destructive, not both")
-    if options.flag and options.command is None:
-        raise DefinitionError("flag is for tools with a command: it tells its exit code")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _name(text: Any) -> str:
@@ -184,28 +252,12 @@ def _name(text: Any) -> str:
     raise DefinitionError(f"{text!r} is no name for a tool: a name has {how}")
 
 
-def _description(text: Any, name: str) -> str:
-    """Return what the model reads about a tool: for one without a docstring, its name in words."""
-    said = _text("description", text).strip()
-    return said or " ".join(re.split(r"[_-]+", name)).strip().capitalize()
+def _words(name: str) -> str:
+    return " ".join(re.split(r"[_-]+", name)).strip().capitalize()
 
 
-def _text(option: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise DefinitionError(f"{option} is a text, not {type(value).__name__}")
-    return value
-
-
-def _texts(option: str, value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise DefinitionError(f"{option} is a text or a list of texts")
-    return tuple(value)
-
-
-def _paths(option: str, value: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    wanted = _texts(option, value)
+def _paths(option: str, options: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    wanted = tuple(options.get(option, ()))
     for name in wanted:
         if name not in names:
             raise DefinitionError(f"{option}: {name} is no argument of the tool")

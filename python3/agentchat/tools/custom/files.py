@@ -1,13 +1,27 @@
-"""Which files hold tools, and which of a project's may be loaded."""
+"""Files with tools: where they are, which are trusted, and importing one.
+
+Only ``import_source`` runs code of the user's; it is called in a worker process.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.machinery
+import importlib.util
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from agentchat.core.tools.registry import Group
+from agentchat.rpc.errors import error_text
+from agentchat.tools.custom.definition import Definition, definition_of
+from agentchat.tools.custom.parameters import DefinitionError
 
 PROJECT_FOLDER = Path(".agentchat", "tools")
 LARGEST = 1024 * 1024
@@ -15,18 +29,18 @@ LARGEST = 1024 * 1024
 
 DIRECTORY = "directory"
 DENIED = "!"
-"""What Neovim's trust database has where a file has its hash."""
+"""What Neovim's trust database holds in place of the hash of a file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A folder, or one file, where tools may be; ``needs_trust`` is that of a project."""
 
     path: Path
     needs_trust: bool = False
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files there by name; those that begin with ``_`` or ``.`` are not meant."""
+        """Return the files there by name, without those that begin with ``_`` or ``.``."""
         if self.path.is_file():
             return (self.path,)
         try:
@@ -57,10 +71,10 @@ class Source:
 
 def read_source(path: Path) -> Source:
     """Return a file with its content; raises OSError, also where it is no ordinary file."""
-    about = path.stat()
-    if not stat.S_ISREG(about.st_mode):
+    info = path.stat()
+    if not stat.S_ISREG(info.st_mode):
         raise OSError("it is no ordinary file")
-    if about.st_size > LARGEST:
+    if info.st_size > LARGEST:
         raise OSError(f"it is larger than {LARGEST // 1024} KiB")
     return Source(path, path.read_bytes())
 
@@ -73,10 +87,10 @@ def stamp(paths: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
 def _stamps(paths: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
     for path in paths:
         try:
-            about = path.stat()
+            info = path.stat()
         except OSError:
             continue
-        yield str(path), about.st_mtime_ns, about.st_size
+        yield str(path), info.st_mtime_ns, info.st_size
 
 
 def read_trust(database: Path) -> dict[str, str]:
@@ -86,7 +100,7 @@ def read_trust(database: Path) -> dict[str, str]:
     except OSError:
         return {}
     pairs = (line.partition(" ") for line in lines)
-    return {path: said for said, _, path in pairs if path}
+    return {path: entry for entry, _, path in pairs if path}
 
 
 def is_trusted(source: Source, root: Path, trust: Mapping[str, str]) -> bool:
@@ -96,11 +110,100 @@ def is_trusted(source: Source, root: Path, trust: Mapping[str, str]) -> bool:
         root: the project.
     """
     real = Path(os.path.realpath(source.path))
-    said = trust.get(str(real))
-    if said in (source.digest, DENIED):
-        return said != DENIED
+    entry = trust.get(str(real))
+    if entry in (source.digest, DENIED):
+        return entry != DENIED
     top = Path(os.path.realpath(root))
     folders = [folder for folder in real.parents if folder == top or top in folder.parents]
-    words = [trust[str(folder)] for folder in folders if str(folder) in trust]
-    # The innermost folder that anything was said of decides.
-    return bool(words) and words[0] == DIRECTORY
+    entries = [trust[str(folder)] for folder in folders if str(folder) in trust]
+    # The innermost folder with an entry decides.
+    return bool(entries) and entries[0] == DIRECTORY
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """Why a file, or a tool in it, is not there: ``line`` is 0 where it has none."""
+
+    path: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{where}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What one file holds."""
+
+    definitions: tuple[Definition, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+
+class ImportProblem(Exception):
+    """A file could not be imported."""
+
+    def __init__(self, problem: FileProblem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+def import_source(source: Source) -> Contents:
+    """Run a file and return what it holds; raises ImportProblem, whatever the file does."""
+    module = _module(source)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(source.data, str(source.path), "exec", dont_inherit=True), vars(module))
+        return _contents(module)
+    except BaseException as error:
+        sys.modules.pop(module.__name__, None)
+        raise ImportProblem(_problem(source, error)) from error
+
+
+def _module(source: Source) -> ModuleType:
+    name = f"agentchat_tools_{source.path.stem}_{source.digest[:12]}"
+    spec = importlib.machinery.ModuleSpec(name, loader=None, origin=str(source.path))
+    module = importlib.util.module_from_spec(spec)
+    module.__file__ = str(source.path)
+    return module
+
+
+def _contents(module: ModuleType) -> Contents:
+    values = list({id(value): value for value in vars(module).values()}.values())
+    found = (definition_of(value) for value in values)
+    definitions = tuple(definition for definition in found if definition is not None)
+    groups = [value for value in values if isinstance(value, Group)]
+    groups += _groups(getattr(module, "GROUPS", {}))
+    if not (definitions or groups):
+        raise DefinitionError("no tools: put @tool before a function")
+    return Contents(definitions, tuple(groups))
+
+
+def _groups(given: Any) -> Iterator[Group]:
+    """Read ``GROUPS``: by name a group, a list of tools, or a mapping of a group's fields."""
+    if not isinstance(given, Mapping):
+        raise DefinitionError("GROUPS is a mapping from names to lists of tools")
+    for name, value in given.items():
+        if isinstance(value, Group):
+            continue  # a value of the module like any other
+        fields = dict(value) if isinstance(value, Mapping) else {"tools": value}
+        tools = fields.pop("tools", ())
+        if isinstance(tools, str) or not isinstance(tools, Sequence):
+            raise DefinitionError(f"GROUPS: {name} needs a list of tools")
+        try:
+            yield Group(str(name), tuple(getattr(t, "__name__", str(t)) for t in tools), **fields)
+        except TypeError as error:
+            raise DefinitionError(f"GROUPS: {name}: {error}") from error
+
+
+def _problem(source: Source, error: BaseException) -> FileProblem:
+    if isinstance(error, SyntaxError) and error.filename == str(source.path):
+        return FileProblem(source.path, error.lineno or 0, f"{type(error).__name__}: {error.msg}")
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno or 0 for frame in frames if frame.filename == str(source.path)]
+    text = error_text(error).split("\n", 1)[0]
+    name = type(error).__name__
+    if not isinstance(error, DefinitionError) and text != name:
+        text = f"{name}: {text}"
+    return FileProblem(source.path, lines[-1] if lines else 0, text)

@@ -1,8 +1,12 @@
-"""Shell commands with ``{argument}``s, put in so that a value stays one word whatever it holds."""
+"""Tools and steps that are a shell command: how arguments are put in, and how it runs.
+
+``{argument}`` puts a value in, quoted so that it stays one word whatever it holds.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.tools.custom.errors import DefinitionError
+from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, RESULT_BYTES
+from agentchat.core.tools.ports import Command
+from agentchat.core.tools.tool import Result, ToolContext
+from agentchat.tools.builtin.bash import Live, environment, how_it_ended, output, shell
+from agentchat.tools.custom.context import NOTHING
+from agentchat.tools.custom.parameters import DefinitionError
 
 NAME = re.compile(r"\{(\w+)\}")
 SPECIAL = re.compile(r"<<(?!<)|\(\(|`|\$\[|\$'")
@@ -43,16 +52,16 @@ class Template:
             ToolError: a value holds NUL, which no command can.
         """
         text = list(self.parts)
-        text[1::2] = [quoted(given.get(name)) for name in self.names]
+        text[1::2] = [quote(given.get(name)) for name in self.names]
         return "".join(text)
 
 
-def quoted(value: Any) -> str:
+def quote(value: Any) -> str:
     """Return a value as one word of the shell, and the items of a list as a word each."""
     if value is None:
         return ""
     if isinstance(value, (list, tuple)):
-        return " ".join(quoted(item) for item in value)
+        return " ".join(quote(item) for item in value)
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     if "\0" in text:
         raise ToolError("A command cannot hold the character NUL. Nothing was run.")
@@ -63,7 +72,7 @@ def parse(text: str, names: tuple[str, ...]) -> Template:
     """Read a command in which ``names`` may stand in braces.
 
     Raises:
-        DefinitionError: an argument is unknown, or stands where quoting would not hold.
+        DefinitionError: an argument is unknown, or is where quoting would not hold.
     """
     parts, start, reopened = [], 0, ""
     for found, state in _braces(text):
@@ -71,11 +80,11 @@ def parse(text: str, names: tuple[str, ...]) -> Template:
         if name not in names:
             if state or text[: found.start()].endswith("$"):
                 continue  # the shell's own, like ${HOME} or awk's '{print}'
-            _refuse_stranger(name, names)
+            _refuse_unknown(name, names)
         _refuse_place(text, found, state)
-        quote = QUOTES[state]  # closed before the value, which has quotes of its own
-        parts += [reopened + text[start : found.start()] + quote, name]
-        start, reopened = found.end(), quote
+        mark = QUOTES[state]  # closed before the value, which has quotes of its own
+        parts += [reopened + text[start : found.start()] + mark, name]
+        start, reopened = found.end(), mark
     return Template((*parts, reopened + text[start:]))
 
 
@@ -89,7 +98,7 @@ def parse_words(words: Iterable[str], names: tuple[str, ...]) -> Template:
     for word in words:
         start = 0
         for found in NAME.finditer(word):
-            _refuse_stranger(found[1], names)
+            _refuse_unknown(found[1], names)
             parts[-1] += _literal(word[start : found.start()])
             parts += [found[1], ""]
             start = found.end()
@@ -102,7 +111,7 @@ def _literal(text: str) -> str:
     return shlex.quote(text) if text else ""
 
 
-def _refuse_stranger(name: str, names: tuple[str, ...]) -> None:
+def _refuse_unknown(name: str, names: tuple[str, ...]) -> None:
     if name not in names:
         known = ", ".join(names) or "none"
         raise DefinitionError(f"command: {{{name}}} is no argument; there are: {known}")
@@ -113,14 +122,14 @@ def _refuse_place(text: str, found: re.Match[str], state: str) -> None:
         how = f"is {state}: write it bare, for it is quoted already"
         raise DefinitionError(f"command: {found[0]} {how}")
     if text[: found.start()].endswith(("$", "\\")):
-        raise DefinitionError(f"command: {found[0]} stands behind a $ or a backslash")
+        raise DefinitionError(f"command: {found[0]} is behind a $ or a backslash")
     special = SPECIAL.search(text)
     if special is not None:
         raise DefinitionError(f"command: {special[0]} and {found[0]} do not go together")
 
 
 def _braces(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield every name in braces, with what it stands in: quotes, a comment, or nothing."""
+    """Yield every name in braces, with what it is in: quotes, a comment, or nothing."""
     state, at = "", 0
     while at < len(text):
         found = NAME.match(text, at)
@@ -128,15 +137,15 @@ def _braces(text: str) -> Iterator[tuple[re.Match[str], str]]:
             yield found, state
             at = found.end()
             continue
-        state, at = _after(text, at, state)
+        state, at = _next(text, at, state)
 
 
-def _after(text: str, at: int, state: str) -> tuple[str, int]:
+def _next(text: str, at: int, state: str) -> tuple[str, int]:
     char = text[at]
     if state == "in a comment":
         return ("" if char == "\n" else state), at + 1
     if char == "\\" and state != "in single quotes":
-        # A brace behind it is looked at as it stands.
+        # A brace behind it is still a brace.
         return state, at + (1 if text[at + 1 : at + 2] == "{" else 2)
     if char == "'" and state != "in double quotes":
         return ("" if state else "in single quotes"), at + 1
@@ -145,3 +154,54 @@ def _after(text: str, at: int, state: str) -> tuple[str, int]:
     if char == "#" and not state and (at == 0 or text[at - 1] in " \t\n;&|("):
         return "in a comment", at + 1
     return state, at + 1
+
+
+async def run_command(
+    command: str,
+    context: ToolContext,
+    *,
+    timeout: float | None = BASH_SECONDS,
+    stdin: str | None = None,
+    flag: str = "",
+) -> Result:
+    """Run a command as ``bash`` does: what it wrote, and how it ended if not well.
+
+    Args:
+        timeout: seconds; ``None`` if someone else watches the time.
+        stdin: its standard input; ``None`` closes its input.
+        flag: the name in ``context.flags`` that says from now on whether it succeeded.
+    """
+    data = None if stdin is None else stdin.encode()
+    code, text = await run_program(command, context, timeout=timeout, stdin=data)
+    details: dict[str, Any] = {"exitCode": code}
+    if flag:
+        context.flags[flag] = code == 0
+        details["flags"] = {flag: code == 0}
+    ending = how_it_ended(code, timeout or 0.0)
+    text = text or NOTHING
+    if not ending:
+        return Result(text, details=details)
+    return Result(f"{text}\n\n{ending}", is_error=True, details=details)
+
+
+async def run_program(
+    command: str, context: ToolContext, *, timeout: float | None, stdin: bytes | None = None
+) -> tuple[int | None, str]:
+    """Return the exit code (``None``: out of time) and the output of a shell command."""
+    live = Live(context.progress)
+    wanted = Command(
+        argv=(*await shell(context), command),
+        cwd=context.cwd,
+        stdin=stdin,
+        timeout=timeout,
+        capture=min(BASH_BYTES, RESULT_BYTES),
+        merge_stderr=True,
+        env=environment(os.environ),
+        overflow=context.overflow,
+        confine=True,
+    )
+    try:
+        finished = await context.workspace.run(wanted, live.add)
+    finally:
+        live.close()
+    return finished.code, output(finished, context.overflow)

@@ -1,241 +1,265 @@
-"""The plugin's end of one process in which tools run."""
+"""The plugin's side of one process in which the user's functions run (see ``server``)."""
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import itertools
-import queue
+import contextlib
+import json
+import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
-from agentchat.tools.custom.wire import CHUNK, Failed, error_heard, packed, unpacker
+from agentchat.core.errors import ToolError
+from agentchat.core.limits import BASH_SECONDS
+from agentchat.core.tools.tool import ToolContext
+from agentchat.rpc.background import run_in_thread
+from agentchat.rpc.errors import Disconnected, RemoteError
+from agentchat.rpc.peer import Incoming, Outgoing, Peer, Tasks
+from agentchat.tools.builtin.bash import environment, how_it_ended
+from agentchat.tools.custom.template import run_program
 
 GRACE_SECONDS = 2.0
-"""How long a function that was given up may take to end before its process does."""
+"""How long a function may take to end once its call is cancelled."""
 
-NONSENSE = "what it sent made no sense"
-STUBBORN = "a function in it did not end when it was given up"
+END_SECONDS = 2.0
+"""How long the end of a call waits for the end of what it asked the plugin for."""
+
+OVER = "The call is over: nothing more can be done in its name."
+STUBBORN = "a function in it did not end when its call was cancelled"
+PACKAGES = str(Path(__file__).resolve().parents[3])
+BOOT = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[2])
+from agentchat.tools.custom.server import main
+main(int(sys.argv[1]))
+"""
 
 
-class Ended(Failed):
+class WorkerEnded(RemoteError):
     """The process is gone; the message says how it ended."""
 
 
 class Process(Protocol):
-    """What a worker needs of a process that runs already."""
+    """A process that runs a server, as far as a worker needs it."""
 
     def kill(self) -> None:
         """End it with all that it started."""
 
     def wait(self) -> str:
-        """Wait for its end; return how it ended, as in ``killed by signal 9``."""
+        """Wait in this thread for its end; return how it ended."""
 
 
-Listener = Callable[["Worker", list[Any]], None]
-"""Takes what a function asks while it runs: the worker, and a message without its number."""
+class CallServices:
+    """Serves the context of one call: what a function asks the plugin for while it runs.
 
+    Args:
+        stage: registers a preview of which the process keeps the callbacks.
+    """
 
-@dataclass(eq=False, slots=True)
-class Request:
-    """One request; ``future`` is its answer, ``listener`` is called in ``loop``."""
+    def __init__(
+        self, context: ToolContext, stage: Callable[[Worker, Mapping[str, Any]], None]
+    ) -> None:
+        self._context = context
+        self._stage = stage
+        self._running: set[asyncio.Task[Any]] = set()
 
-    number: int
-    future: concurrent.futures.Future[Any]
-    listener: Listener | None = None
-    loop: asyncio.AbstractEventLoop | None = None
+    def progress(self, text: str) -> None:
+        """Show text in the block of the call."""
+        self._context.progress(text)
 
+    async def serve(self, worker: Worker, method: str, params: Mapping[str, Any]) -> Any:
+        """Return the answer to what the function asked."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            if method == "stage":
+                return self._stage(worker, params)
+            if method == "read":
+                return await self._read(params["path"])
+            return await self._run(params["command"], params["timeout"])
+        finally:
+            self._running.discard(task)
 
-@dataclass(eq=False, slots=True)
-class Doubt:
-    """A request that was given up: ``over`` is done when its function has ended, or all has."""
+    async def close(self) -> None:
+        """End what still runs for the call, programs too."""
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running, timeout=END_SECONDS)
 
-    heard: bool = False
-    over: concurrent.futures.Future[None] = field(default_factory=concurrent.futures.Future)
+    async def _read(self, path: str) -> bytes:
+        target = await self._context.workspace.locate(path)
+        return await self._context.workspace.read(target.path)
+
+    async def _run(self, command: str, timeout: float | None) -> tuple[int, str]:
+        seconds = BASH_SECONDS if timeout is None else timeout
+        code, text = await run_program(command, self._context, timeout=seconds)
+        if code is None:
+            raise ToolError(f"{text}\n\n{how_it_ended(code, seconds)}".strip())
+        return code, text
 
 
 class Worker:
-    """Sends requests to a process and hands out the answers, from whatever thread.
+    """One process, used for one call at a time.
 
-    ``ended`` says how the process ended, once it has; ``retired`` means that it ends with the
-    last of the requests it has.
+    ``loaded`` are the keys of the files that were imported there, ``previews`` the numbers of the
+    previews whose callbacks it keeps.
     """
 
-    def __init__(self, line: socket.socket, process: Process) -> None:
-        self.ended = ""
-        self.retired = False
-        self._line = line
+    def __init__(self, connection: socket.socket, process: Process) -> None:
+        self.loaded: set[str] = set()
+        self.previews: set[int] = set()
         self._process = process
-        self._why = ""
-        self._numbers = itertools.count(1)
-        self._lock = threading.Lock()
-        self._requests: dict[int, Request] = {}
-        self._doubts: dict[int, Doubt] = {}
-        self._out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        for work in (self._read, self._write, self._watch):
-            threading.Thread(target=work, name="tools", daemon=True).start()
+        self._why = self._how = ""
+        self._services: dict[int, CallServices] = {}
+        self._cancelled: set[concurrent.futures.Future[Any]] = set()
+        methods = dict.fromkeys(("stage", "read", "command"), self._serve)
+        sink = os.dup(connection.fileno())
+        self._peer = Peer(connection.makefile("rb"), sink, Tasks(methods))
+        self._peer.ended.add_done_callback(lambda _: process.kill())
+        self._peer.start()
+        self._connection = connection
+        self._watcher = threading.Thread(target=self._watch, name="worker", daemon=True)
+        self._watcher.start()
 
     @property
-    def usable(self) -> bool:
-        """Whether new requests may be sent to it."""
-        return not (self.ended or self.retired or self._why)
+    def alive(self) -> bool:
+        """Whether requests can be sent."""
+        return self._peer.alive and not self._why
 
-    def send(self, kind: str, body: Mapping[str, Any], listener: Listener | None = None) -> Request:
-        """Send a request; its future fails with Ended if the process does not live to answer."""
-        request = Request(next(self._numbers), concurrent.futures.Future(), listener)
-        request.future.set_running_or_notify_cancel()  # nobody cancels it but `give_up`
-        if listener is not None:
-            request.loop = asyncio.get_running_loop()
-        with self._lock:
-            self._requests[request.number] = request
-        self._post(request.number, kind, dict(body))
-        if self.ended:
-            self._settle(request.number, Ended(self.ended))
-        return request
+    def is_settled(self) -> bool:
+        """Return whether everything that was cancelled in it has ended."""
+        self._cancelled = {answer for answer in self._cancelled if not answer.done()}
+        return not self._cancelled
 
-    async def call(
-        self, kind: str, body: Mapping[str, Any], listener: Listener | None = None
+    async def request(
+        self, method: str, params: Mapping[str, Any], services: CallServices | None = None
     ) -> Any:
-        """Return the answer to a request, or raise what it failed with; may be cancelled."""
-        request = self.send(kind, body, listener)
+        """Return the answer to a request, or raise what it failed with.
+
+        Cancelled, it returns immediately; ``settle`` waits for the end of the function.
+
+        Raises:
+            WorkerEnded: the process ended.
+        """
+        outgoing = self._peer.send_request(method, params, services.progress if services else None)
+        if services is not None:
+            self._services[outgoing.id] = services
         try:
-            return await asyncio.wrap_future(request.future)
+            return await asyncio.wrap_future(outgoing.answer)
+        except Disconnected as error:
+            await run_in_thread(self._watcher.join)
+            raise WorkerEnded(self._how) from error
         except asyncio.CancelledError:
-            self._give_up(request, asyncio.get_running_loop())
+            self._cancel(outgoing)
+            raise
+        finally:
+            self._services.pop(outgoing.id, None)
+            if services is not None:
+                await services.close()
+
+    def request_now(self, method: str, params: Mapping[str, Any], seconds: float) -> Any:
+        """Wait in this thread for the answer to a request; raises TimeoutError."""
+        outgoing = self._peer.send_request(method, params)
+        try:
+            return outgoing.answer.result(seconds)
+        except TimeoutError:
+            self._cancel(outgoing)
             raise
 
-    def soon(self, kind: str, body: Mapping[str, Any], seconds: float) -> Any:
-        """Wait here for the answer to a request; raises TimeoutError if it takes too long."""
-        request = self.send(kind, body)
-        try:
-            return request.future.result(seconds)
-        except concurrent.futures.TimeoutError:
-            with self._lock:
-                self._requests.pop(request.number, None)
-            self._post(request.number, "give_up", None)
-            raise TimeoutError(f"no answer within {seconds:g} s") from None
+    async def settle(self) -> bool:
+        """Wait until what was cancelled has ended, or kill it; return whether it is alive."""
+        waiting = [asyncio.wrap_future(answer) for answer in self._cancelled]
+        if waiting:
+            _, pending = await asyncio.wait(waiting, timeout=GRACE_SECONDS)
+            if pending:
+                self.kill(STUBBORN)
+            await asyncio.gather(*waiting, return_exceptions=True)
+        return self.alive
 
-    async def certain(self) -> None:
-        """Wait until everything that was given up has ended, or the process has."""
-        for doubt in tuple(self._doubts.values()):
-            await asyncio.wrap_future(doubt.over)
-
-    def answer(self, number: int, question: int, error: list[Any] | None, value: Any) -> None:
-        """Answer what a function asked in the request of this number."""
-        self._post(number, "answer", [question, error, value])
-
-    def end(self, why: str) -> None:
-        """End the process; requests fail with a message that says why."""
+    def kill(self, why: str) -> None:
+        """End the process; requests that wait fail with the reason."""
         self._why = self._why or why
         self._process.kill()
 
-    def retire(self, why: str) -> None:
-        """End the process when nothing runs in it any more."""
-        self.retired = True
-        if not self._requests:
-            self.end(why)
-
-    def _give_up(self, request: Request, loop: asyncio.AbstractEventLoop) -> None:
-        with self._lock:
-            running = self._requests.pop(request.number, None)
-        if running is None or self.ended:
-            return
-        with self._lock:
-            self._doubts[request.number] = Doubt()
-        self._post(request.number, "give_up", None)
-        loop.call_later(GRACE_SECONDS, self._judge, request.number)
-
-    def _judge(self, number: int) -> None:
-        """End a process in which a function goes on that nobody waits for."""
-        with self._lock:
-            doubt = self._doubts.pop(number, None)
-        if doubt is None:
-            return
-        if doubt.heard:
-            self.retire(STUBBORN)
-        else:
-            self.end(STUBBORN)  # not even its loop answers
-        _done(doubt.over)
-
-    def _post(self, *message: Any) -> None:
-        self._out.put(packed(*message))
-
-    def _write(self) -> None:
-        with suppress(OSError):
-            while (data := self._out.get()) is not None:
-                self._line.sendall(data)
+    def _cancel(self, outgoing: Outgoing) -> None:
+        self._cancelled.add(outgoing.answer)
+        self._peer.cancel(outgoing)
 
     def _watch(self) -> None:
-        """Hang up when the process has ended: a child of its own may still hold the line."""
-        self._process.wait()
-        with suppress(OSError):
-            self._line.shutdown(socket.SHUT_RDWR)
-
-    def _read(self) -> None:
-        messages = unpacker()
-        try:
-            while data := self._line.recv(CHUNK):
-                messages.feed(data)
-                for number, *message in messages:
-                    self._take(number, message)
-        except OSError:
-            pass
-        except Exception:  # whatever it is that it sent
-            self._why = self._why or NONSENSE
-        self._gone()
-
-    def _take(self, number: int, message: list[Any]) -> None:
-        kind = message[0]
-        if kind == "done":
-            self._settle(number, message[1])
-        elif kind == "failed":
-            self._settle(number, error_heard(message[1]))
-        elif kind == "heard":
-            if number in self._doubts:
-                self._doubts[number].heard = True
-        elif kind == "over":
-            self._settle(number, TimeoutError("it was given up"))
-        else:
-            self._tell(number, message)
-
-    def _tell(self, number: int, message: list[Any]) -> None:
-        request = self._requests.get(number)
-        if request is None or request.listener is None or request.loop is None:
-            return
-        with suppress(RuntimeError):  # the loop is closed
-            request.loop.call_soon_threadsafe(request.listener, self, [number, *message])
-
-    def _settle(self, number: int, answer: Any) -> None:
-        with self._lock:
-            request = self._requests.pop(number, None)
-            doubt = self._doubts.pop(number, None)
-        if doubt is not None:
-            _done(doubt.over)
-        if request is not None:
-            if isinstance(answer, Exception):
-                request.future.set_exception(answer)
-            else:
-                request.future.set_result(answer)
-        if self.retired and not self._requests:
-            self.end(STUBBORN)
-
-    def _gone(self) -> None:
-        """Tell everybody who waits that the process is gone."""
-        self._process.kill()
+        """Hang up when the process has ended: a child of its own may still hold the connection."""
         how = self._process.wait()
-        self.ended = f"its process was ended: {self._why}" if self._why else f"its process {how}"
-        self._out.put(None)
-        self._line.close()
-        with self._lock:
-            waiting = {*self._requests, *self._doubts}
-        for number in waiting:
-            self._settle(number, Ended(self.ended))
+        self._how = f"its process was ended: {self._why}" if self._why else f"its process {how}"
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+
+    async def _serve(self, incoming: Incoming) -> Any:
+        services = self._services.get(incoming.params["call"])
+        if services is None:
+            raise ToolError(OVER)
+        return await services.serve(self, incoming.method, incoming.params)
 
 
-def _done(future: concurrent.futures.Future[None]) -> None:
-    with suppress(concurrent.futures.InvalidStateError):
-        future.set_result(None)
+class Groups(Protocol):
+    """Knows the process groups that must not outlive the plugin."""
+
+    def add(self, group: int) -> None:
+        """Kill this group when the plugin is gone."""
+
+    def remove(self, group: int) -> None:
+        """Forget a group that is dead."""
+
+
+class WorkerProcess:
+    """A process that leads a group."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], groups: Groups) -> None:
+        self._popen = popen
+        self._groups = groups
+        groups.add(popen.pid)
+
+    def kill(self) -> None:
+        """End it with its group. Its id is its own until it was waited for."""
+        if self._popen.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._popen.pid, signal.SIGKILL)
+
+    def wait(self) -> str:
+        """Wait for its end; return how it ended. What it started ends with it."""
+        if hasattr(os, "waitid"):
+            os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOWAIT)
+            self.kill()
+        code = self._popen.wait()
+        self._groups.remove(self._popen.pid)
+        return f"ended (killed by signal {-code})" if code < 0 else f"ended (exit code {code})"
+
+
+def start_worker(groups: Groups) -> Worker:
+    """Start a process; raises OSError if that is impossible.
+
+    Its environment is that of a command of ``bash``, and it can import what the plugin can.
+    """
+    ours, theirs = socket.socketpair()
+    path = [PACKAGES, *(entry for entry in sys.path if entry not in ("", PACKAGES))]
+    with theirs:
+        popen = subprocess.Popen(
+            [sys.executable, "-c", BOOT, str(theirs.fileno()), json.dumps(path)],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            # Without it, it would import plugins of pydantic, which takes time.
+            env={**environment(os.environ), "PYDANTIC_DISABLE_PLUGINS": "__all__"},
+            start_new_session=True,
+        )
+    return Worker(ours, WorkerProcess(popen, groups))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.sensitive import SECRET_FILES, SECRET_FOLDERS, SECRET_PATHS
+from agentchat.core.permissions.sensitive_paths import SECRET_FILES, SECRET_FOLDERS, SECRET_PATHS
 from agentchat.core.tools.ports import Finished, Workspace
 from agentchat.tools.search import ripgrep
 from agentchat.tools.search.matches import Found, Line

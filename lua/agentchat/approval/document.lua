@@ -1,0 +1,218 @@
+-- What an approval request shows: text, title and key hints.
+
+local hunks = require('agentchat.diff.hunks')
+local layout = require('agentchat.ui.layout')
+
+local M = {}
+
+---@class (exact) agentchat.ApprovalRequest as Python sends it; what is not known is absent
+---@field id string
+---@field subject? string what it is about: the same when it is asked again
+---@field tool string
+---@field title string
+---@field facts [string, string][] label and value
+---@field doc agentchat.Doc
+---@field safety 0|1|2
+---@field warning? string
+---@field place integer
+---@field total integer
+---@field always boolean whether *always* is on offer
+---@field always_text? string
+---@field rule? boolean whether a rule can be written from it
+---@field arguments string JSON
+---@field details? string[]
+---@field kind 'command'|'diff'|'arguments'
+
+local SAFETY = {
+  [0] = '0 · no dry run, no undo',
+  [1] = '1 · can be undone',
+  [2] = '2 · dry run: shown is what will change',
+}
+
+---@type [string, string][] keys and what they do, the answers first
+local HINTS = {
+  { 'A', 'always' },
+  { 'a', 'accept' },
+  { 'r', 'reject' },
+  { 'c', 'cancel' },
+  { 'e', 'edit' },
+  { '?', 'details' },
+  { 'q', 'hide' },
+}
+
+local RULE_HINT = { 'R', 'rule' }
+---@type [string, string][] shown where there is much room
+local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
+
+---How many of the words are shown, where there is room for all, for those of the answers, for none.
+local WORDS = { 7, 4, 0 }
+
+--- The request without what is empty.
+---@param request table
+---@return agentchat.ApprovalRequest
+function M.known(request)
+  local known = {}
+  for name, value in pairs(request) do
+    if value ~= '' then known[name] = value end
+  end
+  return known
+end
+
+---@param last integer excluded
+local function mark(page, first, last, group)
+  local row = #page.lines
+  page.marks[row] = ('%s %d:%d:%s'):format(page.marks[row] or '', first, last, group)
+end
+
+---@param group? string of the whole text
+local function add(page, text, group)
+  table.insert(page.lines, text)
+  if group then mark(page, 0, #text, group) end
+end
+
+local function add_doc(page, doc)
+  local first = #page.lines
+  vim.list_extend(page.lines, doc.lines)
+  for row, marks in ipairs(doc.marks or {}) do
+    page.marks[first + row] = marks
+  end
+  for _, row in ipairs(doc.rows) do
+    table.insert(page.rows, { row[1] + first, row[2] })
+  end
+  page.hunks = vim.tbl_map(
+    function(hunk) return vim.tbl_extend('force', hunk, { row = hunk.row + first }) end,
+    doc.hunks or {}
+  )
+end
+
+---@return [string, string, string?][] label, value, group
+local function facts(request)
+  local found = vim.list_extend({}, request.facts)
+  local risky = request.safety == 0
+  local safety = (risky and '▲ ' or '') .. (SAFETY[request.safety] or SAFETY[0])
+  table.insert(found, { 'safety', safety, risky and 'AgentChatWarning' or nil })
+  if request.warning then table.insert(found, { '', request.warning, 'AgentChatWarning' }) end
+  if request.always and request.always_text then
+    table.insert(found, { 'always', request.always_text })
+  end
+  return found
+end
+
+---@param fact [string, string, string?]
+---@param width integer of the labels
+local function add_fact(page, fact, width)
+  local label = fact[1] .. (' '):rep(width - vim.api.nvim_strwidth(fact[1]))
+  for _, value in ipairs(vim.split(fact[2], '\n')) do
+    add(page, label .. value)
+    mark(page, 0, #label, 'AgentChatFact')
+    if fact[3] then mark(page, #label, #label + #value, fact[3]) end
+    label = (' '):rep(width)
+  end
+end
+
+---@param found [string, string, string?][]
+local function add_facts(page, found)
+  local width = 0
+  for _, fact in ipairs(found) do
+    width = math.max(width, vim.api.nvim_strwidth(fact[1]) + 2)
+  end
+  for _, fact in ipairs(found) do
+    add_fact(page, fact, width)
+  end
+end
+
+local function add_diff_keys(page, doc)
+  if #(doc.hunks or {}) == 0 then return end
+  add(page, '')
+  for _, key in ipairs(hunks.HELP) do
+    add(page, ('%-6s %s'):format(key[1], key[2]), 'AgentChatNote')
+  end
+end
+
+--- The text of a request: its facts, the details if asked for, and what would run.
+---@param request agentchat.ApprovalRequest
+---@param detailed boolean
+---@return agentchat.Doc
+function M.page(request, detailed)
+  local page = { lines = {}, marks = {}, rows = {} }
+  add_facts(page, facts(request))
+  if detailed then
+    local details = request.details or {}
+    add(page, '')
+    for _, line in ipairs(#details > 0 and details or { 'There are no details.' }) do
+      add(page, line, 'AgentChatNote')
+    end
+    if request.rule then
+      add(page, '')
+      add(page, 'R      write a rule about calls like this one', 'AgentChatNote')
+    end
+    add_diff_keys(page, request.doc)
+  end
+  add(page, '')
+  add_doc(page, request.doc)
+  return page
+end
+
+--- What is asked, and the place of this request among those of the reply.
+---@param request agentchat.ApprovalRequest
+---@param width integer
+---@return agentchat.Chunk[]
+function M.title(request, width)
+  local place = ('%d of %d'):format(request.place, request.total)
+  return layout.title(request.title, width, place, 'AgentChatTitle')
+end
+
+--- The same for a window that is no float, with the keys.
+---@param request agentchat.ApprovalRequest
+---@param width integer
+---@param tally? agentchat.Tally
+---@return string
+function M.heading(request, width, tally)
+  local words, keys = {}, {}
+  for _, hint in ipairs(HINTS) do
+    if hint[1] ~= 'A' or request.always then
+      table.insert(words, table.concat(hint, ' '))
+      table.insert(keys, hint[1])
+    end
+  end
+  local place = ('%d of %d'):format(request.place, request.total)
+  local said = table.concat({ request.title, place, tally and tally.text }, ' · ')
+  local long = (' %s · %s'):format(said, table.concat(words, '  '))
+  local short = (' %s · %s'):format(said, table.concat(keys, ' '))
+  return vim.api.nvim_strwidth(long) <= width and long or short
+end
+
+--- The keys that answer, and which part of the text is visible.
+---@param request agentchat.ApprovalRequest
+---@param at agentchat.Edge
+---@param way_in string how to get into the float, while the user is not in it
+---@param tally? agentchat.Tally
+---@return agentchat.Chunk[]
+function M.footer(request, at, way_in, tally)
+  local hints = vim.tbl_filter(function(it) return it[1] ~= 'A' or request.always end, HINTS)
+  local lead = way_in ~= '' and (' %s ›'):format(way_in) or nil
+  local lefts = vim.tbl_map(
+    function(words) return layout.hints(hints, words - #HINTS + #hints, lead) end,
+    WORDS
+  )
+  table.insert(lefts, layout.hints(hints, 0))
+  if way_in == '' and (tally or request.rule) then
+    local more = { hints, request.rule and { RULE_HINT } or {}, tally and DIFF_HINTS or {} }
+    local all = vim.iter(more):flatten(1):totable()
+    table.insert(lefts, 1, layout.hints(all, #all))
+  end
+  return layout.fitting_edge(lefts, hunks.parts(tally, at.part), at.width)
+end
+
+--- Matches what comes before a value or a line of code, so that the rest of it wraps behind that.
+---@param request agentchat.ApprovalRequest
+---@return string 'formatlistpat'
+function M.lead(request)
+  local labels = vim.tbl_map(
+    function(fact) return vim.fn.escape(fact[1], [[\^$.*~[]]) end,
+    facts(request)
+  )
+  return ([[^\%%(%s\)\s\{2,}\|%s]]):format(table.concat(labels, [[\|]]), hunks.GUTTER)
+end
+
+return M

@@ -1,0 +1,263 @@
+-- Questions of the agent to the user, put with `vim.ui.select` and `vim.ui.input`, one after the
+-- other. Python does not wait for Lua: the answers go back as an event.
+
+local host = require('agentchat.host.process')
+local key_guard = require('agentchat.ui.key_guard')
+local notify = require('agentchat.notify')
+local registry = require('agentchat.chat.registry')
+local settings = require('agentchat.config.settings')
+
+local M = {}
+
+local api = vim.api
+
+---@class (exact) agentchat.Inquiry
+---@field question string
+---@field header string
+---@field options { label: string, description: string }[]
+---@field multi boolean
+
+---@class (exact) agentchat.Questions
+---@field chat string
+---@field id string
+---@field list agentchat.Inquiry[]
+---@field answers string[][] one list for each question that is answered
+---@field chosen string[] of the question that is put now
+---@field put integer how often a dialog was opened; what an older one answers does not count
+---@field shown boolean
+---@field inside boolean a dialog runs that does not return before it is answered
+---@field notified boolean the user was notified of it, as they were not in the chat
+---@field windows table<integer, true> that the dialog opened
+
+---@type table<string, agentchat.Questions> by chat
+local open = {}
+
+local OTHER, NONE = 'Something else', 'None of these'
+local RESTING = { n = true, i = true, R = true } -- modes in which a dialog disturbs nothing
+local ASKING = { ['@'] = true, ['-'] = true } -- what `getcmdtype()` says in Neovim's own dialogs
+
+local ask_next
+
+---@return string one line, without control characters
+local function line(text) return vim.trim((text:gsub('%c+', ' '))) end
+
+local function finish(questions)
+  if open[questions.chat] ~= questions then return end
+  open[questions.chat] = nil
+  key_guard.stop_waiting('questions.' .. questions.chat)
+  host.send('answers', { chat = questions.chat, id = questions.id, answers = questions.answers })
+end
+
+local function record(questions, answer)
+  table.insert(questions.answers, answer)
+  questions.chosen = {}
+  if #questions.answers == #questions.list then return finish(questions) end
+  ask_next(questions)
+end
+
+local function prompt_of(questions)
+  local now, number = questions.list[#questions.answers + 1], #questions.answers + 1
+  local header = now.header ~= '' and line(now.header) .. ': ' or ''
+  local place = #questions.list > 1 and (' (%d of %d)'):format(number, #questions.list) or ''
+  return header .. line(now.question) .. place
+end
+
+--- Opens a dialog; the one answer it gives goes to `answered`, if it is still the newest.
+---@param dialog fun(callback: fun(...))
+local function open_dialog(questions, dialog, answered)
+  if open[questions.chat] ~= questions then return end
+  questions.put = questions.put + 1
+  local token, before = questions.put, {}
+  for _, win in ipairs(api.nvim_list_wins()) do
+    before[win] = true
+  end
+  questions.shown, questions.windows = true, {}
+  local function callback(...)
+    if open[questions.chat] ~= questions or questions.put ~= token then return end
+    questions.put = questions.put + 1
+    answered(...)
+  end
+  questions.inside = true
+  local ok, problem = pcall(dialog, callback)
+  questions.inside = false
+  if not ok then
+    notify.error(('the question cannot be shown: %s'):format(problem))
+    return callback(nil)
+  end
+  for _, win in ipairs(api.nvim_list_wins()) do
+    if not before[win] then questions.windows[win] = true end
+  end
+end
+
+---@param answered fun(text?: string)
+local function write(questions, answered)
+  local opts = { prompt = prompt_of(questions) .. ' ' }
+  open_dialog(questions, function(callback) vim.ui.input(opts, callback) end, answered)
+end
+
+---@return string[] labels that can be chosen, and what else there is to choose
+local function items_of(questions)
+  local now, items, ticked = questions.list[#questions.answers + 1], {}, {}
+  if #questions.chosen > 0 then
+    table.insert(items, 'Done: ' .. table.concat(questions.chosen, ', '))
+  end
+  for _, label in ipairs(questions.chosen) do
+    ticked[label] = true
+  end
+  for _, option in ipairs(now.options) do
+    if not ticked[option.label] then table.insert(items, option.label) end
+  end
+  table.insert(items, OTHER)
+  if now.multi and #questions.chosen == 0 then table.insert(items, NONE) end
+  return items
+end
+
+local function write_instead(questions)
+  vim.schedule(function()
+    write(questions, function(text)
+      if text == nil or not text:find('%S') then return ask_next(questions) end
+      if not questions.list[#questions.answers + 1].multi then
+        return record(questions, { text })
+      end
+      table.insert(questions.chosen, text)
+      ask_next(questions)
+    end)
+  end)
+end
+
+--- Takes a choice: the position in the list counts, two items may look the same.
+local function choose(questions, items, at)
+  local now, options = questions.list[#questions.answers + 1], #items - 1
+  local none = now.multi and #questions.chosen == 0
+  if none and at == #items then return record(questions, {}) end
+  if at == (none and options or #items) then return write_instead(questions) end
+  if not now.multi then return record(questions, { items[at] }) end
+  if #questions.chosen > 0 and at == 1 then return record(questions, questions.chosen) end
+  table.insert(questions.chosen, items[at])
+  ask_next(questions)
+end
+
+local function select(questions)
+  local items, described = items_of(questions), {}
+  for _, option in ipairs(questions.list[#questions.answers + 1].options) do
+    if option.description ~= '' then described[option.label] = ': ' .. line(option.description) end
+  end
+  local opts = {
+    prompt = prompt_of(questions),
+    kind = 'agentchat',
+    format_item = function(item) return line(item) .. (described[item] or '') end,
+  }
+  open_dialog(
+    questions,
+    function(callback) vim.ui.select(items, opts, callback) end,
+    function(item, at)
+      if item == nil then return finish(questions) end
+      if not items[at] then at = vim.fn.index(items, item) + 1 end
+      choose(questions, items, math.max(at, 1))
+    end
+  )
+end
+
+local function show(questions)
+  if #questions.list[#questions.answers + 1].options > 0 then return select(questions) end
+  write(questions, function(text)
+    if text == nil then return finish(questions) end
+    record(questions, text:find('%S') and { text } or {})
+  end)
+end
+
+---@return boolean whether the user is in the chat and nothing is half typed
+local function at_hand(questions)
+  local chat = registry.get(questions.chat)
+  local mode = api.nvim_get_mode()
+  local resting = RESTING[mode.mode:sub(1, 1)] and not vim.startswith(mode.mode, 'no')
+  return chat ~= nil
+    and api.nvim_get_current_buf() == chat.buf
+    and resting == true
+    and not mode.blocking
+    and vim.fn.state('amoS') == ''
+end
+
+local function tell(questions)
+  local chat = registry.get(questions.chat)
+  if questions.notified or not chat or api.nvim_get_current_buf() == chat.buf then return end
+  questions.notified = true
+  notify.info(('the agent asks: %s Go to its chat to answer.'):format(prompt_of(questions)))
+end
+
+--- Puts the next question as soon as it takes no key that was meant for something else.
+---@param questions agentchat.Questions
+function ask_next(questions)
+  questions.shown = false
+  local delay = settings.get(registry.buffer(questions.chat)).ui.prompt_delay_ms
+  local pause = #questions.answers == 0 and delay or 0
+  tell(questions)
+  key_guard.when_keys_rest(
+    'questions.' .. questions.chat,
+    pause,
+    function() return at_hand(questions) end,
+    function() show(questions) end
+  )
+end
+
+--- Closes what is shown of a question.
+local function dismiss(questions)
+  open[questions.chat] = nil
+  key_guard.stop_waiting('questions.' .. questions.chat)
+  if not questions.shown then return end
+  for win in pairs(questions.windows) do
+    if api.nvim_win_is_valid(win) then pcall(api.nvim_win_close, win, true) end
+  end
+  -- Neovim's own dialogs are prompts of the command line.
+  if questions.inside and ASKING[vim.fn.getcmdtype()] then api.nvim_feedkeys('\27', 'nt', false) end
+end
+
+--- Puts questions to the user; the event `answers` reports them to Python.
+---@param chat string
+---@param id string
+---@param list agentchat.Inquiry[]
+function M.ask(chat, id, list)
+  M.close_all(chat)
+  local questions = {
+    chat = chat,
+    id = id,
+    list = list,
+    answers = {},
+    chosen = {},
+    put = 0,
+    shown = false,
+    inside = false,
+    notified = false,
+    windows = {},
+  }
+  open[chat] = questions
+  ask_next(questions)
+end
+
+--- Takes questions back; of those that are answered there is nothing to take.
+---@param chat string
+---@param id string
+function M.close(chat, id)
+  if open[chat] and open[chat].id == id then dismiss(open[chat]) end
+end
+
+--- Takes back whatever the agent asks in a chat.
+---@param chat string
+function M.close_all(chat)
+  if open[chat] then dismiss(open[chat]) end
+end
+
+--- Shows the open question of a chat again, one that a dialog lost.
+---@param chat? string
+---@return boolean whether there is one
+function M.focus(chat)
+  local questions = chat and open[chat]
+  if not questions then return false end
+  key_guard.stop_waiting('questions.' .. questions.chat)
+  show(questions)
+  return true
+end
+
+registry.listen({ ended = function(chat) M.close_all(chat.id) end })
+
+return M

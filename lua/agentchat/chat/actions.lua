@@ -1,0 +1,218 @@
+--- What a user does with chats: open, send, stop, resume, close.
+local apply = require('agentchat.chat.apply')
+local buffer = require('agentchat.chat.buffer')
+local context = require('agentchat.prompt.context')
+local events = require('agentchat.events')
+local host = require('agentchat.host.process')
+local mentions = require('agentchat.prompt.mentions')
+local messages = require('agentchat.transcript.messages')
+local notify = require('agentchat.notify')
+local prompt = require('agentchat.prompt.region')
+local registry = require('agentchat.chat.registry')
+local remote = require('agentchat.remote')
+local settings = require('agentchat.config.settings')
+local status = require('agentchat.chat.status')
+local window = require('agentchat.chat.window')
+
+local M = {}
+
+local api = vim.api
+local opened = 0
+
+local function announce(chat)
+  -- The window is there before the host is started, which takes as long.
+  if not host.is_ready() then return vim.schedule(host.ensure) end
+  host.send('open', {
+    chat = chat.id,
+    buf = chat.buf,
+    cwd = chat.cwd,
+    place = chat.remote,
+    settings = settings.get(chat.buf),
+    saved = chat.saved,
+  })
+  chat.saved = nil
+end
+
+--- A random name for a chat, a version 4 UUID.
+local function uuid()
+  local hex = vim.uv.random(16):gsub('.', function(c) return ('%02x'):format(c:byte()) end)
+  return (hex:gsub('^(........)(....).(...).(...)(............)$', '%1-%2-4%3-a%4-%5'))
+end
+
+---@class agentchat.Saved a chat on disk
+---@field chat string uuid
+---@field cwd string its workspace, on this machine or another
+---@field fork? boolean continue in a copy
+
+--- The workspace of a saved chat that is on another machine.
+local function remote_of(saved) return remote.parse(saved and saved.cwd) and saved.cwd or nil end
+
+--- Makes a chat and its buffer; shows nothing.
+---@param saved? agentchat.Saved to resume
+---@param url? string its workspace on another machine
+---@return agentchat.Chat
+function M.new(saved, url)
+  opened = opened + 1
+  local buf = buffer.create(opened)
+  local source = saved and saved.fork and saved.chat or nil
+  local chat = {
+    id = saved and not source and saved.chat or uuid(),
+    number = opened,
+    buf = buf,
+    cwd = saved and not remote_of(saved) and saved.cwd or vim.fn.getcwd(-1, 0),
+    remote = saved and remote_of(saved) or url,
+    saved = saved and { source = source or '' },
+    status = status.new(settings.get(buf).mode),
+    outbox = {},
+    asked = {},
+    waiting = {},
+    names = mentions.BUILTIN,
+    transcript = messages.new(),
+  }
+  registry.add(chat)
+  buffer.adopt(chat)
+  return chat
+end
+
+---@class agentchat.OpenOpts
+---@field prompt? string sent at once
+---@field new? boolean even if this tab has a chat
+---@field workspace? string one on another machine, as `ssh://[user@]host[:port]/path`
+---@field mods? vim.api.keyset.cmd.mods
+
+--- The chat this tab has: shown now, or shown here last.
+local function of_tab()
+  local shown = registry.visible()
+  return registry.near() or shown[#shown] or registry.get(vim.t.agentchat_chat)
+end
+
+--- Goes to a chat's window in this tab, opened if there is none.
+local function show(chat, mods)
+  local win = window.shown(chat.buf)
+  vim.t.agentchat_chat = chat.id
+  if win then return api.nvim_set_current_win(win) end
+  window.split(chat.buf, mods)
+  -- Inside an autocommand of the user's no other event is fired when the window shows the chat.
+  if vim.wo.winbar == '' then buffer.shown(chat) end
+  api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 })
+end
+
+local function enter(old, saved, mods, url)
+  local chat = old or M.new(saved, url)
+  show(chat, mods)
+  if not old then
+    events.fire_chat(chat, 'AgentChatOpened', {})
+    announce(chat)
+  end
+  return chat
+end
+
+--- Shows a chat, goes to its prompt, and sends if there is something to send.
+---@param opts? agentchat.OpenOpts
+---@return agentchat.Chat
+function M.open(opts)
+  opts = opts or {}
+  local old = not opts.new and of_tab() or nil
+  if old and opts.workspace and old.remote ~= opts.workspace then old = nil end
+  local chat = enter(old, nil, opts.mods, opts.workspace or settings.get().workspace)
+  if (opts.prompt or '') ~= '' then M.send(chat, opts.prompt) end
+  return chat
+end
+
+--- Continues a chat on disk. One that is open here is shown, unless a copy is wanted.
+---@param saved agentchat.Saved
+---@return agentchat.Chat
+function M.resume(saved) return enter(not saved.fork and registry.get(saved.chat) or nil, saved) end
+
+--- Removes a chat that could not be opened again.
+---@param id string
+function M.discard(id)
+  local chat = registry.get(id)
+  if chat then api.nvim_buf_delete(chat.buf, { force = true }) end
+end
+
+--- Sends a text as if it had been typed. It is shown at once and runs when Python accepted it.
+---@param chat agentchat.Chat
+---@param text string
+function M.send(chat, text)
+  if not text:find('%S') then
+    return notify.warn('the prompt is empty: type below the last header')
+  end
+  table.insert(chat.outbox, text)
+  status.sent(chat)
+  apply.refresh(chat)
+  host.send('send', {
+    chat = chat.id,
+    text = text,
+    settings = settings.get(chat.buf),
+    captured = context.capture(chat, text),
+    attended = host.has_ui(),
+  })
+end
+
+---@param chat agentchat.Chat
+function M.send_prompt(chat) M.send(chat, prompt.take(chat)) end
+
+local function give_back(chat)
+  local texts = chat.outbox
+  chat.outbox = {}
+  if not api.nvim_buf_is_loaded(chat.buf) then return end
+  apply.soon(chat, function() prompt.give_back(chat, texts) end)
+end
+
+--- Gives back to the prompt what Python could not accept.
+---@param id string
+function M.refuse(id)
+  local chat = registry.get(id)
+  if not chat then return end
+  give_back(chat)
+  status.refused(chat)
+  apply.refresh(chat)
+end
+
+--- Stops request, tools and queue. What was not delivered yet goes back to the prompt.
+---@param chat agentchat.Chat
+function M.stop(chat)
+  give_back(chat)
+  if host.is_ready() then return host.send('stop', { chat = chat.id }) end
+  host.forget(chat.id)
+  status.refused(chat)
+  apply.refresh(chat)
+end
+
+--- Draws a batch of operations of Python's.
+---@param id string
+---@param ops any[]
+function M.apply(id, ops)
+  local chat = registry.get(id)
+  if chat and api.nvim_buf_is_loaded(chat.buf) then apply.apply(chat, ops) end
+end
+
+--- Forgets a chat whose buffer is gone.
+local function close(chat)
+  if not registry.remove(chat) then return end
+  registry.announce('ended', chat)
+  host.forget(chat.id)
+  if host.is_ready() then host.send('closed', { chat = chat.id }) end
+end
+
+--- Ends all that only Python could continue.
+---@param line string why, for the transcript
+local function lose_host(line)
+  for _, chat in ipairs(registry.all()) do
+    registry.announce('ended', chat)
+    give_back(chat)
+    local running = chat.status.state ~= 'idle'
+    status.lost(chat)
+    apply.abandon(chat, running and line or nil)
+    events.fire_lost_turn(chat, running)
+  end
+end
+
+buffer.on_gone(close)
+host.listen({
+  ready = function() vim.iter(registry.all()):each(announce) end,
+  lost = lose_host,
+})
+
+return M

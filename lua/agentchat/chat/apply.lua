@@ -1,0 +1,132 @@
+--- Applies what Python reports of a chat, a batch at a time.
+local events = require('agentchat.events')
+local marks = require('agentchat.transcript.marks')
+local messages = require('agentchat.transcript.messages')
+local notify = require('agentchat.notify')
+local prompt = require('agentchat.prompt.region')
+local status = require('agentchat.chat.status')
+local undo = require('agentchat.prompt.undo')
+local window = require('agentchat.chat.window')
+
+local M = {}
+
+local api = vim.api
+
+--- Python has accepted a text. One that was given back to the prompt meanwhile is in no queue.
+local function acknowledge(chat, text)
+  for i, waiting in ipairs(chat.outbox) do
+    if waiting == text then return table.remove(chat.outbox, i) end
+  end
+end
+
+---@type table<string, fun(chat: agentchat.Chat, ...)>
+local WRITES = {
+  message = function(chat, role, text)
+    if role == 'user' then acknowledge(chat, text) end
+    messages.message(chat, role, text or '')
+  end,
+  text = messages.text,
+  reasoning = messages.reasoning,
+  finish = messages.finish,
+  block = messages.block,
+}
+
+---@type table<string, fun(chat: agentchat.Chat, ...)>
+local REPORTS = {
+  status = status.update,
+  event = function(chat, name, data) events.fire_chat(chat, name, data or {}) end,
+  notify = function(_, level, text) (notify[level] or notify.info)(text) end,
+  tools = function(chat, names)
+    chat.names = names
+    prompt.refresh(chat)
+  end,
+}
+
+--- Runs one operation. An error is reported, and the next ones run.
+local function run(chat, op)
+  local act = WRITES[op[1]] or REPORTS[op[1]]
+  if not act then return end
+  local ok, err = pcall(act, chat, unpack(op, 2))
+  if not ok then notify.error(('drawing %s failed: %s'):format(op[1], err)) end
+end
+
+--- Writes to the buffer: nothing of it can be undone, and only windows at the end scroll.
+local function write(chat, act)
+  local views, header, queued = window.at_end(chat.buf), marks.header(chat), #chat.outbox
+  undo.without(chat, act)
+  window.follow(chat.buf, views, header)
+  if #chat.outbox ~= queued then prompt.refresh(chat) end
+end
+
+--- Whether a line of the prompt is held by its number: where a completion began, or a selection.
+--- Neovim does not move those with the text, and would put a word or an operator in the wrong place.
+local function is_held(chat)
+  if api.nvim_get_current_buf() ~= chat.buf then return false end
+  if vim.fn.state('a') ~= '' then return true end
+  local selecting = api.nvim_get_mode().mode:find('^[vVsS\22\19]')
+  return selecting ~= nil and prompt.holds(chat, vim.fn.line('v') - 1)
+end
+
+--- Runs what writes to the chat, as soon as no line of it is held.
+---@param chat agentchat.Chat
+---@param act fun()
+function M.soon(chat, act)
+  if #chat.waiting > 0 or is_held(chat) then return table.insert(chat.waiting, act) end
+  act()
+end
+
+--- Runs what has waited.
+---@param chat agentchat.Chat
+function M.catch_up(chat)
+  while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not is_held(chat) do
+    table.remove(chat.waiting, 1)()
+  end
+end
+
+--- Runs operations in order: writes together, and each report after what was drawn before.
+local function apply(chat, ops)
+  local at = 1
+  while at <= #ops do
+    local first = at
+    while at <= #ops and not REPORTS[ops[at][1]] do
+      at = at + 1
+    end
+    if at > first then
+      write(chat, function()
+        for i = first, at - 1 do
+          run(chat, ops[i])
+        end
+      end)
+    end
+    while at <= #ops and REPORTS[ops[at][1]] do
+      run(chat, ops[at])
+      at = at + 1
+    end
+  end
+end
+
+---@param chat agentchat.Chat
+---@param ops any[]
+function M.apply(chat, ops)
+  M.soon(chat, function() apply(chat, ops) end)
+end
+
+--- Draws what lies on the prompt again.
+---@param chat agentchat.Chat
+function M.refresh(chat)
+  if api.nvim_buf_is_loaded(chat.buf) then prompt.refresh(chat) end
+end
+
+--- Ends what is being drawn; a turn that was cut off shows that.
+---@param chat agentchat.Chat
+---@param line? string
+function M.abandon(chat, line)
+  if not api.nvim_buf_is_loaded(chat.buf) then return end
+  local function close()
+    vim.iter(messages.abandon(chat)):each(function(block) events.fire_lost_call(chat, block) end)
+    if line then messages.message(chat, 'error', line) end
+  end
+  M.soon(chat, function() write(chat, close) end)
+end
+
+return M

@@ -1,0 +1,103 @@
+--- The buffer of a chat: its options, its life, and what happens when the user types in it.
+local apply = require('agentchat.chat.apply')
+local completion = require('agentchat.prompt.completion')
+local folds = require('agentchat.ui.folds')
+local highlights = require('agentchat.highlights')
+local keymaps = require('agentchat.chat.keymaps')
+local marks = require('agentchat.transcript.marks')
+local messages = require('agentchat.transcript.messages')
+local prompt = require('agentchat.prompt.region')
+local registry = require('agentchat.chat.registry')
+local undo = require('agentchat.prompt.undo')
+local window = require('agentchat.chat.window')
+
+local M = {}
+
+local api = vim.api
+local group = api.nvim_create_augroup('agentchat.buffer', {})
+
+---@type fun(chat: agentchat.Chat)
+local gone
+
+--- Sets what is called when the buffer of a chat is gone.
+---@param callback fun(chat: agentchat.Chat)
+function M.on_gone(callback) gone = callback end
+
+---@param number integer
+---@return integer
+function M.create(number)
+  local buf = api.nvim_create_buf(true, false)
+  api.nvim_buf_set_name(buf, ('agentchat://%d'):format(number))
+  vim.bo[buf].buftype = 'nofile'
+  vim.bo[buf].bufhidden = 'hide'
+  vim.bo[buf].swapfile = false
+  vim.bo[buf].modeline = false
+  vim.bo[buf].undolevels = vim.go.undolevels
+  vim.bo[buf].textwidth = 0
+  vim.bo[buf].omnifunc = "v:lua.require'agentchat.prompt.completion'.omni"
+  return buf
+end
+
+--- The current window shows the chat: one that did not before has neither options nor folds.
+---@param chat agentchat.Chat
+function M.shown(chat)
+  local win = api.nvim_get_current_win()
+  window.set_options(win)
+  folds.restore(win, messages.folds(chat))
+end
+
+--- A buffer that is unloaded keeps its text and marks for the moment: `:edit` reads it again at once.
+local function unloaded(chat)
+  local lines = api.nvim_buf_get_lines(chat.buf, 0, -1, false)
+  chat.kept = { lines = lines, marks = marks.save(chat.buf) }
+  vim.schedule(function()
+    if not api.nvim_buf_is_loaded(chat.buf) then gone(chat) end
+  end)
+end
+
+local function read_again(chat)
+  local kept = chat.kept
+  undo.beyond(chat.buf, function()
+    marks.fill(chat, kept and kept.lines)
+    if kept then marks.restore(chat.buf, kept.marks) end
+  end)
+  if not kept then chat.transcript = messages.new() end
+  chat.kept = nil
+  prompt.refresh(chat)
+end
+
+local function listen(chat)
+  local function on(event, callback)
+    api.nvim_create_autocmd(event, { group = group, buffer = chat.buf, callback = callback })
+  end
+  on('BufWinEnter', function() M.shown(chat) end)
+  on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, function() prompt.on_change(chat) end)
+  on('InsertEnter', function()
+    chat.undo.session = chat.undo.session + 1
+    if chat.undo.session == 1 then vim.schedule(function() completion.attach(chat) end) end
+  end)
+  on({ 'CompleteDone', 'ModeChanged' }, function()
+    vim.schedule(function() apply.catch_up(chat) end)
+  end)
+  on('BufReadCmd', function() read_again(chat) end)
+  on('BufUnload', function() unloaded(chat) end)
+  on('BufWipeout', function() gone(chat) end)
+end
+
+--- Gives a chat's buffer its text, keys and listeners.
+---@param chat agentchat.Chat
+function M.adopt(chat)
+  local buf = chat.buf
+  vim.b[buf].agentchat_chat = chat.id
+  highlights.setup()
+  undo.beyond(buf, function() marks.fill(chat) end)
+  chat.undo = undo.new(marks.prompt_text(chat))
+  completion.register(chat)
+  listen(chat)
+  vim.bo[buf].filetype = 'agentchat'
+  keymaps.attach(buf)
+  registry.announce('buffer', chat, buf)
+  prompt.refresh(chat)
+end
+
+return M

@@ -1,0 +1,77 @@
+-- Files that are named in a chat: `gf` opens them beside it, never in its place.
+
+local notify = require('agentchat.notify')
+local remote = require('agentchat.remote')
+
+local M = {}
+
+local api = vim.api
+
+-- How a block names the file with all of a result; that path may hold blanks.
+local STORED = { 'full output: (.-) %.%.%.%]', 'full output: (/.+)$' }
+
+local function stored(line)
+  for _, pattern in ipairs(STORED) do
+    local path = line:match(pattern)
+    if path then return path end
+  end
+end
+
+---@return string? path of a file that is there
+local function found(path, folder)
+  local full = vim.startswith(path, '/') and path or vim.fs.joinpath(folder, path)
+  local stat = vim.uv.fs_stat(full)
+  return stat and stat.type == 'file' and full or nil
+end
+
+--- The file that is named under the cursor, and the line of it.
+---@return string? path, integer? row, string named
+local function under_cursor(chat)
+  local line = api.nvim_get_current_line()
+  local named = stored(line) or vim.fn.expand('<cfile>')
+  -- What a chat on another machine names is there, but for results that are kept here.
+  local here = not chat.remote or stored(line)
+  local path = named ~= '' and here and found(named, chat.cwd) or nil
+  local at = path and select(2, line:find(named, 1, true))
+  return path, at and tonumber(line:match('^[:%-](%d+)', at + 1)), named
+end
+
+--- A window of this tab for a file: the last one the user was in, else any other.
+local function beside()
+  local all = api.nvim_tabpage_list_wins(0)
+  table.insert(all, 1, vim.fn.win_getid(vim.fn.winnr('#')))
+  return vim.iter(all):find(function(win)
+    local buf = win > 0 and api.nvim_win_get_buf(win)
+    return buf
+      and api.nvim_win_get_config(win).relative == ''
+      and vim.bo[buf].buftype == ''
+      and not vim.wo[win].winfixbuf
+  end)
+end
+
+--- Opens the file under the cursor in another window of the tab, and goes there.
+---@param chat agentchat.Chat
+function M.open(chat)
+  local path, row, named = under_cursor(chat)
+  if named == '' then return notify.warn('there is no file under the cursor') end
+  if not path and chat.remote then
+    return notify.warn(('"%s" is a file of %s'):format(named, (remote.shown(chat.remote))))
+  end
+  if not path then
+    return notify.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))
+  end
+  local win = beside()
+  if win then
+    api.nvim_set_current_win(win)
+  else
+    vim.cmd.new({ mods = { vertical = true, split = 'topleft' } })
+  end
+  local ok, problem = pcall(vim.cmd.edit, vim.fn.fnameescape(path))
+  if not ok then return notify.warn(vim.split(tostring(problem), '\n')[1]) end
+  if row then
+    vim.cmd("normal! m'")
+    api.nvim_win_set_cursor(0, { math.min(row, api.nvim_buf_line_count(0)), 0 })
+  end
+end
+
+return M

@@ -1,0 +1,68 @@
+--- The default keys of a chat buffer.
+local float = require('agentchat.ui.float')
+
+local M = {}
+
+---@class agentchat.Key
+---@field modes string[]
+---@field lhs string
+---@field plug string
+---@field about string
+
+---@type agentchat.Key[]
+local KEYS = {
+  { modes = { 'n' }, lhs = '<CR>', plug = 'Send', about = 'send the prompt' },
+  { modes = { 'n', 'i' }, lhs = '<C-s>', plug = 'Send', about = 'send the prompt' },
+  { modes = { 'n', 'i' }, lhs = '<C-c>', plug = 'Stop', about = 'stop request, tools and queue' },
+  { modes = { 'n' }, lhs = 'ga', plug = 'Approval', about = 'go to the pending approval' },
+  { modes = { 'n' }, lhs = 'gr', plug = 'Review', about = 'go to the review of the preview' },
+  { modes = { 'n' }, lhs = 'gf', plug = 'File', about = 'open the file under the cursor' },
+  { modes = { 'n', 'x', 'o' }, lhs = ']]', plug = 'Next', about = 'next message' },
+  { modes = { 'n', 'x', 'o' }, lhs = '[[', plug = 'Previous', about = 'previous message' },
+  { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'these keys' },
+  { modes = { 'n' }, lhs = 'u', plug = 'PromptUndo', about = 'undo what you typed' },
+  { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo it' },
+}
+
+--- Lists the keys of the chat, as they are set.
+function M.help()
+  local lines = { 'In a chat', '' }
+  for _, key in ipairs(KEYS) do
+    local modes = table.concat(key.modes, ' ')
+    table.insert(lines, ('  %-6s %-8s %s'):format(key.lhs, modes, key.about))
+  end
+  vim.list_extend(lines, {
+    '  za     n        open or close the output of a tool',
+    '',
+    '  @name in the prompt gives the chat a tool or a group; #buffer, #file:PATH and so on attach',
+    '  what they name. <C-x><C-o> completes both.',
+    '  Keys are changed by mapping <Plug>(AgentChatSend) and so on: see :help agentchat-keys.',
+  })
+  float.page('Keys', lines)
+end
+
+--- Whether the user has set this key, or another one for the same.
+local function is_set(key, mode)
+  local map = vim.fn.maparg(key.lhs, mode, false, true)
+  return map.buffer == 1 or vim.fn.hasmapto(('<Plug>(AgentChat%s)'):format(key.plug), mode) == 1
+end
+
+--- Sets the default keys of a chat buffer, but for those the user has set.
+---@param buf integer
+function M.attach(buf)
+  local free = {}
+  vim.api.nvim_buf_call(buf, function()
+    for _, key in ipairs(KEYS) do
+      for _, mode in ipairs(key.modes) do
+        if not is_set(key, mode) then table.insert(free, { mode, key }) end
+      end
+    end
+  end)
+  for _, pair in ipairs(free) do
+    local mode, key = unpack(pair)
+    local opts = { buffer = buf, nowait = true, remap = true, desc = 'Agent: ' .. key.about }
+    vim.keymap.set(mode, key.lhs, ('<Plug>(AgentChat%s)'):format(key.plug), opts)
+  end
+end
+
+return M

@@ -1,0 +1,112 @@
+--- The chats of this Neovim, and who is told when one gets a buffer or ends.
+local M = {}
+
+local api = vim.api
+
+---@class agentchat.Chat
+---@field id string uuid
+---@field number integer the one in its name
+---@field buf integer
+---@field cwd string its workspace, fixed
+---@field remote? string a workspace on another machine, which counts instead
+---@field status agentchat.Status
+---@field outbox string[] sent, and not yet accepted by Python
+---@field names agentchat.Name[] what can be mentioned
+---@field header integer extmark of the prompt's header
+---@field transcript agentchat.Transcript
+---@field undo agentchat.PromptUndo
+---@field asked table<string, string> tools of the approval requests without a response, by id
+---@field waiting fun()[] writes that wait for a completion or a selection to end
+---@field kept? { lines: string[], marks: agentchat.SavedMarks } of an unloaded buffer
+---@field saved? { source: string } what Python has to resume, until it knows
+
+---@class agentchat.ChatListener
+---@field buffer? fun(chat: agentchat.Chat, buf: integer) it has got a buffer: its own or a review's
+---@field ended? fun(chat: agentchat.Chat) its buffer or the Python process is gone
+
+---@type table<string, agentchat.Chat>
+local chats = {}
+---@type agentchat.ChatListener[]
+local listeners = {}
+
+---@param listener agentchat.ChatListener
+function M.listen(listener) table.insert(listeners, listener) end
+
+---@param event 'buffer'|'ended'
+---@param chat agentchat.Chat
+---@param buf? integer
+function M.announce(event, chat, buf)
+  for _, listener in ipairs(listeners) do
+    if listener[event] then listener[event](chat, buf) end
+  end
+end
+
+---@param chat agentchat.Chat
+function M.add(chat) chats[chat.id] = chat end
+
+---@param chat agentchat.Chat
+---@return boolean whether it was there
+function M.remove(chat)
+  local known = chats[chat.id] ~= nil
+  chats[chat.id] = nil
+  return known
+end
+
+---@param id? string
+---@return agentchat.Chat?
+function M.get(id) return id and chats[id] or nil end
+
+---@param id string
+---@return integer?
+function M.buffer(id)
+  local chat = chats[id]
+  return chat and chat.buf
+end
+
+--- The chat a buffer belongs to: its own, or one of its floats.
+---@param buf integer
+---@return agentchat.Chat?
+function M.of(buf) return api.nvim_buf_is_valid(buf) and M.get(vim.b[buf].agentchat_chat) or nil end
+
+--- The chat the user is in.
+---@return agentchat.Chat?
+function M.current() return M.of(api.nvim_get_current_buf()) end
+
+---@return agentchat.Chat[] in the order they were opened
+function M.all()
+  local all = vim.tbl_values(chats)
+  table.sort(all, function(a, b) return a.number < b.number end)
+  return all
+end
+
+--- Whether a window of this tab shows the chat.
+---@param id string uuid
+---@return boolean
+function M.is_visible(id)
+  local chat = chats[id]
+  return chat ~= nil and vim.fn.bufwinid(chat.buf) ~= -1
+end
+
+---@return agentchat.Chat[] those that this tab shows
+function M.visible()
+  return vim.tbl_filter(function(chat) return M.is_visible(chat.id) end, M.all())
+end
+
+--- The chat a command is about: the one the user is in, else the only one shown in this tab.
+---@return agentchat.Chat?
+function M.near()
+  local shown = M.visible()
+  return M.current() or (#shown == 1 and shown[1] or nil)
+end
+
+--- Calls `update` soon after other windows came into view. Registering again replaces `update`.
+---@param name string of the caller
+---@param update fun()
+function M.on_view_change(name, update)
+  vim.api.nvim_create_autocmd({ 'TabEnter', 'BufWinEnter', 'WinEnter', 'CmdwinLeave' }, {
+    group = api.nvim_create_augroup('agentchat.view.' .. name, {}),
+    callback = vim.schedule_wrap(update),
+  })
+end
+
+return M

@@ -1,0 +1,115 @@
+--- The line above a chat: which chat, where it works, and what it does.
+local registry = require('agentchat.chat.registry')
+local remote = require('agentchat.remote')
+
+local M = {}
+
+local api = vim.api
+
+local STATES =
+  { idle = 'AgentChatFact', running = 'AgentChatRunning', waiting = 'AgentChatWaiting' }
+
+---@class agentchat.WinbarPart
+---@field text string
+---@field group string
+---@field weight integer the lightest parts are left out first where the window is narrow
+
+--- A number of tokens in few characters: `950`, `12.3k`, `1.2M`.
+---@param count integer
+---@return string
+function M.tokens(count)
+  if count < 1000 then return tostring(count) end
+  if count < 1e6 then return ('%.1fk'):format(count / 1000) end
+  return ('%.1fM'):format(count / 1e6)
+end
+
+local function counts(status)
+  local out = {}
+  local function add(text, group, weight)
+    table.insert(out, { text = text, group = group, weight = weight })
+  end
+  if status.pending > 0 then
+    local what = status.pending == 1 and ' preview' or ' previews'
+    add(status.pending .. what, 'AgentChatWaiting', 7)
+  end
+  if status.tokens > 0 then add(M.tokens(status.tokens) .. ' tokens', 'AgentChatFact', 2) end
+  if status.cost then add(('$%.2f'):format(status.cost), 'AgentChatFact', 1) end
+  return out
+end
+
+--- What the chat does now: waiting for the user is worth more than its state.
+local function doing(status)
+  return status.prompts > 0 and status.prompts .. ' to approve' or status.state
+end
+
+local function parts_of(chat)
+  local status = chat.status
+  local state = status.prompts > 0 and 'waiting' or status.state
+  local out = {
+    { text = ('Chat %d'):format(chat.number), group = 'AgentChatTitle', weight = 4 },
+    { text = doing(status), group = STATES[state] or 'AgentChatFact', weight = 10 },
+    { text = status.mode, group = 'AgentChatFact', weight = 9 },
+  }
+  if status.model ~= '' then
+    table.insert(out, { text = status.model, group = 'AgentChatFact', weight = 5 })
+  end
+  return vim.list_extend(out, counts(status))
+end
+
+--- Cells the parts take: with ` · ` between them, blanks around, and one before the directory.
+local function width_of(parts)
+  local width = 3 * (#parts - 1) + 3
+  for _, part in ipairs(parts) do
+    width = width + vim.fn.strdisplaywidth(part.text)
+  end
+  return width
+end
+
+--- Leaves out the lightest parts until the others fit.
+local function squeeze(parts, room)
+  while #parts > 1 and width_of(parts) > room do
+    local lightest = 1
+    for i, part in ipairs(parts) do
+      if part.weight < parts[lightest].weight then lightest = i end
+    end
+    table.remove(parts, lightest)
+  end
+  return parts
+end
+
+local function literal(text) return (text:gsub('%%', '%%%%'):gsub('%c', '?')) end
+
+local function drawn(part) return ('%%#%s#%s'):format(part.group, literal(part.text)) end
+
+--- The winbar of the window that is being drawn.
+---@return string
+function M.render()
+  local win = api.nvim_get_current_win()
+  local chat = registry.of(api.nvim_win_get_buf(win))
+  if not chat then return '' end
+  local room = api.nvim_win_get_width(win)
+  local where = vim.fn.fnamemodify(chat.cwd, ':~')
+  local short = vim.fs.basename(chat.cwd)
+  if chat.remote then
+    where, short = remote.shown(chat.remote)
+  end
+  local parts = parts_of(chat)
+  if width_of(parts) + vim.fn.strdisplaywidth(where) > room then where = short end
+  squeeze(parts, room - vim.fn.strdisplaywidth(where))
+  local left = vim.iter(parts):map(drawn):join('%#AgentChatFact# · ')
+  return (' %s%%=%%#AgentChatFact# %%<%s '):format(left, literal(where))
+end
+
+--- The same for a statusline, without colours.
+---@param chat agentchat.Chat
+---@return string
+function M.plain(chat)
+  local status = chat.status
+  local out = { doing(status), status.mode }
+  for _, part in ipairs(counts(status)) do
+    table.insert(out, part.text)
+  end
+  return 'agent: ' .. table.concat(out, ' · ')
+end
+
+return M

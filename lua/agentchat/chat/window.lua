@@ -1,0 +1,107 @@
+--- Windows that show a chat: opened, set up, and kept at the end while the agent writes.
+local M = {}
+
+local api = vim.api
+
+local OPTIONS = {
+  wrap = true,
+  linebreak = true,
+  breakindent = true,
+  number = false,
+  relativenumber = false,
+  signcolumn = 'no',
+  foldcolumn = '0',
+  list = false,
+  spell = false,
+  conceallevel = 0,
+  foldenable = true,
+  foldmethod = 'manual',
+  foldlevel = 99,
+  foldtext = "v:lua.require'agentchat.ui.folds'.text()",
+  fillchars = 'fold: ',
+  winbar = "%{%v:lua.require'agentchat.chat.winbar'.render()%}",
+}
+
+--- Sets the options of a window, for the chat only: another buffer shown in it has its own.
+---@param win integer
+function M.set_options(win)
+  for name, value in pairs(OPTIONS) do
+    api.nvim_set_option_value(name, value, { scope = 'local', win = win })
+  end
+end
+
+--- Shows a buffer in a new window and goes there.
+---@param buf integer
+---@param mods? vim.api.keyset.cmd.mods of the command, e.g. `:tab` or `:topleft`
+function M.split(buf, mods)
+  mods = vim.tbl_extend('force', {}, mods or {})
+  if (mods.tab or -1) < 0 and not mods.horizontal then mods.vertical = true end
+  if not mods.split or mods.split == '' then mods.split = 'botright' end
+  vim.cmd.sbuffer({ args = { tostring(buf) }, mods = mods })
+end
+
+--- The window of this tab that shows a buffer.
+---@param buf integer
+---@param tab? integer
+---@return integer?
+function M.shown(buf, tab)
+  for _, win in ipairs(api.nvim_tabpage_list_wins(tab or 0)) do
+    if api.nvim_win_get_buf(win) == buf then return win end
+  end
+end
+
+---@class agentchat.View a window as it was before a write
+---@field win integer
+---@field top integer first line shown
+---@field last integer lines the buffer had
+
+--- Windows whose cursor is on the last line: the only ones that scroll.
+---@param buf integer
+---@return agentchat.View[]
+function M.at_end(buf)
+  local last, out = api.nvim_buf_line_count(buf), {}
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    if api.nvim_win_get_cursor(win)[1] == last then
+      local info = vim.fn.getwininfo(win)[1]
+      table.insert(out, { win = win, top = info.topline, last = last })
+    end
+  end
+  return out
+end
+
+--- The first line to show so that the last one is at the bottom.
+---@param win integer current window
+---@param top integer no line before this one is looked at
+local function bottom_top(win, top)
+  local room, line = vim.fn.getwininfo(win)[1].height, vim.fn.line('$')
+  while line >= top do
+    local folded = vim.fn.foldclosed(line)
+    if folded > 0 then line = folded end
+    local range = { start_row = line - 1, end_row = line - 1 }
+    room = room - (folded > 0 and 1 or api.nvim_win_text_height(win, range).all)
+    if room < 0 then return line + 1 end
+    line = line - 1
+  end
+  return top
+end
+
+--- Scrolls the windows that were at the end, no further than they need.
+---@param buf integer
+---@param views agentchat.View[]
+---@param header integer row of the prompt's header before the write
+function M.follow(buf, views, header)
+  local last = api.nvim_buf_line_count(buf)
+  for _, view in ipairs(views) do
+    if api.nvim_win_is_valid(view.win) and api.nvim_win_get_buf(view.win) == buf then
+      local top = view.top > header + 1 and view.top + last - view.last or view.top
+      api.nvim_win_call(
+        view.win,
+        function()
+          vim.fn.winrestview({ topline = math.min(bottom_top(view.win, top), last), skipcol = 0 })
+        end
+      )
+    end
+  end
+end
+
+return M

@@ -1,0 +1,297 @@
+-- A diff in two columns: the old text on the left, the new on the right, line facing line. Pure. A
+-- line too long for its column continues below, so that nothing of it is cut.
+
+local render = require('agentchat.ui.render')
+
+local M = {}
+
+local SEPARATOR = '│'
+local ON = '↳' -- in place of the sign, where a line continues
+local LEAST = 30 -- columns of a side
+local BLANK = (' '):byte()
+
+---@class (exact) agentchat.Piece a part of a line, in bytes from 0, and where it is in its row
+---@field first integer
+---@field last integer excluded
+---@field col integer
+---@field size integer bytes there: more where a tab becomes blanks
+
+---@class (exact) agentchat.WrappedRow
+---@field text string
+---@field width integer columns
+---@field pieces agentchat.Piece[]
+
+local function new_row() return { text = '', width = 0, pieces = {} } end
+
+---@param text string as it is drawn
+---@param width integer columns
+---@param first integer byte of the line
+---@param bytes integer of the line
+local function extend(row, text, width, first, bytes)
+  local last, as_is = row.pieces[#row.pieces], bytes == #text
+  if last and as_is and last.size == last.last - last.first then
+    last.last, last.size = first + bytes, last.size + bytes
+  else
+    local piece = { first = first, last = first + bytes, col = #row.text, size = #text }
+    table.insert(row.pieces, piece)
+  end
+  row.text, row.width = row.text .. text, row.width + width
+end
+
+--- Whether a column of the line is a byte of it.
+local function is_plain(line) return not line:find('[\t\128-\255]') end
+
+local function wrap_plain(line, columns)
+  local rows = {}
+  for first = 0, math.max(#line - 1, 0), columns do
+    local text = line:sub(first + 1, first + columns)
+    local piece = { first = first, last = first + #text, col = 0, size = #text }
+    table.insert(rows, { text = text, width = #text, pieces = { piece } })
+  end
+  return rows
+end
+
+--- The rows of a line. Characters stay whole; a tab becomes the blanks up to the next stop.
+---@param columns integer of a row, at least 2
+---@return agentchat.WrappedRow[] one at least
+local function wrap(line, columns)
+  if is_plain(line) then return wrap_plain(line, columns) end
+  local rows, at, column, stop = { new_row() }, 0, 0, vim.go.tabstop
+  for _, char in ipairs(vim.fn.split(line, '\\zs')) do
+    local blanks = (' '):rep(math.min(stop - column % stop, columns))
+    local text = char:gsub('^\t', blanks)
+    -- Behind a blank, as a combining character is drawn on the one before it.
+    local width = vim.api.nvim_strwidth(' ' .. text) - 1
+    if rows[#rows].width + width > columns then table.insert(rows, new_row()) end
+    extend(rows[#rows], text, width, at, #char)
+    at, column = at + #char, column + width
+  end
+  return rows
+end
+
+--- Where a part of the line is in a row.
+---@param first integer byte of the line
+---@param last integer excluded
+---@return [integer, integer][] columns in bytes, ends excluded
+local function places(row, first, last)
+  local found = {}
+  for _, piece in ipairs(row.pieces) do
+    local from, to = math.max(first, piece.first), math.min(last, piece.last)
+    local as_is = piece.size == piece.last - piece.first
+    if from < to and as_is then
+      table.insert(found, { piece.col + from - piece.first, piece.col + to - piece.first })
+    elseif from < to then
+      table.insert(found, { piece.col, piece.col + piece.size })
+    end
+  end
+  return found
+end
+
+---@class (exact) agentchat.Facing two sides in the making; drawn rows from 1, rows of the diff from 0
+---@field doc agentchat.Doc the diff
+---@field size integer columns of a side
+---@field blank string as wide as a side
+---@field plain boolean whether each column of the hunk is one byte
+---@field groups table<integer, string> by row of the diff
+---@field out agentchat.Doc
+---@field old table<integer, integer> row of the diff that is on the left, by drawn row
+---@field new table<integer, integer> the same for the right
+---@field nth table<integer, integer> which piece of its lines a drawn row has
+---@field seams table<integer, integer> bytes of the left side, by drawn row
+---@field skips table<integer, integer> bytes before the text of a row of the diff
+
+---@param row integer of the diff
+---@return string the text, without line numbers and sign
+---@return integer columns it may have: those of a side without one number and the sign
+local function text_of(it, row)
+  local skip = it.skips[row]
+  return it.doc.lines[row + 1]:sub(skip + 1), it.size - skip / 2 - 1
+end
+
+---One side of a line: its own number, sign and text.
+---@param row? integer of the diff; none where this side has no such line
+---@param new boolean whether this is the new side
+---@return string first, string[]? more what continues below
+local function side(it, row, new)
+  if not row then return it.blank end
+  local line, digits = it.doc.lines[row + 1], it.skips[row] / 2 - 2
+  local whole = new and line:sub(digits + 2) or line:sub(1, digits) .. line:sub(2 * digits + 2)
+  if it.plain and #whole <= it.size then return whole .. it.blank:sub(#whole + 1) end
+  local text, room = text_of(it, row)
+  local more = vim.tbl_map(
+    function(part) return part.text .. it.blank:sub(1, room - part.width) end,
+    wrap(text, room)
+  )
+  local first = whole:sub(1, digits + 3) .. table.remove(more, 1)
+  local below = (' '):rep(digits + 1) .. ON .. ' '
+  return first, vim.tbl_map(function(part) return below .. part end, more)
+end
+
+---@param old? integer row of the diff
+---@param new? integer row of the diff
+local function put(it, old, new, left, right, nth)
+  local out, at = it.out, #it.out.lines + 1
+  out.lines[at], out.from[at] = left .. SEPARATOR .. right, old or new
+  it.old[at], it.new[at], it.nth[at], it.seams[at] = old, new, nth, #left
+  local under = old and it.groups[old]
+  if not old then under = 'AgentChatFiller' end
+  if under then table.insert(out.rows, { at - 1, under, 0, #left }) end
+  under = new and it.groups[new]
+  if not new then under = 'AgentChatFiller' end
+  if under then table.insert(out.rows, { at - 1, under, #left + #SEPARATOR, #out.lines[at] }) end
+end
+
+---Draws two lines of the diff facing each other; at least one is there.
+---@param old? integer row of the diff
+---@param new? integer row of the diff
+local function face(it, old, new)
+  local left, left_more = side(it, old, false)
+  local right, right_more = side(it, new, true)
+  put(it, old, new, left, right, 1)
+  if not (left_more or right_more) then return end
+  left_more, right_more = left_more or {}, right_more or {}
+  for i = 1, math.max(#left_more, #right_more) do
+    put(it, old, new, left_more[i] or it.blank, right_more[i] or it.blank, i + 1)
+  end
+end
+
+---Draws the lines of a hunk. Removed lines face the added ones that follow them.
+local function add_hunk(it, hunk)
+  local skip, removed, added, kind = 2 * hunk.digits + 4, {}, {}, ' '
+  local function flush()
+    for i = 1, math.max(#removed, #added) do
+      face(it, removed[i], added[i])
+    end
+    removed, added = {}, {}
+  end
+  local first, last = hunk.row + 1, hunk.row + hunk.rows - 1
+  it.plain = is_plain(table.concat(it.doc.lines, '', first + 1, last + 1))
+  for row = first, last do
+    local line = it.doc.lines[row + 1]
+    it.skips[row] = skip
+    -- A note about a line is below it, without numbers.
+    local number = line:byte(hunk.digits) ~= BLANK or line:byte(2 * hunk.digits + 1) ~= BLANK
+    if number then kind = line:sub(skip - 1, skip - 1) end
+    if kind == '-' then
+      table.insert(removed, row)
+    elseif kind == '+' then
+      table.insert(added, row)
+    else
+      flush()
+      face(it, row, row)
+    end
+  end
+  flush()
+end
+
+---@param row integer of the diff, which is drawn as it is
+local function copy(it, row)
+  table.insert(it.out.lines, it.doc.lines[row + 1])
+  table.insert(it.out.from, row)
+  if it.groups[row] then table.insert(it.out.rows, { #it.out.lines - 1, it.groups[row] }) end
+end
+
+---Adds the marks of one side of a drawn row.
+---@param row integer of the diff
+---@param start integer byte where the side begins
+local function add_parts(found, it, row, nth, start)
+  local skip = it.skips[row]
+  local text, room = text_of(it, row)
+  local digits = skip / 2 - 2
+  local part = wrap(text, room)[nth]
+  if not part then return end
+  local gutter = nth == 1 and digits + 3 or digits + 2 + #ON
+  table.insert(found, { start, start + gutter, 'AgentChatLineNr' })
+  for _, mark in ipairs(render.parts(it.doc, row)) do
+    if mark[1] >= skip then
+      for _, place in ipairs(places(part, mark[1] - skip, mark[2] - skip)) do
+        local from = start + gutter
+        table.insert(found, { from + place[1], from + place[2], mark[3] })
+      end
+    end
+  end
+end
+
+---@param row integer as drawn, from 0
+local function parts(it, row)
+  local at = row + 1
+  local seam = it.seams[at]
+  if not seam then return render.parts(it.doc, it.out.from[at]) end
+  local found = { { seam, seam + #SEPARATOR, 'AgentChatLineNr' } }
+  if it.old[at] then add_parts(found, it, it.old[at], it.nth[at], 0) end
+  if it.new[at] then add_parts(found, it, it.new[at], it.nth[at], seam + #SEPARATOR) end
+  return found
+end
+
+---Columns of a side in which no line of the diff continues below.
+local function natural(doc, most)
+  local widest, tab = LEAST, (' '):rep(vim.go.tabstop)
+  for _, hunk in ipairs(doc.hunks or {}) do
+    for row = hunk.digits and hunk.row + 1 or math.huge, hunk.row + hunk.rows - 1 do
+      local line = doc.lines[row + 1]
+      -- No line has more columns than bytes, but for its tabs.
+      if #line - hunk.digits - 1 > widest or line:find('\t', 1, true) then
+        local width = vim.api.nvim_strwidth((line:gsub('\t', tab)))
+        widest = math.max(widest, width - hunk.digits - 1)
+      end
+      if widest >= most then return most end
+    end
+  end
+  return widest
+end
+
+---@param size integer columns of a side
+local function facing(doc, size)
+  local groups = {}
+  for _, row in ipairs(doc.rows) do
+    groups[row[1]] = row[2]
+  end
+  return {
+    doc = doc,
+    size = size,
+    blank = (' '):rep(size),
+    plain = false,
+    groups = groups,
+    out = { lines = {}, rows = {}, from = {}, hunks = {} },
+    old = {},
+    new = {},
+    nth = {},
+    seams = {},
+    skips = {},
+  }
+end
+
+--- The same diff in two columns. Hunks without line numbers, and all that is in no hunk, stay as
+--- they are.
+---@param doc agentchat.Doc
+---@param columns integer that there are
+---@param pause fun() called now and then, for letting other things run
+---@return agentchat.Doc
+function M.arranged(doc, columns, pause)
+  local most = math.max(LEAST, math.floor((columns - 1) / 2))
+  local it = facing(doc, natural(doc, most))
+  local out, next_row = it.out, 0
+  local function copy_until(row)
+    for at = next_row, row do
+      copy(it, at)
+    end
+    next_row = row + 1
+  end
+  for _, hunk in ipairs(doc.hunks or {}) do
+    copy_until(hunk.row)
+    local first = #out.lines - 1
+    if hunk.digits then
+      add_hunk(it, hunk)
+      next_row = hunk.row + hunk.rows
+    end
+    copy_until(hunk.row + hunk.rows - 1)
+    local place = { row = first, rows = #out.lines - first }
+    table.insert(out.hunks, vim.tbl_extend('force', hunk, place))
+    pause()
+  end
+  copy_until(#doc.lines - 1)
+  out.parts = function(row) return parts(it, row) end
+  return out
+end
+
+return M

@@ -1,0 +1,98 @@
+-- What the user decides about the hunks of a diff: rejected or not, and a comment. It holds for a hunk
+-- in every diff about the same thing, also when that is shown again or in another window.
+
+local M = {}
+
+---@class (exact) agentchat.Hunk a place of a diff; rows from 0, lines of the file from 1
+---@field row integer of its header
+---@field rows integer how many rows it has with its header
+---@field path string
+---@field index integer from 0
+---@field first integer
+---@field last integer
+---@field key string the same in every diff of the file
+---@field digits? integer of its line numbers; none where it has no lines
+
+---@class (exact) agentchat.Decision
+---@field rejected boolean
+---@field comment string
+
+---@alias agentchat.Decisions table<string, agentchat.Decision>
+
+---@type table<string, table<string, agentchat.Decisions>> by chat and by what the diff is about
+local kept = {}
+
+--- What was decided so far about a diff of this chat.
+---@param chat string
+---@param subject string
+---@return agentchat.Decisions
+function M.of(chat, subject)
+  local all = kept[chat] or {}
+  kept[chat], all[subject] = all, all[subject] or {}
+  return all[subject]
+end
+
+--- Forgets what was decided in a chat, but for some diffs.
+---@param chat string
+---@param wanted? table<string, true> subjects that stay
+function M.forget(chat, wanted)
+  for subject in pairs(wanted and kept[chat] or {}) do
+    if not wanted[subject] then kept[chat][subject] = nil end
+  end
+  if not wanted then kept[chat] = nil end
+end
+
+local function name(hunk) return hunk.path .. '\n' .. hunk.key end
+
+---@param decisions agentchat.Decisions
+---@param hunk agentchat.Hunk
+---@return agentchat.Decision
+function M.get(decisions, hunk) return decisions[name(hunk)] or { rejected = false, comment = '' } end
+
+---@param decisions agentchat.Decisions
+---@param hunk agentchat.Hunk
+---@param decision { rejected?: boolean, comment?: string } what is left out stays
+function M.set(decisions, hunk, decision)
+  local new = vim.tbl_extend('force', M.get(decisions, hunk), decision)
+  decisions[name(hunk)] = (new.rejected or new.comment ~= '') and new or nil
+end
+
+--- Rejects hunks; those that are all rejected are kept again.
+---@param decisions agentchat.Decisions
+---@param hunks agentchat.Hunk[]
+function M.toggle(decisions, hunks)
+  local rejected = vim.iter(hunks):any(function(it) return not M.get(decisions, it).rejected end)
+  for _, hunk in ipairs(hunks) do
+    M.set(decisions, hunk, { rejected = rejected })
+  end
+end
+
+---@param decisions agentchat.Decisions
+---@param hunks agentchat.Hunk[]
+---@return integer
+function M.count(decisions, hunks)
+  return #vim.tbl_filter(function(it) return not M.get(decisions, it).rejected end, hunks)
+end
+
+--- What Python gets with a response: the hunks that are rejected or have a comment.
+---@param chat string
+---@param subject string
+---@param doc agentchat.Doc
+---@return { path: string, index: integer, keep: boolean, comment: string }[]? none if there are none
+function M.report(chat, subject, doc)
+  local decisions, found = M.of(chat, subject), {}
+  for _, hunk in ipairs(doc.hunks or {}) do
+    local decision = decisions[name(hunk)]
+    if decision then
+      table.insert(found, {
+        path = hunk.path,
+        index = hunk.index,
+        keep = not decision.rejected,
+        comment = decision.comment,
+      })
+    end
+  end
+  return #found > 0 and found or nil
+end
+
+return M

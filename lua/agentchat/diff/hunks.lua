@@ -1,0 +1,233 @@
+-- The hunks of a diff in a panel: drawn, visited, rejected or kept, commented.
+
+local decisions = require('agentchat.diff.decisions')
+local host = require('agentchat.host.process')
+local input = require('agentchat.ui.input')
+local layout = require('agentchat.ui.layout')
+local notify = require('agentchat.notify')
+local panels = require('agentchat.ui.panel')
+local registry = require('agentchat.chat.registry')
+local remote = require('agentchat.remote')
+local render = require('agentchat.ui.render')
+local side_by_side = require('agentchat.diff.side_by_side')
+
+local M = {}
+
+local api = vim.api
+local ns = api.nvim_create_namespace('agentchat.diff')
+
+local NO_HUNK = 'There is no hunk here: ]c goes to the next one.'
+
+--- Matches line numbers and sign, which come before the code in a line of a diff.
+M.GUTTER = [[^[ 0-9]\+ [-+ ] ]]
+
+--- The keys of a diff and what they do, for help.
+M.HELP = {
+  { ']c [c', 'next and previous hunk' },
+  { ']f [f', 'next and previous file' },
+  { 'x', 'reject the hunk, or keep it again' },
+  { 'X', 'the same for all hunks of the file' },
+  { 'C', 'comment on the hunk' },
+  { 'E', 'edit the proposed text of the file' },
+  { '|', 'one column, or the old text beside the new' },
+  { 'za', 'fold the file or unfold it; zM and zR all files' },
+  { 's', 'float, split or tab' },
+  { 'Q', 'the hunks to the quickfix list' },
+}
+
+local function decided(panel) return decisions.of(panel.spec.chat, panel.spec.subject().subject) end
+
+---@return agentchat.Hunk[] as they are drawn now
+local function drawn(panel) return panel.page and panel.page.hunks or {} end
+
+---@class (exact) agentchat.Tally
+---@field text string how many hunks are kept
+---@field whole boolean whether all are
+
+--- How many hunks are kept; nothing where there are none.
+---@param chat string
+---@param subject string
+---@param doc agentchat.Doc
+---@return agentchat.Tally?
+function M.tally(chat, subject, doc)
+  local all = doc.hunks or {}
+  if #all == 0 then return nil end
+  local count = decisions.count(decisions.of(chat, subject), all)
+  return { text = ('%d of %d kept'):format(count, #all), whole = count == #all }
+end
+
+--- The ways to show on an edge which rows are visible and how many hunks are kept: always, if
+--- that is not all of them.
+---@param tally? agentchat.Tally
+---@param part agentchat.Part
+---@return agentchat.Chunk[][]
+function M.parts(tally, part)
+  local ways = layout.parts(part)
+  if not tally then return ways end
+  local kept = layout.on_edge((' %s '):format(tally.text), 'AgentChatFact')
+  local both = vim.tbl_map(
+    function(way) return vim.list_extend({ kept, layout.line() }, way) end,
+    ways
+  )
+  return tally.whole and vim.list_extend(both, ways) or both
+end
+
+local function mark_hunk(panel, hunk)
+  local buf, decision = panel.view.buf, decisions.get(decided(panel), hunk)
+  render.dim(buf, panel.page, hunk.row + 1, hunk.row + hunk.rows, decision.rejected)
+  local look = {}
+  if decision.rejected then look.virt_text = { { '✗ rejected', 'AgentChatWarning' } } end
+  if decision.comment ~= '' then
+    look.virt_lines = vim.tbl_map(
+      function(line) return { { '  ▎ ', 'AgentChatNote' }, { line, 'AgentChatNote' } } end,
+      vim.split(decision.comment, '\n')
+    )
+  end
+  if next(look) then api.nvim_buf_set_extmark(buf, ns, hunk.row, 0, look) end
+end
+
+--- Marks the hunks as the user has decided.
+local function mark(panel)
+  if not panel.view then return end
+  api.nvim_buf_clear_namespace(panel.view.buf, ns, 0, -1)
+  for _, hunk in ipairs(drawn(panel)) do
+    mark_hunk(panel, hunk)
+  end
+  panels.window(panel).refit(panel.view)
+end
+
+---@param panel agentchat.Panel
+function M.draw(panel)
+  side_by_side.draw(panel, function(page)
+    panel.page = page
+    mark(panel)
+  end)
+end
+
+--- Draws it again where a window of another size needs that.
+---@param panel agentchat.Panel
+function M.resized(panel)
+  if side_by_side.stale(panel) then M.draw(panel) end
+end
+
+--- The hunk where the cursor is; on the line of a file its first one.
+local function here(panel)
+  local row, found = api.nvim_win_get_cursor(0)[1] - 1, nil
+  for _, hunk in ipairs(drawn(panel)) do
+    local first = hunk.index == 0 and hunk.row - 1 or hunk.row
+    if first <= row then found = hunk end
+  end
+  return found
+end
+
+local function toggle(panel, hunks)
+  decisions.toggle(decided(panel), hunks)
+  mark(panel)
+end
+
+local function comment(panel, hunk)
+  local given = decided(panel)
+  panel.field = input.ask({
+    chat = panel.spec.chat,
+    title = ('Comment on lines %d-%d'):format(hunk.first, hunk.last),
+    text = decisions.get(given, hunk).comment,
+    send = function(text)
+      decisions.set(given, hunk, { comment = text })
+      mark(panel)
+    end,
+  })
+end
+
+---@type table<string, fun(panel: agentchat.Panel, hunk: agentchat.Hunk)>
+local KEYS = {
+  x = function(panel, hunk) toggle(panel, { hunk }) end,
+  X = function(panel, hunk)
+    toggle(panel, vim.tbl_filter(function(it) return it.path == hunk.path end, drawn(panel)))
+  end,
+  C = comment,
+  E = function(panel, hunk)
+    local subject = panel.spec.subject().id
+    host.send('propose', { chat = panel.spec.chat, subject = subject, path = hunk.path })
+  end,
+}
+
+local function quickfix_text(hunk, decision)
+  local words = { ('hunk %d'):format(hunk.index + 1) }
+  if decision.rejected then table.insert(words, 'rejected') end
+  local said = vim.trim((decision.comment:gsub('%s+', ' ')))
+  if said ~= '' then table.insert(words, said) end
+  return table.concat(words, ': ')
+end
+
+--- Puts the hunks into a new quickfix list and takes the user there.
+local function open_quickfix(panel)
+  local chat = registry.get(panel.spec.chat)
+  local url = chat and chat.remote
+  local items = vim.tbl_map(
+    function(hunk)
+      return {
+        filename = url and remote.file(url, hunk.path) or hunk.path,
+        lnum = hunk.first,
+        end_lnum = hunk.last,
+        text = quickfix_text(hunk, decisions.get(decided(panel), hunk)),
+      }
+    end,
+    drawn(panel)
+  )
+  vim.fn.setqflist({}, ' ', { title = panel.spec.subject().title, items = items })
+  vim.cmd('botright copen')
+end
+
+local JUMPS = {
+  { '[c', ']c', 'AgentChatHunk', 'hunk' },
+  { '[f', ']f', 'AgentChatFile', 'file' },
+}
+
+--- Goes some rows on, or back where `steps` is negative.
+local function jump(rows, steps)
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local ahead = vim.tbl_filter(function(it) return (it - row) * steps > 0 end, rows)
+  local found = steps > 0 and ahead[math.min(steps, #ahead)]
+    or ahead[math.max(#ahead + steps + 1, 1)]
+  if not found then return end
+  api.nvim_win_set_cursor(0, { found + 1, 0 })
+  vim.cmd('normal! zvzt')
+end
+
+local function map_jumps(panel, map)
+  for _, keys in ipairs(JUMPS) do
+    for i, direction in ipairs({ -1, 1 }) do
+      map(keys[i], 'Go to the other ' .. keys[4], function()
+        if panel.page then jump(render.rows(panel.page, keys[3]), direction * vim.v.count1) end
+      end)
+    end
+  end
+end
+
+--- Gives the buffer of a panel the keys of a diff.
+---@param panel agentchat.Panel
+---@param buf integer
+function M.map(panel, buf)
+  local function map(key, desc, action) render.map(buf, { key }, action, desc) end
+  local function gated(key, desc, action)
+    map(key, desc, function() panels.gate(panel, action) end)
+  end
+  map_jumps(panel, map)
+  for key, act in pairs(KEYS) do
+    gated(key, 'Decide about the hunk', function()
+      local hunk = here(panel)
+      if hunk then return act(panel, hunk) end
+      notify.info(NO_HUNK)
+    end)
+  end
+  map('|', 'One column, or the old text beside the new', function()
+    side_by_side.toggle(panel)
+    M.draw(panel)
+  end)
+  gated('Q', 'The hunks to the quickfix list', function() open_quickfix(panel) end)
+  map('s', 'Float, split or tab', function()
+    panels.gate(panel, function() panels.cycle(panel) end, 's')
+  end)
+end
+
+return M

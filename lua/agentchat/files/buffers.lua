@@ -1,0 +1,328 @@
+-- File buffers for Python: their text, minimal edits in it, and saving as the user would. Python
+-- waits for the answers, so nothing here asks the user anything.
+
+local edits = require('agentchat.files.apply_edits')
+
+local M = {}
+
+---@class (exact) agentchat.Form how lines become the bytes of a file
+---@field eol boolean
+---@field bomb boolean
+---@field fileformat 'unix'|'dos'|'mac'
+
+---@class (exact) agentchat.Snapshot
+---@field path string resolved
+---@field buf integer
+---@field changedtick integer
+---@field modified boolean
+---@field lines string[] none for a buffer without text; a NUL is a newline
+---@field eol boolean
+---@field bomb boolean
+---@field fileformat 'unix'|'dos'|'mac'
+---@field modifiable boolean
+---@field readonly boolean
+---@field encoding string
+
+---@return string? path resolved, of a file that need not be there
+local function resolved(name)
+  if name == '' then return nil end
+  local real = vim.uv.fs_realpath(name)
+  if real then return real end
+  local folder = vim.uv.fs_realpath(vim.fs.dirname(name))
+  return folder and vim.fs.joinpath(folder, vim.fs.basename(name))
+end
+
+---@return string? path resolved; none if the buffer is not a loaded file
+local function path_of(buf)
+  local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ''
+  return is_file and resolved(vim.api.nvim_buf_get_name(buf)) or nil
+end
+
+---@return integer? buf the loaded one of a file; of two, the one with unsaved changes
+local function find(path)
+  local wanted, found = resolved(path), nil
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if wanted and path_of(buf) == wanted and (not found or vim.bo[buf].modified) then
+      found = buf
+    end
+  end
+  return found
+end
+
+local function text(buf)
+  if vim.api.nvim_buf_call(buf, edits.is_empty) then return {} end
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  return vim.tbl_map(function(line) return (line:gsub('%z', '\n')) end, lines)
+end
+
+local function snapshot(buf, path)
+  local encoding = vim.bo[buf].fileencoding
+  return {
+    path = path,
+    buf = buf,
+    changedtick = vim.api.nvim_buf_get_changedtick(buf),
+    modified = vim.bo[buf].modified,
+    lines = text(buf),
+    eol = vim.bo[buf].endofline,
+    bomb = vim.bo[buf].bomb,
+    fileformat = vim.bo[buf].fileformat,
+    modifiable = vim.bo[buf].modifiable,
+    readonly = vim.bo[buf].readonly,
+    encoding = encoding ~= '' and encoding or 'utf-8',
+  }
+end
+
+--- All file buffers with unsaved changes.
+---@return agentchat.Snapshot[]
+function M.snapshots()
+  local found = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local path = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified and path_of(buf)
+    if path then table.insert(found, snapshot(buf, path)) end
+  end
+  return found
+end
+
+---Calls `look` with a listener that answers Neovim's questions about a file that has changed.
+---@param reload boolean whether a buffer without unsaved changes takes the new text
+---@return string? reason as in `v:fcs_reason`, if it changed
+local function answering(buf, reload, look)
+  local reason
+  -- The last of all autocommands for the event has the last word.
+  local id = vim.api.nvim_create_autocmd('FileChangedShell', {
+    buffer = buf,
+    callback = function()
+      reason = vim.v.fcs_reason
+      vim.v.fcs_choice = reload and reason == 'changed' and 'reload' or ''
+    end,
+  })
+  look()
+  vim.api.nvim_del_autocmd(id)
+  return reason
+end
+
+---Looks whether the file changed on the disk. One that was only touched has not, whereas 'autoread'
+---would read it again.
+---@param reload boolean whether a buffer without unsaved changes takes the new text
+---@return string? reason as in `v:fcs_reason`, if it changed
+local function check_disk(buf, reload)
+  return vim.api.nvim_buf_call(buf, function()
+    local set = vim.api.nvim_get_option_value('autoread', { scope = 'local' })
+    vim.bo.autoread = false
+    local function look() pcall(vim.cmd, 'silent! checktime ' .. buf) end
+    local reason = answering(buf, reload, look)
+    vim.bo.autoread = set
+    return reason
+  end)
+end
+
+local function is_autoread(buf)
+  local own = vim.bo[buf].autoread -- nil where only the global value counts
+  if own == nil then return vim.go.autoread end
+  return own
+end
+
+---Lets a buffer without unsaved changes take what the disk has, where the user has that on. Where
+---not, Neovim is not made to look: it reports a change only once.
+local function catch_up(buf)
+  if not vim.bo[buf].modified and is_autoread(buf) then check_disk(buf, true) end
+end
+
+--- The loaded buffer of a file, with what the disk has if 'autoread' is on; never loads or makes one.
+---@param path string
+---@return agentchat.Snapshot?
+function M.snapshot(path)
+  local stale = find(path)
+  if stale then catch_up(stale) end
+  local buf = stale and find(path)
+  return buf and snapshot(buf, path_of(buf)) or nil
+end
+
+--- Shows what a command made of the files on the screen; what no window shows can wait.
+function M.refresh()
+  local seen = {}
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    local buf = vim.api.nvim_win_get_buf(window)
+    if not seen[buf] and path_of(buf) then catch_up(buf) end
+    seen[buf] = true
+  end
+end
+
+--- Takes in what the disk has, after the file of a loaded buffer was written or deleted. A buffer
+--- that no window shows goes with its file.
+---@param path string
+function M.reload(path)
+  local buf = find(path)
+  if not buf then return end
+  local gone = check_disk(buf, true) == 'deleted' and not vim.bo[buf].modified
+  if gone and #vim.fn.win_findbuf(buf) == 0 then vim.api.nvim_buf_delete(buf, {}) end
+end
+
+local function refused(reason, message) return { ok = false, reason = reason, message = message } end
+
+-- What Neovim puts before its own message, from the outside in.
+local NOISE = {
+  '^.* Autocommands for ".-": ',
+  '^.*Vim%([%w_]*%):',
+  '^E%d+: ?',
+  '^Error executing lua:? ',
+  '^%[string ".-"%]:%d+: ',
+}
+
+---@return string one line, without numbers and places
+local function plain(problem)
+  local line = vim.split(tostring(problem), '\n')[1]
+  for _, noise in ipairs(NOISE) do
+    line = line:gsub(noise, '')
+  end
+  return line
+end
+
+---Ends the undo block that runs: what comes now is taken back by a `u` of its own.
+local function break_undo() vim.cmd('let &l:undolevels = &l:undolevels') end
+
+local function set_form(form)
+  vim.bo.endofline = form.eol
+  vim.bo.bomb = form.bomb
+  vim.bo.fileformat = form.fileformat
+end
+
+---@return integer state of the undo tree before
+local function change_text(buf, change, form)
+  local readonly = vim.bo[buf].readonly
+  vim.bo[buf].readonly = false -- or Neovim warns, and waits a second
+  break_undo()
+  local before = vim.fn.undotree(buf).seq_cur
+  local ok, problem = pcall(edits.keep_views, buf, function() edits.make(change) end)
+  if not ok then pcall(vim.cmd, 'silent undo ' .. before) end
+  if ok and form then set_form(form) end
+  break_undo()
+  vim.bo[buf].readonly = readonly
+  if not ok then error(problem, 0) end
+  return before
+end
+
+local function go_back(buf, state, form)
+  edits.keep_views(buf, function() pcall(vim.cmd, 'silent undo ' .. state) end)
+  set_form(form)
+end
+
+---@return string[] as the API takes them
+local function for_api(lines)
+  return vim.tbl_map(function(line) return (line:gsub('\n', '\0')) end, lines)
+end
+
+--- Makes edits as one undo step, if the buffer is still as it was at `changedtick`: all or none.
+---@param path string
+---@param changedtick integer
+---@param wanted agentchat.LineEdit[] not overlapping; a buffer without text has one line, empty
+---@param form? agentchat.Form
+---@return { ok: boolean, changedtick?: integer, undo?: integer, reason?: string, message?: string }
+---  `undo` is the state of the undo tree before
+function M.replace(path, changedtick, wanted, form)
+  local buf = find(path)
+  if not buf then return refused('unloaded', 'no buffer shows the file') end
+  if not vim.bo[buf].modified and check_disk(buf, is_autoread(buf)) == 'changed' then
+    return refused('moved', 'the file changed on the disk')
+  end
+  if vim.api.nvim_buf_get_changedtick(buf) ~= changedtick then
+    return refused('moved', 'the buffer has changed')
+  end
+  if not vim.bo[buf].modifiable then
+    return refused('nomodifiable', "the buffer is 'nomodifiable'")
+  end
+  local change = vim.tbl_map(function(it) return { it[1], it[2], for_api(it[3]) } end, wanted)
+  table.sort(change, function(a, b) return a[1] > b[1] end)
+  local wrong = edits.problem(change, vim.api.nvim_buf_line_count(buf))
+  if wrong then return refused('bounds', wrong) end
+  local ok, before = pcall(
+    vim.api.nvim_buf_call,
+    buf,
+    function() return change_text(buf, change, form) end
+  )
+  if not ok then return refused('failed', plain(before)) end
+  return { ok = true, changedtick = vim.api.nvim_buf_get_changedtick(buf), undo = before }
+end
+
+--- Takes edits back, if the buffer is still as it was at `changedtick`: no new undo step.
+---@param path string
+---@param changedtick integer
+---@param state integer the `undo` of `replace`
+---@param form agentchat.Form the one before
+---@return { ok: boolean, reason?: string, message?: string }
+function M.undo(path, changedtick, state, form)
+  local buf = find(path)
+  if not buf then return refused('unloaded', 'no buffer shows the file') end
+  if vim.api.nvim_buf_get_changedtick(buf) ~= changedtick then
+    return refused('moved', 'the buffer has changed')
+  end
+  vim.api.nvim_buf_call(buf, function() go_back(buf, state, form) end)
+  return { ok = true }
+end
+
+---Writes the current buffer. `!` as Neovim would ask about a file it finds changed, and refuse a
+---read-only one the user has agreed to.
+local function write(autocmds)
+  local fix = vim.bo.fixendofline
+  if not vim.bo.endofline then vim.cmd('noautocmd setlocal nofixendofline') end
+  local command = autocmds and 'silent write! ++p' or 'silent noautocmd write! ++p'
+  local readonly = vim.bo.readonly
+  local ok, problem = pcall(vim.cmd, command)
+  vim.bo.readonly = readonly -- which `!` takes away, though the file keeps its mode
+  if fix then vim.cmd('noautocmd setlocal fixendofline') end
+  if not ok then error(problem, 0) end
+end
+
+--- Saves a buffer as the user would, autocommands and all; no final newline is added.
+---@param path string
+---@param without_autocmds? boolean
+---@return { ok: boolean, changedtick?: integer, modified?: boolean, message?: string } `message`
+---  also reports an error in an autocommand after a successful write
+function M.save(path, without_autocmds)
+  local buf = find(path)
+  if not buf then return refused('unloaded', 'no buffer shows the file') end
+  local reason = check_disk(buf, false)
+  if reason == 'conflict' or reason == 'changed' then
+    return refused('moved', 'the file changed on the disk')
+  end
+  local changed = vim.bo[buf].modified
+  local function run() write(not without_autocmds) end
+  local ok, problem = pcall(vim.api.nvim_buf_call, buf, run)
+  local message = not ok and plain(problem) or nil
+  if not vim.api.nvim_buf_is_loaded(buf) then return refused('unloaded', 'the buffer is gone') end
+  if not ok and (vim.bo[buf].modified or not changed) then return refused('failed', message) end
+  return {
+    ok = true,
+    changedtick = vim.api.nvim_buf_get_changedtick(buf),
+    modified = vim.bo[buf].modified,
+    message = message,
+  }
+end
+
+---Neovim keeps a buffer of the name that another one had before.
+local function forget(name)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local empty = not vim.api.nvim_buf_is_loaded(buf)
+    if empty and vim.api.nvim_buf_get_name(buf) == name then
+      vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
+end
+
+--- Lets the loaded buffer of a file follow it to another path, with its text and undo history.
+---@param path string where the file was
+---@param new string where it is
+function M.rename(path, new)
+  local buf = find(path)
+  if not buf then return end
+  local name = vim.api.nvim_buf_get_name(buf)
+  vim.api.nvim_buf_set_name(buf, vim.fn.fnamemodify(new, ':.'))
+  forget(name)
+  check_disk(buf, true)
+  -- Neovim takes the file of a new name for another one, and asks for `:w!` until it wrote it once.
+  pcall(vim.api.nvim_buf_call, buf, function() write(false) end)
+  local filetype = vim.filetype.match({ buf = buf })
+  if filetype and filetype ~= vim.bo[buf].filetype then vim.bo[buf].filetype = filetype end
+end
+
+return M

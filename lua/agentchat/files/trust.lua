@@ -1,0 +1,109 @@
+--- The project's files of rules and tools, and Neovim's list of what is trusted.
+local host = require('agentchat.host.process')
+local notify = require('agentchat.notify')
+
+local M = {}
+
+local RULES = '.agentchat/rules.json'
+local TOOLS = '.agentchat/tools'
+
+--- Asks the user, with Neovim's own question, whether a project's rules are trusted.
+---@param root string the project
+function M.rules(root)
+  local file = vim.fs.joinpath(root, RULES)
+  if not vim.uv.fs_stat(file) then return notify.warn(('there are no rules in %s'):format(file)) end
+  if vim.secure.read(file) then return notify.info(('%s is trusted as it is now'):format(file)) end
+  notify.warn(('%s is not trusted: its rules that allow do not count'):format(file))
+end
+
+--- The buffer in which the user has the file open, if there is one.
+local function opened(file)
+  return vim.iter(vim.api.nvim_list_bufs()):find(
+    function(buf) return vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) == file end
+  )
+end
+
+--- Trusts the text of a buffer, if it is what the user agreed to.
+local function trust_buffer(buf, sha256)
+  local ends = vim.bo[buf].fileformat == 'unix' and '\n' or '\r\n'
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), ends)
+  if vim.bo[buf].endofline then text = text .. ends end
+  return vim.fn.sha256(text) == sha256 and (vim.secure.trust({ action = 'allow', bufnr = buf }))
+end
+
+---@return integer buf that holds exactly this text under the name of the file
+local function buffer_of(file, text)
+  local buf = vim.api.nvim_create_buf(false, true)
+  local ended = vim.endswith(text, '\n')
+  local lines = vim.split(ended and text:sub(1, -2) or text, '\n', { plain = true })
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  vim.bo[buf].fileformat, vim.bo[buf].endofline = 'unix', ended
+  vim.api.nvim_buf_set_name(buf, file)
+  return buf
+end
+
+--- Trusts a file that the user has just agreed to. Only a buffer can be trusted, not a name.
+---@param file string
+---@param sha256 string of what the user agreed to
+---@return boolean whether the file is trusted now
+function M.agreed(file, sha256)
+  local buf = opened(file)
+  if buf then
+    -- Neovim would ask about a buffer with unsaved changes; that one is left alone.
+    if vim.bo[buf].modified then return false end
+    vim.bo[buf].autoread = true
+    vim.cmd.checktime({ args = { tostring(buf) }, mods = { silent = true } })
+    return trust_buffer(buf, sha256)
+  end
+  local source = io.open(file, 'rb')
+  if not source then return false end
+  buf = buffer_of(file, source:read('*a'))
+  source:close()
+  local ok, trusted = pcall(trust_buffer, buf, sha256)
+  vim.api.nvim_buf_delete(buf, { force = true })
+  return ok and trusted
+end
+
+---@type string[] files and folders, as Python names them
+local watched = {}
+
+local function real(path) return vim.uv.fs_realpath(path) or vim.fs.normalize(path) end
+
+--- Whether a file is one of those that are watched, or in a folder that is.
+local function is_watched(file)
+  local path = real(file)
+  return vim.iter(watched):any(function(place)
+    local there = real(place)
+    return path == there or vim.startswith(path, there .. '/')
+  end)
+end
+
+--- Says which files and folders hold tools; Python calls it whenever a chat is opened.
+---@param places string[]
+function M.watch_tools(places)
+  watched = places
+  vim.api.nvim_create_autocmd('BufWritePost', {
+    group = vim.api.nvim_create_augroup('agentchat.toolfiles', {}),
+    pattern = '*.py',
+    desc = 'Load the tools of a file that was saved',
+    callback = function(event)
+      if host.is_ready() and is_watched(event.match) then host.send('reload', { anew = false }) end
+    end,
+  })
+end
+
+--- Reads all files with tools again.
+function M.reload_tools() host.send('reload', { anew = true }) end
+
+--- Asks the user, with Neovim's own question, whether the tools of a project are trusted.
+---@param root string the project
+function M.tools(root)
+  local folder = vim.fs.joinpath(root, TOOLS)
+  if vim.fn.isdirectory(folder) == 0 then
+    return notify.warn(('there are no tools in %s'):format(folder))
+  end
+  if vim.secure.read(folder) then return M.reload_tools() end
+  notify.warn(('the tools in %s are not trusted, and not loaded'):format(folder))
+end
+
+return M

@@ -1,0 +1,140 @@
+--- `:AgentInstall`: the plugin's own Python environment, made or brought up to date.
+local host = require('agentchat.host.process')
+local notify = require('agentchat.notify')
+local python = require('agentchat.host.python')
+
+local M = {}
+
+local CANDIDATES = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
+local LONGEST = 10 * 60 * 1000 -- ms; a slow line may take minutes for the packages
+local VERSION = 'import sys; print("%d.%d" % sys.version_info[:2])'
+
+---@type string? what is going on, while an installation runs
+local under_way
+
+local function is_headless() return #vim.api.nvim_list_uis() == 0 end
+
+local function say(text)
+  if is_headless() then return io.stdout:write('agentchat: ', text, '\n') end
+  notify.info(text)
+end
+
+--- Runs a program; resumes the installation with its result.
+local function run(command)
+  local thread = coroutine.running()
+  local env = { PYTHONDONTWRITEBYTECODE = '', PYTHONPATH = '', PIP_DISABLE_PIP_VERSION_CHECK = '1' }
+  local opts = { text = true, env = env, cwd = python.root, timeout = LONGEST }
+  local resume = vim.schedule_wrap(function(done) coroutine.resume(thread, done) end)
+  local ok, err = pcall(vim.system, command, opts, resume)
+  if not ok then return { code = 127, signal = 0, stdout = '', stderr = tostring(err) } end
+  return coroutine.yield()
+end
+
+---@return string the most informative line
+local function reason(done)
+  local lines = vim.split(vim.trim(done.stderr .. '\n' .. done.stdout), '\n')
+  for _, line in ipairs(lines) do
+    if line:find('^%s*ERROR') or line:find('Error:') then return vim.trim(line) end
+  end
+  return vim.trim(lines[1] or '') ~= '' and vim.trim(lines[1]) or ('exit %d'):format(done.code)
+end
+
+local function step(what, command)
+  under_way = what
+  say(what)
+  local done = run(command)
+  if done.code ~= 0 then error(('%s failed: %s'):format(what, reason(done)), 0) end
+end
+
+local function new_enough(version)
+  return version ~= nil and vim.version.cmp(version, python.OLDEST) >= 0
+end
+
+---@return string? version like `3.12`, or nil if it does not run
+local function version_of(path)
+  local done = run({ path, '-c', VERSION })
+  return done.code == 0 and vim.trim(done.stdout):match('^%d+%.%d+$') or nil
+end
+
+--- The first Python that is new enough.
+---@return string path, string version
+local function find()
+  local old
+  for _, name in ipairs(CANDIDATES) do
+    local path = vim.fn.exepath(name)
+    local version = path ~= '' and version_of(path) or nil
+    if new_enough(version) then return path, version end
+    old = old or version
+  end
+  local found = old and (' (found %s)'):format(old) or ''
+  error(
+    ('Python %s or newer is needed%s: install one, then run :AgentInstall'):format(
+      python.OLDEST,
+      found
+    ),
+    0
+  )
+end
+
+--- Makes the environment. Some systems split pip's bootstrap off; then the outer pip fills it.
+---@return string[] pip the command
+local function create(base)
+  local venv = python.venv()
+  local inner = venv .. '/bin/python'
+  if new_enough(version_of(inner)) and run({ inner, '-m', 'pip', '--version' }).code == 0 then
+    return { inner, '-m', 'pip' }
+  end
+  vim.fn.mkdir(vim.fs.dirname(venv), 'p')
+  if run({ base, '-m', 'venv', '--clear', venv }).code == 0 then return { inner, '-m', 'pip' } end
+  step('creating the environment', { base, '-m', 'venv', '--clear', '--without-pip', venv })
+  return { base, '-m', 'pip', '--python', inner }
+end
+
+local function install()
+  local base, version = find()
+  say(('installing for Python %s into %s'):format(version, vim.fn.fnamemodify(python.venv(), ':~')))
+  local pip = create(base)
+  local wanted = python.root .. '/requirements.txt'
+  local options = { 'install', '--quiet', '--no-input', '--upgrade', '-r', wanted }
+  step('installing packages', vim.list_extend(vim.list_extend({}, pip), options))
+  local inner = python.venv() .. '/bin/python'
+  local folders = { python.venv() .. '/lib', python.root .. '/python3' }
+  -- Uncompiled, the packages take nearly twice as long to load. What does not compile is not used.
+  run(vim.list_extend({ inner, '-m', 'compileall', '-q', '-j', '0' }, folders))
+  step('checking', { inner, '-c', 'import pynvim, msgpack, pydantic' })
+end
+
+local function finish(problem)
+  under_way = nil
+  if problem then
+    if is_headless() then return say(problem) end
+    return notify.error(problem)
+  end
+  say('installed: the Python environment is ready')
+  host.restart()
+end
+
+--- Whether Neovim runs only to install: then it must wait, and its exit code shows the result.
+local function is_script()
+  local args = vim.v.argv
+  return is_headless()
+    and vim.list_contains(args, '--headless')
+    and not vim.list_contains(args, '--embed')
+end
+
+--- Creates or updates the environment. Returns at once, except where no one is looking.
+function M.run()
+  if under_way then return notify.warn(('already %s'):format(under_way)) end
+  under_way = 'looking for Python'
+  local failed = false
+  coroutine.wrap(function()
+    local ok, err = pcall(install)
+    failed = not ok
+    finish(not ok and tostring(err) or nil)
+  end)()
+  if not is_headless() then return end
+  vim.wait(LONGEST, function() return under_way == nil end, 50)
+  if failed and is_script() then vim.cmd.cquit() end
+end
+
+return M

@@ -1,0 +1,86 @@
+--- The functions that Python may call, by name: the only way from Python into the Lua half. Python
+--- holds the same names (`LuaApi`); a test compares the two tables.
+local actions = require('agentchat.chat.actions')
+local ask_user = require('agentchat.ask_user')
+local buffers = require('agentchat.files.buffers')
+local diagnostics = require('agentchat.files.diagnostics')
+local float = require('agentchat.ui.float')
+local grants = require('agentchat.approval.grants')
+local history = require('agentchat.chat.history')
+local host = require('agentchat.host.process')
+local notify = require('agentchat.notify')
+local requests = require('agentchat.approval.requests')
+local review = require('agentchat.review.list')
+local rules = require('agentchat.approval.rules')
+local trust = require('agentchat.files.trust')
+
+local M = {}
+
+---@type table<string, function>
+M.FUNCTIONS = {
+  ['approval.close'] = requests.close,
+  ['approval.edit_proposal'] = requests.edit_proposal,
+  ['approval.show'] = requests.show,
+  ['ask_user.ask'] = ask_user.ask,
+  ['ask_user.close'] = ask_user.close,
+  ['buffers.refresh'] = buffers.refresh,
+  ['buffers.reload'] = buffers.reload,
+  ['buffers.rename'] = buffers.rename,
+  ['buffers.replace'] = buffers.replace,
+  ['buffers.save'] = buffers.save,
+  ['buffers.snapshot'] = buffers.snapshot,
+  ['buffers.snapshots'] = buffers.snapshots,
+  ['buffers.undo'] = buffers.undo,
+  ['chat.apply'] = actions.apply,
+  ['chat.discard'] = actions.discard,
+  ['chat.refuse'] = actions.refuse,
+  ['diagnostics.list'] = diagnostics.list,
+  ['grants.list'] = grants.list,
+  ['history.choose'] = history.choose,
+  ['host.ready'] = host.ready,
+  ['notify.error'] = notify.error,
+  ['notify.info'] = notify.info,
+  ['notify.warn'] = notify.warn,
+  ['page.show'] = float.page,
+  ['review.close'] = review.close,
+  ['review.show'] = review.show,
+  ['rules.show'] = rules.show,
+  ['trust.agreed'] = trust.agreed,
+  ['trust.watch_tools'] = trust.watch_tools,
+}
+
+--- Removes `vim.NIL`, as which Python's None arrives: what is not known is absent.
+---@param value table
+---@return table
+local function known(value)
+  for key, item in pairs(value) do
+    if item == vim.NIL then
+      value[key] = nil
+    elseif type(item) == 'table' then
+      known(item)
+    end
+  end
+  return value
+end
+
+--- Calls a function and returns what it returns; an error in it is raised in Python.
+---@param name string
+---@param ... any
+---@return any
+function M.request(name, ...)
+  local count, args = select('#', ...), known({ ... })
+  return M.FUNCTIONS[name](unpack(args, 1, count))
+end
+
+--- Calls a function nobody waits for: an error in it is one line for the user and an entry in the log.
+---@param name string
+---@param ... any
+function M.call(name, ...)
+  local ok, problem = xpcall(M.request, debug.traceback, name, ...)
+  if ok then return end
+  host.send('failed', { text = tostring(problem) })
+  local line = vim.split(tostring(problem), '\n')[1]
+  notify.error(('%s failed: %s'):format(name, line))
+end
+
+return M

@@ -1,0 +1,95 @@
+--- What the <Plug> maps do.
+local actions = require('agentchat.chat.actions')
+local ask_user = require('agentchat.ask_user')
+local chat_keymaps = require('agentchat.chat.keymaps')
+local commands = require('agentchat.commands')
+local goto_file = require('agentchat.chat.goto_file')
+local messages = require('agentchat.transcript.messages')
+local registry = require('agentchat.chat.registry')
+local requests = require('agentchat.approval.requests')
+local review = require('agentchat.review.list')
+local undo = require('agentchat.prompt.undo')
+
+local M = {}
+
+local api = vim.api
+
+---@param action fun(chat: agentchat.Chat)
+local function here(action)
+  return function()
+    local chat = registry.current()
+    if chat then action(chat) end
+  end
+end
+
+--- Runs `action` for the chat a command would be about; without one the user is warned.
+---@param action fun(chat: agentchat.Chat)
+local function near(action)
+  return function()
+    local chat = commands.chat()
+    if chat then action(chat) end
+  end
+end
+
+---@param action fun(chat: agentchat.Chat)
+local function counted(action)
+  return here(function(chat)
+    for _ = 1, vim.v.count1 do
+      action(chat)
+    end
+  end)
+end
+
+local function jump(step)
+  return here(function(chat)
+    local row, rows = vim.fn.line('.') - 1, messages.header_rows(chat)
+    for _ = 1, vim.v.count1 do
+      local ahead = vim.iter(rows):filter(function(at) return (at - row) * step > 0 end):totable()
+      row = (step > 0 and ahead[1] or ahead[#ahead]) or row
+    end
+    vim.cmd("normal! m'")
+    api.nvim_win_set_cursor(0, { row + 1, 0 })
+  end)
+end
+
+local function command(name, args)
+  return function() commands.run(name, { args = args or '' }) end
+end
+
+function M.open() actions.open() end
+
+function M.new() actions.open({ new = true }) end
+
+function M.approval()
+  local chat = registry.current()
+  if ask_user.focus(chat and chat.id) then return end
+  requests.focus(chat and chat.id)
+end
+
+M.send = near(actions.send_prompt)
+
+--- In insert mode the key also does what it always does there, when there is nothing to stop.
+M.stop = near(function(chat)
+  local typing = api.nvim_get_mode().mode:find('^i')
+  if chat.status.state == 'idle' and typing then return vim.cmd.stopinsert() end
+  actions.stop(chat)
+end)
+
+M.review = near(function(chat) review.focus(chat.id) end)
+M.file = here(goto_file.open)
+M.next = jump(1)
+M.previous = jump(-1)
+M.undo = counted(undo.undo)
+M.redo = counted(undo.redo)
+M.help = chat_keymaps.help
+M.approvals = command('AgentApprovals')
+M.rule = command('AgentApprovals', 'rule')
+M.tools = command('AgentTools')
+M.log = command('AgentLog')
+M.history = command('AgentHistory')
+M.undo_turn = command('AgentUndo')
+M.redo_turn = command('AgentRedo')
+M.apply = command('AgentResolve', 'apply')
+M.discard = command('AgentResolve', 'discard')
+
+return M

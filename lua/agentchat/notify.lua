@@ -1,0 +1,55 @@
+--- One-line messages to the user, which never stop at a hit-enter prompt.
+local M = {}
+
+local GROUPS = { [vim.log.levels.WARN] = 'WarningMsg', [vim.log.levels.ERROR] = 'ErrorMsg' }
+
+local function notify(line, level) vim.notify(line, level, { title = 'agentchat' }) end
+
+local function newest() return vim.trim(vim.fn.execute('1messages')) end
+
+---@param room integer cells
+local function fit(text, room)
+  local half = math.floor((room - 1) / 2)
+  local length = vim.fn.strchars(text)
+  return vim.fn.strcharpart(text, 0, half) .. '…' .. vim.fn.strcharpart(text, length - half)
+end
+
+--- Sets 'messagesopt' for a moment, which is no change that autocommands should see.
+local function set_quietly(value)
+  vim.cmd.set({ args = { 'messagesopt=' .. value }, mods = { noautocmd = true } })
+end
+
+--- Shows a text that is too wide for the message line: where that is where it went, the line loses
+--- its middle; `:messages` has the whole, for which Neovim must show it, for no time.
+---@param room integer cells
+local function notify_wide(text, level, room)
+  local shown = vim.o.messagesopt
+  set_quietly(shown:gsub('hit%-enter', 'wait:0'))
+  local ok, problem = pcall(notify, text, level)
+  set_quietly(shown)
+  if not ok then error(problem, 0) end
+  if newest() ~= vim.trim(text) then return end
+  vim.cmd.redraw()
+  vim.api.nvim_echo({ { fit(text, room), GROUPS[level] } }, false, {})
+end
+
+--- Shows a line. Soon, not now: an error that is shown while a command runs would end the command.
+---@return fun(text: string)
+local function shows(level)
+  return function(text)
+    local line = 'agentchat: ' .. text:gsub('%s*[\r\n]+%s*', ' ')
+    vim.schedule(function()
+      -- A message below another one scrolls the screen, and Neovim waits for <Enter>.
+      vim.cmd.redraw()
+      local room = math.max(vim.v.echospace, 20)
+      if vim.fn.strdisplaywidth(line) <= room then return notify(line, level) end
+      notify_wide(line, level, room)
+    end)
+  end
+end
+
+M.info = shows(vim.log.levels.INFO)
+M.warn = shows(vim.log.levels.WARN)
+M.error = shows(vim.log.levels.ERROR)
+
+return M

@@ -1,0 +1,134 @@
+--- Completion of mentions: an 'omnifunc' and a language server that lives in this process.
+local context = require('agentchat.prompt.context')
+local mentions = require('agentchat.prompt.mentions')
+local prompt = require('agentchat.prompt.region')
+
+local M = {}
+
+local FUNCTION, MODULE, FILE, REFERENCE = 3, 9, 17, 18 -- lsp.CompletionItemKind
+local KINDS = { tool = FUNCTION, group = MODULE, file = FILE, buffer = FILE, context = REFERENCE }
+local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
+
+---@type table<integer, agentchat.Chat> by buffer
+local chats = setmetatable({}, { __mode = 'v' })
+
+--- Lets the prompt of a chat be completed.
+---@param chat agentchat.Chat
+function M.register(chat) chats[chat.buf] = chat end
+
+---@param row integer 0-based
+---@return agentchat.Chat? chat if the row is in its prompt
+local function prompt_at(buf, row)
+  local chat = chats[buf]
+  if chat and prompt.holds(chat, row) then return chat end
+end
+
+--- The mention that is being typed before a column, and what it may become.
+---@param column integer bytes
+---@return agentchat.Started? started, fun(): { word: string, item: agentchat.Name }[]
+local function typed(chat, line, column)
+  local started = mentions.started(line, column)
+  if started then
+    return started, function() return mentions.candidates(chat, started) end
+  end
+  started = context.started(line, column)
+  return started, function() return started and context.candidates(chat, started) or {} end
+end
+
+---@param findstart integer
+---@param base string what is typed, from the `@` or `#` on
+---@return integer|table[]
+function M.omni(findstart, base)
+  local chat = prompt_at(vim.api.nvim_get_current_buf(), vim.fn.line('.') - 1)
+  if findstart == 1 then
+    local column = vim.fn.col('.') - 1
+    local started = chat and typed(chat, vim.api.nvim_get_current_line(), column)
+    return started and started.first or -3
+  end
+  if not chat then return {} end
+  local _, candidates = typed(chat, base, #base)
+  return vim
+    .iter(candidates())
+    :map(
+      function(found)
+        return { word = found.word, menu = found.item.kind, info = found.item.about or '' }
+      end
+    )
+    :totable()
+end
+
+---@param found { word: string, item: agentchat.Name }
+local function item(found, range)
+  return {
+    label = found.word,
+    kind = KINDS[found.item.kind] or FUNCTION,
+    detail = found.item.kind,
+    documentation = found.item.about,
+    filterText = found.word,
+    insertTextFormat = PLAIN_TEXT,
+    textEdit = { newText = found.word, range = range },
+  }
+end
+
+local function complete(params)
+  local buf = vim.uri_to_bufnr(params.textDocument.uri)
+  local at = params.position
+  local chat = prompt_at(buf, at.line)
+  if not chat then return {} end
+  local line = vim.api.nvim_buf_get_lines(buf, at.line, at.line + 1, false)[1] or ''
+  local started, candidates = typed(chat, line, at.character)
+  if not started then return {} end
+  local range = { start = { line = at.line, character = started.first }, ['end'] = at }
+  return vim.iter(candidates()):map(function(found) return item(found, range) end):totable()
+end
+
+local ANSWERS = {
+  initialize = function()
+    return {
+      capabilities = {
+        positionEncoding = 'utf-8',
+        completionProvider = { triggerCharacters = { '@', '{', '#', ':', '/' } },
+      },
+      serverInfo = { name = 'agentchat' },
+    }
+  end,
+  ['textDocument/completion'] = complete,
+}
+
+--- The server: answers from this process, at once.
+local function server(dispatchers)
+  local closing, id = false, 0
+  local function close()
+    if closing then return end
+    closing = true
+    dispatchers.on_exit(0, 0)
+  end
+  return {
+    request = function(method, params, callback)
+      local answer = ANSWERS[method]
+      id = id + 1
+      callback(nil, answer and answer(params) or vim.NIL)
+      return true, id
+    end,
+    notify = function(method)
+      if method == 'exit' then close() end
+      return true
+    end,
+    is_closing = function() return closing end,
+    terminate = close,
+  }
+end
+
+--- Lets completion plugins find the mentions of a chat.
+---@param chat agentchat.Chat
+function M.attach(chat)
+  if not vim.api.nvim_buf_is_loaded(chat.buf) then return end
+  local config = {
+    name = 'agentchat',
+    cmd = server,
+    reuse_client = function(client) return client.name == 'agentchat' end,
+  }
+  vim.lsp.start(config, { bufnr = chat.buf, silent = true })
+end
+
+return M

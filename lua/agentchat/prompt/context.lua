@@ -1,0 +1,179 @@
+--- `#buffer`, `#file:PATH` and the like in the prompt: where they are, and what the editor has for
+--- them when the prompt is sent.
+local M = {}
+
+local api = vim.api
+
+---@class agentchat.Captured one of `path`, `text` and `problem`; `name` is what the model reads
+---@field name? string
+---@field path? string
+---@field text? string
+---@field problem? string
+
+---@type agentchat.Name[]
+M.KINDS = {
+  { name = 'buffer', kind = 'context', about = 'The file you came from, as it stands' },
+  { name = 'diagnostics', kind = 'context', about = 'What language servers and linters report' },
+  { name = 'diff', kind = 'context', about = 'What changed since the last commit' },
+  { name = 'file:', kind = 'context', about = 'A file, by its path' },
+  { name = 'selection', kind = 'context', about = 'What you selected last in that file' },
+}
+
+local SIMPLE = { buffer = true, selection = true, diagnostics = true, diff = true }
+local MOST = 100 -- files that completion offers
+
+--- The mention that begins after the `#` at byte `at`: the byte it ends on.
+local function last_of(line, at)
+  local braced = select(2, line:find('^file:{[^{}]+}', at + 1))
+  if braced then return braced end
+  local path = line:match('^file:([^%s{}]+)', at + 1)
+  if path then
+    path = path:gsub('[.,;:!?%)%]\'"]+$', '')
+    return path ~= '' and at + #'file:' + #path or nil
+  end
+  local word = line:match('^%l+', at + 1) or ''
+  local number = word == 'buffer' and line:match('^:%d+', at + 1 + #word) or ''
+  local after = line:sub(at + 1 + #word + #number):sub(1, 1)
+  if SIMPLE[word] and not after:find('[%w_:%-\128-\255]') then return at + #word + #number end
+end
+
+---@param line string
+---@return agentchat.Mention[]
+function M.find(line)
+  local out, at = {}, line:find('#', 1, true)
+  while at do
+    local last = not line:sub(1, at - 1):find('[%w_#\128-\255]$') and last_of(line, at) or nil
+    if last then table.insert(out, { name = line:sub(at, last), first = at - 1, last = last }) end
+    at = line:find('#', math.max(at, last or 0) + 1, true)
+  end
+  return out
+end
+
+--- Whether a window shows text of the user's rather than something of a plugin's.
+local function is_work(win)
+  local buf = api.nvim_win_get_buf(win)
+  return vim.bo[buf].buftype == '' and api.nvim_win_get_config(win).relative == ''
+end
+
+--- The buffer the user works in: this window's, else the last one's, else any of this tab.
+local function work_buffer()
+  local wins = { api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr('#')) }
+  vim.list_extend(wins, api.nvim_tabpage_list_wins(0))
+  for _, win in ipairs(wins) do
+    if win ~= 0 and is_work(win) then return api.nvim_win_get_buf(win) end
+  end
+  local other = vim.fn.bufnr('#')
+  if other > 0 and api.nvim_buf_is_loaded(other) and vim.bo[other].buftype == '' then
+    return other
+  end
+end
+
+local function name_of(chat, buf)
+  local name = api.nvim_buf_get_name(buf)
+  if name == '' then return ('buffer %d'):format(buf) end
+  return vim.fs.relpath(chat.cwd, name) or name
+end
+
+local function captured_buffer(chat, buf)
+  if not buf or not api.nvim_buf_is_loaded(buf) then
+    return { problem = buf and ('buffer %d is not loaded'):format(buf) or 'no file is open' }
+  end
+  local path = api.nvim_buf_get_name(buf)
+  -- A remote workspace has no local files: there the text itself is sent.
+  if path ~= '' and vim.bo[buf].buftype == '' and not chat.remote then
+    return { name = name_of(chat, buf), path = path }
+  end
+  local text = table.concat(api.nvim_buf_get_lines(buf, 0, 2000, false), '\n')
+  return { name = name_of(chat, buf), text = text }
+end
+
+local function captured_selection(chat)
+  local buf = work_buffer()
+  local from = buf and api.nvim_buf_get_mark(buf, '<')
+  local to = buf and api.nvim_buf_get_mark(buf, '>')
+  if not buf or from[1] == 0 then return { problem = 'nothing was selected yet' } end
+  local last = api.nvim_buf_get_lines(buf, to[1] - 1, to[1], false)[1] or ''
+  -- The mark is on the first byte of the last character; a line-wise one beyond the line.
+  local stop = to[2] < #last and to[2] + vim.str_utf_end(last, to[2] + 1) + 1 or #last
+  local text = api.nvim_buf_get_text(buf, from[1] - 1, from[2], to[1] - 1, stop, {})
+  local where = from[1] == to[1] and ('line %d'):format(from[1])
+    or ('lines %d-%d'):format(from[1], to[1])
+  return {
+    name = ('the selection in %s (%s)'):format(name_of(chat, buf), where),
+    text = table.concat(text, '\n'),
+  }
+end
+
+--- What the editor has for the mentions in a text, by mention; Python finds the rest.
+---@param chat agentchat.Chat
+---@param text string
+---@return table<string, agentchat.Captured>
+function M.capture(chat, text)
+  local out = vim.empty_dict()
+  for _, found in ipairs(M.find((text:gsub('\n', ' ')))) do
+    local number = found.name:match('^#buffer:(%d+)$')
+    if number or found.name == '#buffer' then
+      out[found.name] = captured_buffer(chat, number and tonumber(number) or work_buffer())
+    elseif found.name == '#selection' then
+      out[found.name] = captured_selection(chat)
+    end
+  end
+  return out
+end
+
+--- The context mention that is being typed before a column.
+---@param line string
+---@param column integer bytes before the cursor
+---@return agentchat.Started?
+function M.started(line, column)
+  local before = line:sub(1, column)
+  local at, base = before:match('()#([^%s#{}]*)$')
+  if not at or before:sub(1, at - 1):find('[%w_#\128-\255]$') then return nil end
+  return { first = at - 1, base = base, braced = false }
+end
+
+--- The names in the folder that is being typed.
+local function files(chat, base)
+  if chat.remote then return {} end
+  local folder, start = base:match('^(.-)([^/]*)$')
+  local out = {}
+  for name, kind in vim.fs.dir(vim.fs.joinpath(chat.cwd, folder)) do
+    if vim.startswith(name, start) and #out < MOST then
+      local path = folder .. name .. (kind == 'directory' and '/' or '')
+      if path:find('[%s{}]') then path = '{' .. path .. '}' end
+      table.insert(out, { word = '#file:' .. path, item = { name = path, kind = 'file' } })
+    end
+  end
+  table.sort(out, function(a, b) return a.word < b.word end)
+  return out
+end
+
+local function buffers(chat)
+  local out = {}
+  for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1, bufloaded = 1 })) do
+    if vim.bo[info.bufnr].buftype == '' then
+      local item = { name = 'buffer', kind = 'buffer', about = name_of(chat, info.bufnr) }
+      table.insert(out, { word = ('#buffer:%d'):format(info.bufnr), item = item })
+    end
+  end
+  return out
+end
+
+--- The context mentions that fit what is typed.
+---@param chat agentchat.Chat
+---@param started agentchat.Started
+---@return { word: string, item: agentchat.Name }[]
+function M.candidates(chat, started)
+  local path = started.base:match('^file:(.*)$')
+  if path then return files(chat, path) end
+  if vim.startswith(started.base, 'buffer:') then return buffers(chat) end
+  local out = {}
+  for _, item in ipairs(M.KINDS) do
+    if vim.startswith(item.name, started.base) then
+      table.insert(out, { word = '#' .. item.name, item = item })
+    end
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,124 @@
+--- The prompt region: everything below the last header, and what is drawn on it.
+local context = require('agentchat.prompt.context')
+local lines = require('agentchat.transcript.text')
+local marks = require('agentchat.transcript.marks')
+local mentions = require('agentchat.prompt.mentions')
+local undo = require('agentchat.prompt.undo')
+
+local M = {}
+
+local api = vim.api
+local ns = api.nvim_create_namespace('agentchat.prompt')
+
+local PLACEHOLDER = 'Ask, or describe a change · <CR> send · g? keys'
+local DECORATED = 400 -- lines of the prompt that get mentions highlighted
+
+--- The text typed so far, without blank lines around it.
+---@param chat agentchat.Chat
+---@return string
+function M.text(chat) return lines.trimmed(marks.prompt_lines(chat)) end
+
+--- Replaces the text; cursors in the region go to its end.
+---@param chat agentchat.Chat
+---@param text string
+function M.set(chat, text)
+  local row = marks.header(chat)
+  marks.set_prompt(chat, '\n' .. text)
+  local last = api.nvim_buf_line_count(chat.buf)
+  local width = #api.nvim_buf_get_lines(chat.buf, last - 1, last, false)[1]
+  for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
+    if api.nvim_win_get_cursor(win)[1] > row + 1 then
+      api.nvim_win_set_cursor(win, { last, width })
+    end
+  end
+  M.refresh(chat)
+end
+
+---@param chat agentchat.Chat
+---@return string
+function M.take(chat)
+  local text = M.text(chat)
+  if text == '' then return text end
+  undo.keep(chat)
+  M.set(chat, '')
+  return text
+end
+
+--- Puts texts that were not delivered back, before what has been typed since.
+---@param chat agentchat.Chat
+---@param texts string[]
+function M.give_back(chat, texts)
+  if #texts == 0 then return end
+  local all = vim.list_extend({}, texts)
+  local now = M.text(chat)
+  if now ~= '' then table.insert(all, now) end
+  M.set(chat, table.concat(all, '\n\n'))
+end
+
+local function draw_placeholder(chat, row, text)
+  if table.concat(text) ~= '' then return end
+  api.nvim_buf_set_extmark(chat.buf, ns, math.min(row + 2, row + #text), 0, {
+    virt_text = { { PLACEHOLDER, 'AgentChatPlaceholder' } },
+    virt_text_pos = 'overlay',
+  })
+end
+
+local function draw_outbox(chat, row)
+  if #chat.outbox == 0 then return end
+  local drawn = {}
+  for _, text in ipairs(chat.outbox) do
+    for _, line in ipairs(vim.split(text, '\n', { plain = true })) do
+      table.insert(drawn, { { '  › ' .. line, 'AgentChatReasoning' } })
+    end
+  end
+  table.insert(drawn, { { '    queued', 'AgentChatWaiting' } })
+  api.nvim_buf_set_extmark(chat.buf, ns, row, 0, { virt_lines = drawn })
+end
+
+local function draw_mention(chat, row, found)
+  api.nvim_buf_set_extmark(chat.buf, ns, row, found.first, {
+    end_col = found.last,
+    hl_group = 'AgentChatMention',
+  })
+end
+
+local function draw_mentions(chat, row, text)
+  local known = mentions.known(chat)
+  for i = 1, math.min(#text, DECORATED) do
+    for _, found in ipairs(mentions.find(text[i])) do
+      if known[found.name] then draw_mention(chat, row + i, found) end
+    end
+    for _, found in ipairs(context.find(text[i])) do
+      draw_mention(chat, row + i, found)
+    end
+  end
+end
+
+--- Draws placeholder, outbox and mentions again.
+---@param chat agentchat.Chat
+function M.refresh(chat)
+  local row = marks.header(chat)
+  local text = marks.prompt_lines(chat)
+  api.nvim_buf_clear_namespace(chat.buf, ns, row, -1)
+  draw_placeholder(chat, row, text)
+  draw_outbox(chat, row)
+  draw_mentions(chat, row, text)
+end
+
+--- Keeps the region whole and its drawing up to date while the user types.
+---@param chat agentchat.Chat
+function M.on_change(chat)
+  if chat.undo.tick == api.nvim_buf_get_changedtick(chat.buf) then return end
+  if not marks.intact(chat) then
+    pcall(vim.cmd.undojoin) -- refused right after an undo
+    marks.header(chat)
+  end
+  M.refresh(chat)
+end
+
+---@param chat agentchat.Chat
+---@param row integer 0-based
+---@return boolean
+function M.holds(chat, row) return row > marks.header(chat) end
+
+return M

@@ -1,0 +1,90 @@
+--- Undo in the prompt. What the agent writes is no change of the user's: it leaves no step in the undo
+--- tree, and because the tree speaks of line numbers its steps are dropped with it. The texts of the
+--- prompt they led to are kept here, and `u` continues with them where the tree ends.
+local marks = require('agentchat.transcript.marks')
+
+local M = {}
+
+local api = vim.api
+
+local KEPT = 200
+
+---@class agentchat.PromptUndo
+---@field past string[] texts of the prompt, the newest last
+---@field future string[]
+---@field tick integer changedtick after the agent's last write
+---@field session integer counts stays in insert mode
+---@field typed? integer the stay the newest text of `past` was typed in
+
+---@param text string the prompt at the start
+---@return agentchat.PromptUndo
+function M.new(text) return { past = { text }, future = {}, tick = -1, session = 0 } end
+
+--- Keeps the prompt as it is now, if the user changed it since the last write.
+---@param chat agentchat.Chat
+function M.keep(chat)
+  local undo = chat.undo
+  if undo.tick == api.nvim_buf_get_changedtick(chat.buf) then return end
+  local text = marks.prompt_text(chat)
+  if text == undo.past[#undo.past] then return end
+  local typing = vim.startswith(api.nvim_get_mode().mode, 'i') and undo.session or nil
+  if typing and undo.typed == typing then table.remove(undo.past) end
+  undo.typed = typing
+  table.insert(undo.past, text)
+  undo.future = {}
+  if #undo.past > KEPT then table.remove(undo.past, 1) end
+end
+
+--- Writes to a buffer so that nothing of it can be undone, nor anything before it.
+---@param buf integer
+---@param write fun()
+function M.beyond(buf, write)
+  local levels, modifiable = vim.bo[buf].undolevels, vim.bo[buf].modifiable
+  vim.bo[buf].undolevels = -1
+  if not modifiable then vim.bo[buf].modifiable = true end
+  local ok, err = pcall(write)
+  vim.bo[buf].undolevels = levels
+  if not modifiable then vim.bo[buf].modifiable = false end
+  if not ok then error(err, 0) end
+end
+
+--- Writes to a chat what is no change of the user's.
+---@param chat agentchat.Chat
+---@param write fun()
+function M.without(chat, write)
+  M.keep(chat)
+  M.beyond(chat.buf, write)
+  chat.undo.tick = api.nvim_buf_get_changedtick(chat.buf)
+end
+
+--- Writes an older or newer prompt; the one it replaces is kept already.
+local function travel(chat, text)
+  chat.undo.tick = api.nvim_buf_get_changedtick(chat.buf)
+  M.without(chat, function() marks.set_prompt(chat, text) end)
+end
+
+local function tree_has_more()
+  local tree = vim.fn.undotree()
+  return vim.iter(tree.entries):any(function(entry) return entry.seq <= tree.seq_cur end)
+end
+
+--- Undoes the last change: of the undo tree first, then of the prompt as it was before.
+---@param chat agentchat.Chat
+function M.undo(chat)
+  if tree_has_more() then return vim.cmd.undo() end
+  local past, now = chat.undo.past, marks.prompt_text(chat)
+  if past[#past] == now and #past > 1 then table.remove(past) end
+  if past[#past] == now then return vim.cmd.undo() end -- reports that this is the oldest change
+  table.insert(chat.undo.future, now)
+  travel(chat, past[#past])
+end
+
+---@param chat agentchat.Chat
+function M.redo(chat)
+  local forward = #vim.fn.undotree().entries == 0 and table.remove(chat.undo.future)
+  if not forward then return vim.cmd.redo() end
+  table.insert(chat.undo.past, forward)
+  travel(chat, forward)
+end
+
+return M

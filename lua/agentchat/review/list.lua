@@ -1,0 +1,241 @@
+-- The previews that wait to be applied or discarded, those of a chat in one window: the newest is
+-- shown. Closing it hides it and decides nothing.
+
+local decisions = require('agentchat.diff.decisions')
+local document = require('agentchat.review.document')
+local host = require('agentchat.host.process')
+local hunks = require('agentchat.diff.hunks')
+local input = require('agentchat.ui.input')
+local key_guard = require('agentchat.ui.key_guard')
+local layout = require('agentchat.ui.layout')
+local notify = require('agentchat.notify')
+local panels = require('agentchat.ui.panel')
+local registry = require('agentchat.chat.registry')
+local render = require('agentchat.ui.render')
+local settings = require('agentchat.config.settings')
+
+local M = {}
+
+---@class (exact) agentchat.Review
+---@field chat string
+---@field previews agentchat.Preview[] the oldest first
+---@field panel agentchat.Panel
+---@field hidden boolean the user put it away
+---@field reason string what was typed so far
+
+---@type table<string, agentchat.Review>
+local reviews = {}
+
+---@type table<string, fun()> goes to the approval request that shows the same, by chat
+local covered = {}
+
+local Z = 50 -- below the approval request
+local APPLY_MS = 300 -- what an accepted preview has for being applied before it is shown again
+
+local function newest(review) return review.previews[#review.previews] end
+
+local function reject(review)
+  local id = newest(review).id
+  review.panel.field = input.ask({
+    chat = review.chat,
+    title = 'Why not? ' .. newest(review).label,
+    text = review.reason,
+    send = function(text)
+      local asked = reviews[review.chat] == review and newest(review).id == id
+      if not asked then return notify.warn('What you rejected is no longer pending.') end
+      M.resolve(review.chat, 'discard', text ~= '' and text or nil)
+    end,
+    back = function(text) review.reason = text end,
+  })
+end
+
+local function map_keys(review, buf)
+  registry.announce('buffer', registry.get(review.chat), buf)
+  render.disable_keys(buf)
+  local function gated(key, action, desc)
+    render.map(buf, { key }, function() panels.gate(review.panel, action, key) end, desc)
+  end
+  hunks.map(review.panel, buf)
+  gated('a', function()
+    M.resolve(review.chat, 'apply')
+    key_guard.drain()
+  end, 'Apply what is kept')
+  gated('r', function() reject(review) end, 'Discard it, and say why')
+  render.map(buf, { 'q' }, function() panels.hide(review.panel) end, 'Hide the preview')
+  render.map(
+    buf,
+    { '<Esc>' },
+    function() panels.leave(review.panel) end,
+    'Back to where you came from'
+  )
+  render.map(buf, { '?', 'g?' }, document.help, 'Keys')
+end
+
+local function panel_spec(review)
+  return {
+    chat = review.chat,
+    name = 'review',
+    filetype = 'agentchat-review',
+    zindex = Z,
+    place = layout.bottom,
+    title = function(width) return document.title(review.previews, width) end,
+    footer = function(at) return document.footer(newest(review), review.chat, at) end,
+    heading = function() return document.heading(review.previews, review.chat) end,
+    subject = function()
+      local shown = newest(review)
+      return { id = shown.id, subject = shown.id, title = shown.label }
+    end,
+    doc = function() return newest(review).doc end,
+    draw = hunks.draw,
+    resized = hunks.resized,
+    lead = function() return hunks.GUTTER end,
+    delay = function() return settings.get(registry.buffer(review.chat)).ui.prompt_delay_ms end,
+    map = function(buf) map_keys(review, buf) end,
+    closed = function() review.hidden = true end,
+  }
+end
+
+---Shows what has changed where the user sees the chat.
+local function present(review)
+  if review.hidden or covered[review.chat] then return end
+  if review.panel.view then
+    panels.draw_new(review.panel)
+  elseif registry.is_visible(review.chat) then
+    panels.show(review.panel, review.panel.form)
+  end
+end
+
+local function update()
+  for _, review in pairs(reviews) do
+    if not review.panel.view then present(review) end
+    panels.refresh(review.panel)
+  end
+end
+
+local function of(chat)
+  if not reviews[chat] then
+    local review = { chat = chat, previews = {}, hidden = false, reason = '' }
+    review.panel = panels.new(panel_spec(review))
+    reviews[chat] = review
+    registry.on_view_change('review', update)
+  end
+  return reviews[chat]
+end
+
+---@return integer? index
+local function index(review, id)
+  for i, staged in ipairs(review.previews) do
+    if staged.id == id then return i end
+  end
+end
+
+--- Shows a preview; one with the same id is replaced.
+---@param chat string
+---@param staged agentchat.Preview
+function M.show(chat, staged)
+  local review = of(chat)
+  review.previews[index(review, staged.id) or #review.previews + 1] = staged
+  review.hidden = false
+  present(review)
+end
+
+--- Takes back a preview that is applied or discarded; one below it is shown in its place.
+---@param chat string
+---@param id string
+function M.close(chat, id)
+  local review = reviews[chat]
+  local at = review and index(review, id)
+  if not at then return end
+  table.remove(review.previews, at)
+  decisions.forget(chat, M.subjects(chat))
+  if #review.previews == 0 then return M.close_all(chat) end
+  present(review)
+end
+
+--- Takes back all previews of a chat.
+---@param chat string
+function M.close_all(chat)
+  local review = reviews[chat]
+  if not review then return end
+  reviews[chat] = nil
+  panels.discard(review.panel)
+end
+
+--- Applies what is kept of the newest preview, or discards it.
+---@param chat string
+---@param action 'apply'|'discard'
+---@param reason? string
+function M.resolve(chat, action, reason)
+  local order = { chat = chat, action = action, reason = reason }
+  local review = reviews[chat]
+  if review then
+    local shown = newest(review)
+    order.preview, order.stamp = shown.id, shown.stamp
+    order.hunks = decisions.report(chat, shown.id, shown.doc)
+  end
+  host.send('resolve', order)
+end
+
+--- Puts the text that the user wrote in place of the proposed one.
+---@param chat string
+---@param id string of the preview
+---@param path string
+---@param text string
+---@return boolean whether that preview is pending
+function M.replace(chat, id, path, text)
+  local review = reviews[chat]
+  if not (review and index(review, id)) then return false end
+  host.send('amend', { chat = chat, preview = id, path = path, text = text })
+  return true
+end
+
+--- Takes the user to the newest preview, shown again if it was hidden.
+---@param chat string
+function M.focus(chat)
+  local review = reviews[chat]
+  if not review then return notify.warn('Nothing is pending.') end
+  if covered[chat] then return covered[chat]() end
+  if not panels.visible(review.panel) then
+    review.hidden = false
+    panels.show(review.panel, review.panel.form)
+  end
+  panels.enter(review.panel)
+end
+
+--- What is decided about, as a set.
+---@param chat string
+---@return table<string, true>
+function M.subjects(chat)
+  local found = {}
+  for _, preview in ipairs(reviews[chat] and reviews[chat].previews or {}) do
+    found[preview.id] = true
+  end
+  return found
+end
+
+--- Lets an approval request of the chat show the same, in place of the review.
+---@param chat string
+---@param focus fun() goes to the request
+function M.cover(chat, focus) covered[chat] = focus end
+
+--- Makes room for the approval request that covers the review.
+---@param chat string
+function M.close_float(chat)
+  local review = reviews[chat]
+  if review and review.panel.form == 'float' then panels.close(review.panel) end
+end
+
+--- Shows again what is still pending a moment after the request was answered.
+---@param chat string
+function M.uncover(chat)
+  covered[chat] = nil
+  local review = reviews[chat]
+  if not review then return end
+  vim.defer_fn(function()
+    if reviews[chat] == review and not review.panel.view then present(review) end
+  end, APPLY_MS)
+end
+
+registry.listen({ ended = function(chat) M.close_all(chat.id) end })
+
+return M

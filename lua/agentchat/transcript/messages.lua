@@ -1,0 +1,233 @@
+--- The transcript: everything above the prompt, written line by line, never read back.
+local tool_block = require('agentchat.transcript.tool_block')
+local lines = require('agentchat.transcript.text')
+local markdown = require('agentchat.transcript.markdown')
+local marks = require('agentchat.transcript.marks')
+
+local M = {}
+
+local api = vim.api
+local look = api.nvim_create_namespace('agentchat.transcript')
+
+local HEADERS = { user = '## You', agent = '## Agent' }
+local GROUPS = {
+  user = 'AgentChatUser',
+  agent = 'AgentChatAgent',
+  note = 'AgentChatNote',
+  error = 'AgentChatError',
+}
+
+---@class agentchat.Transcript
+---@field headers table<integer, 'user'|'agent'> extmarks of the message headers
+---@field role? string of the message that is being written
+---@field first? integer extmark of the first line of the text that is being written
+---@field tail? integer extmark where its next piece goes
+---@field blocks table<string, agentchat.ToolBlock>
+---@field thinking? agentchat.ToolBlock
+---@field last? 'block' what was written last, where it matters
+
+---@return agentchat.Transcript
+function M.new() return { headers = {}, blocks = {} } end
+
+--- Writes lines and a blank one above the prompt.
+---@param close? boolean without a blank line above it
+---@return integer row of the first line
+local function write(chat, new, close)
+  local row = marks.header(chat)
+  local above = row > 0 and api.nvim_buf_get_lines(chat.buf, row - 1, row, false)[1]
+  local out = vim.list_extend({}, new)
+  if close and above == '' and row > 1 then
+    row = row - 1
+  else
+    if above and above ~= '' then
+      api.nvim_buf_set_lines(chat.buf, row, row, false, { '' })
+      row = row + 1
+    end
+    table.insert(out, '')
+  end
+  api.nvim_buf_set_lines(chat.buf, row, row, false, out)
+  return row
+end
+
+local function point(chat, row, col, right)
+  return api.nvim_buf_set_extmark(chat.buf, marks.ns, row, col, { right_gravity = right })
+end
+
+local function forget(chat, id)
+  if id then api.nvim_buf_del_extmark(chat.buf, marks.ns, id) end
+end
+
+local function colour(chat, row, count, group)
+  api.nvim_buf_set_extmark(chat.buf, look, row, 0, {
+    end_row = row + count,
+    hl_group = group,
+    hl_eol = true,
+    strict = false,
+  })
+end
+
+local function mark_header(chat, role, row)
+  local id = api.nvim_buf_set_extmark(chat.buf, marks.ns, row, 0, {
+    end_row = row,
+    end_col = #HEADERS[role],
+    hl_group = GROUPS[role],
+    invalidate = true,
+    undo_restore = true,
+  })
+  chat.transcript.headers[id] = role
+end
+
+--- Where the next piece of text goes, if a text is being written and the user left its end alone.
+local function tail(chat)
+  local row, col = marks.find(chat.buf, chat.transcript.tail)
+  if not row or row >= marks.header(chat) then return nil end
+  return row, col
+end
+
+--- Deletes blank lines at the end of a text.
+local function trim(chat, first, last)
+  while last > first do
+    local line = api.nvim_buf_get_lines(chat.buf, last, last + 1, false)[1]
+    if line:find('%S') then break end
+    api.nvim_buf_set_lines(chat.buf, last, last + 1, false, {})
+    last = last - 1
+  end
+  return last
+end
+
+--- Ends the text that is being written: it is decorated once, now that it is whole.
+local function close(chat)
+  local state = chat.transcript
+  local last = tail(chat)
+  local first = marks.find(chat.buf, state.first)
+  forget(chat, state.tail)
+  forget(chat, state.first)
+  state.tail, state.first, state.thinking = nil, nil, nil
+  if first and last and first <= last then
+    markdown.decorate(chat.buf, first, trim(chat, first, last) + 1)
+  end
+end
+
+--- Adds text to the message that is being written.
+---@param chat agentchat.Chat
+---@param text string
+function M.text(chat, text)
+  local state = chat.transcript
+  local row, col = tail(chat)
+  if not row then
+    text = text:gsub('^[\r\n]+', '')
+    if text == '' then return end
+    close(chat)
+    row, col = write(chat, { '' }), 0
+    state.first, state.tail = point(chat, row, 0, false), point(chat, row, 0, true)
+  end
+  state.last, state.thinking = nil, nil
+  api.nvim_buf_set_text(chat.buf, row, col, row, col, lines.split(text, col))
+end
+
+--- Puts a new block below what is written.
+local function write_block(chat, block)
+  close(chat)
+  local state = chat.transcript
+  local row = write(chat, tool_block.lines(block), state.last == 'block')
+  tool_block.adopt(chat.buf, block, row)
+  state.last = 'block'
+end
+
+--- Adds to the model's reasoning, a folded block of its own.
+---@param chat agentchat.Chat
+---@param text string
+function M.reasoning(chat, text)
+  local state = chat.transcript
+  if state.thinking then return tool_block.stream(chat.buf, state.thinking, text) end
+  text = text:gsub('^[\r\n]+', '')
+  if text == '' then return end
+  local id = ('reasoning %d'):format(vim.tbl_count(state.blocks))
+  local block = tool_block.new(id, { title = 'reasoning', shown = 0, group = 'AgentChatReasoning' })
+  block.output = lines.split(text)
+  write_block(chat, block)
+  state.blocks[id], state.thinking = block, block
+end
+
+--- Creates or changes the block of a call.
+---@param chat agentchat.Chat
+---@param id string
+---@param fields table
+function M.block(chat, id, fields)
+  local block = chat.transcript.blocks[id]
+  if block then return tool_block.update(chat.buf, block, fields) end
+  block = tool_block.new(id)
+  tool_block.set(block, fields)
+  write_block(chat, block)
+  chat.transcript.blocks[id] = block
+end
+
+--- Begins a message. Replies of one turn share a header.
+---@param chat agentchat.Chat
+---@param role 'user'|'agent'|'note'|'error'
+---@param text string
+function M.message(chat, role, text)
+  local state = chat.transcript
+  close(chat)
+  if not HEADERS[role] then
+    local note = lines.split(vim.trim(text))
+    colour(chat, write(chat, note), #note, GROUPS[role])
+    state.last = nil
+    return
+  end
+  if role == 'user' or state.role ~= 'agent' then
+    mark_header(chat, role, write(chat, { HEADERS[role] }))
+    state.last = nil
+  end
+  state.role = role
+  if text ~= '' then M.text(chat, text) end
+  if role == 'user' then close(chat) end
+end
+
+---@param chat agentchat.Chat
+function M.finish(chat) close(chat) end
+
+-- How a call ends whose process has ended, by the state it was in.
+local ENDS = { streaming = 'cancelled', waiting = 'cancelled', running = 'failed' }
+
+--- Ends what cannot continue, because its process has ended.
+---@param chat agentchat.Chat
+---@return agentchat.ToolBlock[] ended the blocks of calls that had not ended
+function M.abandon(chat)
+  close(chat)
+  local ended = {}
+  for _, block in pairs(chat.transcript.blocks) do
+    if ENDS[block.state] then
+      tool_block.update(chat.buf, block, { state = ENDS[block.state] })
+      table.insert(ended, block)
+    end
+  end
+  return ended
+end
+
+--- Rows of all message headers and of the prompt's, in order.
+---@param chat agentchat.Chat
+---@return integer[] rows 0-based
+function M.header_rows(chat)
+  local seen = { [marks.header(chat)] = true }
+  for id in pairs(chat.transcript.headers) do
+    local row = marks.find(chat.buf, id)
+    if row then seen[row] = true end
+  end
+  local rows = vim.tbl_keys(seen)
+  table.sort(rows)
+  return rows
+end
+
+--- The folds a window should have.
+---@param chat agentchat.Chat
+---@return agentchat.Fold[]
+function M.folds(chat)
+  local out = {}
+  for _, block in pairs(chat.transcript.blocks) do
+    vim.list_extend(out, tool_block.folds(chat.buf, block))
+  end
+  return out
+end
+
+return M

@@ -1,0 +1,276 @@
+--- Tool blocks: a header with the state of a call, and its output below, folded after ten lines.
+local folds = require('agentchat.ui.folds')
+local lines = require('agentchat.transcript.text')
+local marks = require('agentchat.transcript.marks')
+
+local M = {}
+
+local api = vim.api
+local look = api.nvim_create_namespace('agentchat.blocks')
+
+local SHOWN = 10 -- lines of output that stay visible
+local LONGEST = 2000 -- lines of output the buffer holds; the journal has them all
+local SLACK = 500 -- lines of live output above that before the oldest go, as moving them takes time
+local INDENT = '    '
+
+local STATES = {
+  streaming = 'AgentChatRunning',
+  waiting = 'AgentChatWaiting',
+  running = 'AgentChatRunning',
+  done = 'AgentChatDone',
+  failed = 'AgentChatFailed',
+  rejected = 'AgentChatFailed',
+  denied = 'AgentChatFailed',
+  cancelled = 'AgentChatNote',
+}
+
+---@class agentchat.ToolBlock
+---@field id string
+---@field title string
+---@field tool? string
+---@field state? string
+---@field badge? string
+---@field shown integer lines that are not folded
+---@field group string highlight of the output
+---@field output string[] without indent
+---@field left_out integer lines of live output that went, after the first `SHOWN`
+---@field drawn string[] output as it is in the buffer
+---@field header string as it is in the buffer
+---@field mark? integer extmark from the header to the end of the output
+---@field look table<string, integer> extmarks of the colours
+
+---@param id string
+---@param fields? table
+---@return agentchat.ToolBlock
+function M.new(id, fields)
+  local block = {
+    id = id,
+    title = '',
+    shown = SHOWN,
+    group = 'AgentChatBlockBody',
+    output = {},
+    left_out = 0,
+    drawn = {},
+    header = '',
+    look = {},
+  }
+  return vim.tbl_extend('force', block, fields or {})
+end
+
+local function header_of(block)
+  local parts = { '▸ ' .. block.title }
+  if block.state then table.insert(parts, block.state) end
+  if block.badge and block.badge ~= '' then table.insert(parts, block.badge) end
+  return table.concat(parts, ' · ')
+end
+
+--- The output as it is drawn: indented, and no longer than the buffer should hold.
+local function drawn_of(block)
+  local output, out = block.output, {}
+  local live = block.state == 'running' or block.left_out > 0
+  for i = 1, live and #output or math.min(#output, LONGEST) do
+    out[i] = output[i] == '' and '' or INDENT .. output[i]
+  end
+  if block.left_out > 0 then
+    local note = ('[%d earlier lines: see :AgentLog]'):format(block.left_out)
+    table.insert(out, SHOWN + 1, INDENT .. note)
+  elseif #output > #out then
+    table.insert(out, INDENT .. ('[%d more lines: see :AgentLog]'):format(#output - LONGEST))
+  end
+  return out
+end
+
+--- The lines of a block that is not in the buffer yet.
+---@param block agentchat.ToolBlock
+---@return string[]
+function M.lines(block)
+  block.header, block.drawn = header_of(block), drawn_of(block)
+  return vim.list_extend({ block.header }, block.drawn)
+end
+
+--- The folds of a block whose header is in `row`.
+---@param row integer 0-based
+---@return { outer?: agentchat.Fold, inner?: agentchat.Fold }
+local function folds_of(block, row)
+  local count = #block.drawn
+  if count == 0 then return {} end
+  local last = row + 1 + count
+  local out = { outer = { first = row + 1, last = last, closed = false } }
+  -- A fold of one line would hide nothing.
+  if count > block.shown + 1 then
+    out.inner = { first = row + 2 + block.shown, last = last, closed = true }
+  end
+  return out
+end
+
+--- All folds a window should have for a block, the outer one first.
+---@param buf integer
+---@param block agentchat.ToolBlock
+---@return agentchat.Fold[]
+function M.folds(buf, block)
+  local row = marks.find(buf, block.mark)
+  local found = row and folds_of(block, row) or {}
+  return vim.tbl_values({ found.outer, found.inner })
+end
+
+local function colour(buf, block, name, row, first, last, group, more)
+  block.look[name] = api.nvim_buf_set_extmark(
+    buf,
+    look,
+    row,
+    first,
+    vim.tbl_extend('force', {
+      id = block.look[name],
+      end_row = row,
+      end_col = last,
+      hl_group = group,
+      strict = false,
+    }, more or {})
+  )
+end
+
+--- Marks where the block is, and colours it.
+local function mark(buf, block, row)
+  local last = row + #block.drawn
+  block.mark = api.nvim_buf_set_extmark(buf, marks.ns, row, 0, {
+    id = block.mark,
+    end_row = last + 1,
+    end_col = 0,
+    invalidate = true,
+    undo_restore = true,
+    right_gravity = true,
+    strict = false,
+  })
+  local title = #'▸ ' + #block.title
+  colour(buf, block, 'title', row, 0, title, 'AgentChatBlock')
+  if block.state then
+    local state = title + #' · '
+    colour(buf, block, 'state', row, state, state + #block.state, STATES[block.state])
+  end
+  if #block.drawn > 0 then
+    local more = { end_row = last + 1, hl_eol = true, priority = 90 }
+    colour(buf, block, 'body', row + 1, 0, 0, block.group, more)
+  end
+end
+
+--- Takes over a block that has just been written at `row`.
+---@param buf integer
+---@param block agentchat.ToolBlock
+---@param row integer 0-based
+function M.adopt(buf, block, row)
+  mark(buf, block, row)
+  folds.make(buf, M.folds(buf, block))
+end
+
+-- These keep folds and marks around the lines they change; the API's functions shorten folds.
+local function set(buf, row, line) vim.fn.setbufline(buf, row + 1, (line:gsub('%z', '\n'))) end
+
+local function insert(buf, row, list)
+  local stored = {}
+  for i, line in ipairs(list) do
+    stored[i] = line:gsub('%z', '\n')
+  end
+  -- In insert mode Neovim adds a single line to the fold above.
+  local single = #stored == 1 and vim.fn.mode():find('^[iR]')
+  if single then table.insert(stored, '') end
+  vim.fn.appendbufline(buf, row, stored)
+  if single then vim.fn.deletebufline(buf, row + 2) end
+end
+
+--- Rewrites the lines from the first that differs. New lines go before the last old one, where they
+--- are inside the folds that end with it.
+local function rewrite(buf, row, old, new)
+  local first = 1
+  while first <= #old and first <= #new and old[first] == new[first] do
+    first = first + 1
+  end
+  if #new < #old then vim.fn.deletebufline(buf, row + 2 + #new, row + 1 + #old) end
+  local growing = #new > #old
+  for i = first, math.min(#old, #new) - (growing and 1 or 0) do
+    if old[i] ~= new[i] then set(buf, row + i, new[i]) end
+  end
+  if not growing then return end
+  if #old == 0 then return insert(buf, row + 1, new) end
+  insert(buf, row + #old, vim.list_slice(new, #old, #new - 1))
+  set(buf, row + #new, new[#new])
+end
+
+--- The output that is in the buffer: what was drawn, unless the user added or deleted lines.
+local function current(buf, block, row, details)
+  if details.end_row - row == #block.drawn + 1 then return block.drawn end
+  return api.nvim_buf_get_lines(buf, row + 1, math.max(row + 1, details.end_row), false)
+end
+
+--- Drops the oldest lines of live output, but for those that stay visible.
+local function drop_oldest(block)
+  if block.state ~= 'running' or #block.output <= LONGEST + SLACK then return end
+  local count = #block.output - LONGEST
+  local newest = vim.list_slice(block.output, SHOWN + count + 1)
+  block.output = vim.list_extend(vim.list_slice(block.output, 1, SHOWN), newest)
+  block.left_out = block.left_out + count
+end
+
+--- Deletes the lines that were dropped, so that only new ones have to be written.
+---@param row integer of the header
+---@param old string[] the output as it is in the buffer
+---@return string[] what is left of `old`
+local function delete_dropped(buf, row, old, count)
+  count = math.min(count, #old - SHOWN - 2)
+  if count <= 0 then return old end
+  local first = SHOWN + 2 -- the note, or the line that becomes one, stays
+  vim.fn.deletebufline(buf, row + 1 + first, row + first + count)
+  return vim.list_extend(vim.list_slice(old, 1, first - 1), vim.list_slice(old, first + count))
+end
+
+--- Takes over what changed of a block, without drawing it.
+---@param block agentchat.ToolBlock
+---@param fields table
+function M.set(block, fields)
+  block.title = fields.title and lines.one(fields.title) or block.title
+  block.tool = fields.tool or block.tool
+  if block.title == '' then block.title = block.tool or 'tool' end
+  block.state = fields.state or block.state
+  block.badge = fields.badge and lines.one(fields.badge) or block.badge
+  if fields.body then
+    block.output, block.left_out = lines.of(fields.body), 0
+  end
+  if (fields.stream or '') ~= '' then
+    local last = table.remove(block.output) or ''
+    vim.list_extend(block.output, lines.split(last .. fields.stream))
+  end
+  if fields.append then vim.list_extend(block.output, lines.of(fields.append)) end
+  drop_oldest(block)
+end
+
+--- Draws what changed of a block. One the user deleted stays deleted.
+---@param buf integer
+---@param block agentchat.ToolBlock
+---@param fields table
+function M.update(buf, block, fields)
+  local row, _, details = marks.find(buf, block.mark)
+  local left_out = block.left_out
+  M.set(block, fields)
+  if not row or details.end_row <= row then return end
+  local header, drawn, before = header_of(block), drawn_of(block), folds_of(block, row)
+  local old = current(buf, block, row, details)
+  local as_drawn, dropped = old == block.drawn, block.left_out - left_out
+  if as_drawn and dropped > 0 then
+    old = delete_dropped(buf, row, old, left_out == 0 and dropped - 1 or dropped)
+  end
+  if header ~= block.header or not as_drawn then set(buf, row, header) end
+  rewrite(buf, row, old, drawn)
+  block.header, block.drawn = header, drawn
+  mark(buf, block, row)
+  local now, new = folds_of(block, row), {}
+  if now.outer and not before.outer then table.insert(new, now.outer) end
+  if now.inner and not before.inner then table.insert(new, now.inner) end
+  folds.make(buf, new)
+end
+
+--- Adds text to the output, the first piece to its last line.
+---@param buf integer
+---@param block agentchat.ToolBlock
+---@param text string
+function M.stream(buf, block, text) M.update(buf, block, { stream = text }) end
+
+return M

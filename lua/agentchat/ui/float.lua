@@ -1,0 +1,262 @@
+-- The life of a float: opened without taking the focus, measured, drawn, scrolled, closed.
+
+local layout = require('agentchat.ui.layout')
+local render = require('agentchat.ui.render')
+
+local M = {}
+
+--- In which form something is shown next.
+M.NEXT = { float = 'split', split = 'tab', tab = 'float' }
+
+local MEASURED = 1000 -- lines of which the height is looked up
+local MARGIN = 2 -- columns beside the text
+
+---@class (exact) agentchat.FloatSpec
+---@field filetype string
+---@field chat? string uuid of the chat it belongs to
+---@field zindex integer
+---@field editable? boolean
+---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
+---@field share number the part of the screen's rows it may have
+---@field least integer columns it has at least
+---@field title fun(width: integer): agentchat.Chunk[]
+---@field footer fun(width: integer, part: agentchat.Part): agentchat.Chunk[]
+---@field resized? fun() the screen has another size
+---@field closed fun() called once, however the window went
+
+---@class (exact) agentchat.Float
+---@field buf integer
+---@field win integer
+---@field spec agentchat.FloatSpec
+---@field origin? integer the window the user came from
+---@field rows integer screen rows of the whole text
+---@field gone boolean
+
+--- Whether the float's window is still there.
+---@param float? agentchat.Float|agentchat.Split
+---@return boolean
+function M.open_now(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
+
+--- Whether the user sees the float: it is open in this tab.
+---@param float? agentchat.Float|agentchat.Split
+---@return boolean
+function M.visible(float)
+  return M.open_now(float)
+    and vim.api.nvim_win_get_tabpage(float.win) == vim.api.nvim_get_current_tabpage()
+end
+
+---@param float? agentchat.Float|agentchat.Split
+---@return boolean
+function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
+
+local function widest(lines, least, most)
+  local width = math.min(least, most)
+  for _, line in ipairs(lines) do
+    -- The API's function is much faster, and knows no tabs.
+    local tabs = line:find('\t', 1, true)
+    local columns = tabs and vim.fn.strdisplaywidth(line) or vim.api.nvim_strwidth(line)
+    width = math.max(width, columns + MARGIN)
+    if width >= most then return most end
+  end
+  return width
+end
+
+---@param last integer both from 0, included
+local function height(win, first, last)
+  if last < first then return 0 end
+  return vim.api.nvim_win_text_height(win, { start_row = first, end_row = last }).all
+end
+
+---Screen rows of the whole text; of a very long one its lines, as measuring those takes too long.
+local function measured(float)
+  local lines = vim.api.nvim_buf_line_count(float.buf)
+  return lines > MEASURED and lines or height(float.win, 0, lines - 1)
+end
+
+---Which rows are visible; of a very long text, which lines.
+local function seen(float)
+  local view = vim.api.nvim_win_call(float.win, vim.fn.winsaveview)
+  if vim.api.nvim_buf_line_count(float.buf) > MEASURED then
+    return { first = view.topline, last = vim.fn.line('w$', float.win), rows = float.rows }
+  end
+  local shown = vim.api.nvim_win_get_height(float.win)
+  local above = height(float.win, 0, view.topline - 2)
+  if view.skipcol > 0 then
+    local row = view.topline - 1
+    local skipped = { start_row = row, end_row = row, end_vcol = view.skipcol }
+    above = above + vim.api.nvim_win_text_height(float.win, skipped).all
+  end
+  return { first = above + 1, last = math.min(float.rows, above + shown), rows = float.rows }
+end
+
+--- Updates which keys there are and which rows are visible.
+---@param float agentchat.Float
+function M.redraw_footer(float)
+  local width = vim.api.nvim_win_get_width(float.win)
+  local footer = float.spec.footer(width, seen(float))
+  vim.api.nvim_win_set_config(float.win, { footer = footer, footer_pos = 'left' })
+end
+
+--- Measures the float again and puts it in its place, after its text or the screen has changed.
+---@param float agentchat.Float
+function M.refit(float)
+  if not M.open_now(float) then return end
+  local spec, now = float.spec, layout.screen()
+  local columns, rows = layout.limits(now, spec.share)
+  local lines = vim.api.nvim_buf_get_lines(float.buf, 0, -1, true)
+  local width = widest(lines, spec.least, columns)
+  vim.api.nvim_win_set_width(float.win, width)
+  float.rows = measured(float)
+  local want = { width = width, height = math.min(float.rows, rows), share = spec.share }
+  local rect = spec.place(now, want)
+  local config = vim.tbl_extend('error', rect, {
+    relative = 'editor',
+    title = spec.title(rect.width),
+    title_pos = 'left',
+  })
+  vim.api.nvim_win_set_config(float.win, config)
+  M.redraw_footer(float)
+end
+
+--- The columns that its text may have.
+---@param float agentchat.Float
+---@return integer
+function M.columns(float)
+  local columns = layout.limits(layout.screen(), float.spec.share)
+  return columns - MARGIN
+end
+
+---@param float agentchat.Float
+---@param doc agentchat.Doc
+function M.draw(float, doc)
+  render.draw(float.buf, doc, float.win)
+  M.refit(float)
+end
+
+---Reports once that the float is gone. Not only by WinClosed, which does not come inside autocommands.
+local function gone(float)
+  if float.gone then return end
+  float.gone = true
+  vim.api.nvim_del_augroup_by_name('agentchat.float.' .. float.win)
+  float.spec.closed()
+end
+
+local function watch(float)
+  local group = vim.api.nvim_create_augroup('agentchat.float.' .. float.win, {})
+  local function on(event, pattern, action)
+    local function callback()
+      if M.open_now(float) then return action() end
+      gone(float)
+    end
+    vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
+  end
+  on('VimResized', '*', function()
+    if float.spec.resized then float.spec.resized() end
+    M.refit(float)
+  end)
+  on('CursorMovedI', '*', function()
+    local config = vim.api.nvim_win_get_config(float.win)
+    if layout.covers(layout.screen(), config.row, config.height) then M.refit(float) end
+  end)
+  on('WinScrolled', tostring(float.win), function() M.redraw_footer(float) end)
+  on('WinClosed', tostring(float.win), function() gone(float) end)
+end
+
+local COLOURS = 'NormalFloat:AgentChatFloat,FloatBorder:AgentChatBorder,FoldColumn:AgentChatFloat'
+
+---@return boolean ok, integer win there is none where Neovim allows no window, as in `q:`
+local function open_win(buf, spec)
+  return pcall(vim.api.nvim_open_win, buf, false, {
+    relative = 'editor',
+    row = 0,
+    col = 0,
+    width = 1,
+    height = 1,
+    border = (layout.border()),
+    style = 'minimal',
+    zindex = spec.zindex,
+    noautocmd = true,
+  })
+end
+
+--- Opens an empty float that has not the focus; `draw` gives it its text.
+---@param spec agentchat.FloatSpec
+---@return agentchat.Float? none where Neovim allows no window now
+function M.open(spec)
+  local buf = render.create(spec.filetype, spec.chat)
+  local ok, win = open_win(buf, spec)
+  if not ok then return vim.api.nvim_buf_delete(buf, {}) end
+  render.set_options(win)
+  vim.api.nvim_set_option_value('winhighlight', COLOURS, { win = win, scope = 'local' })
+  vim.bo[buf].modifiable = spec.editable or false
+  local float = { buf = buf, win = win, spec = spec, rows = 0, gone = false }
+  render.map(buf, { 'j', '<Down>' }, 'gj', 'Down a row')
+  render.map(buf, { 'k', '<Up>' }, 'gk', 'Up a row')
+  watch(float)
+  return float
+end
+
+---@param float agentchat.Float
+function M.enter(float)
+  local current = vim.api.nvim_get_current_win()
+  if current == float.win then return end
+  float.origin = current
+  vim.cmd.stopinsert()
+  vim.api.nvim_set_current_win(float.win)
+  -- Nothing is typed elsewhere now that it could lie on: it may take the room it needs.
+  if float.rows > vim.api.nvim_win_get_height(float.win) then M.refit(float) end
+end
+
+--- Takes the user back to where they came from; the float stays.
+---@param float agentchat.Float
+function M.leave(float)
+  if vim.api.nvim_get_current_win() ~= float.win then return end
+  local here = vim.api.nvim_tabpage_list_wins(0)
+  for _, win in ipairs({ float.origin or 0, vim.fn.win_getid(vim.fn.winnr('#')), here[1] }) do
+    if win ~= float.win and vim.list_contains(here, win) then
+      return vim.api.nvim_set_current_win(win)
+    end
+  end
+end
+
+--- Closes the float and takes the user back, if they were in it.
+---@param float? agentchat.Float
+function M.close(float)
+  if float and M.open_now(float) then
+    M.leave(float)
+    gone(float)
+    vim.api.nvim_win_close(float.win, true)
+  end
+end
+
+local function page_spec(title)
+  return {
+    filetype = 'agentchat-page',
+    zindex = 50,
+    share = 0.8,
+    least = 40,
+    place = layout.centre,
+    title = function(width) return layout.title(title, width) end,
+    footer = function(width, part)
+      return layout.fitting_edge(
+        { layout.hints({ { 'q', 'close' } }, 1) },
+        layout.parts(part),
+        width
+      )
+    end,
+    closed = function() end,
+  }
+end
+
+--- Shows lines to read, and takes the user there unless they are typing.
+---@param title string
+---@param lines string[]
+function M.page(title, lines)
+  local float = M.open(page_spec(title))
+  if not float then return end
+  render.map(float.buf, { 'q', '<Esc>' }, function() M.close(float) end, 'Close')
+  M.draw(float, { lines = lines, rows = {} })
+  if vim.api.nvim_get_mode().mode == 'n' then M.enter(float) end
+end
+
+return M

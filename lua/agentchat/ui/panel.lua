@@ -1,0 +1,209 @@
+-- Where an approval request or a review is read: in a float, a split or a tab, whichever the user
+-- likes. What it shows and what its keys do is its owner's.
+
+local float = require('agentchat.ui.float')
+local key_guard = require('agentchat.ui.key_guard')
+local render = require('agentchat.ui.render')
+local split = require('agentchat.ui.split')
+
+local M = {}
+
+---@alias agentchat.Form 'float'|'split'|'tab'
+
+---@class (exact) agentchat.Subject
+---@field id string of the question or preview
+---@field subject string what its diff is about
+---@field title string
+
+---@class (exact) agentchat.PanelSpec
+---@field chat string uuid
+---@field filetype string
+---@field zindex integer of the float
+---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
+---@field title fun(width: integer): agentchat.Chunk[] of the float
+---@field footer fun(at: agentchat.Edge): agentchat.Chunk[]
+---@field heading fun(width: integer): string of a split or a tab
+---@field subject fun(): agentchat.Subject
+---@field name string of a split, in its status line
+---@field doc fun(): agentchat.Doc in one column
+---@field draw fun(panel: agentchat.Panel) draws the doc into the view, as `page`
+---@field resized fun(panel: agentchat.Panel) the view has another size
+---@field lead fun(): string the pattern of what is before the text of a line
+---@field delay fun(): integer ms within which keys are ignored
+---@field map fun(buf: integer) gives a new window its keys
+---@field closed fun() the user closed it
+
+---@class (exact) agentchat.Edge the lower edge of a float
+---@field width integer
+---@field part agentchat.Part which rows are visible
+---@field inside boolean whether the user is in it
+
+---@class (exact) agentchat.Panel
+---@field spec agentchat.PanelSpec
+---@field form agentchat.Form
+---@field view? agentchat.Float|agentchat.Split none while hidden
+---@field page? agentchat.Doc what is drawn
+---@field field? agentchat.Float where something is typed for it
+---@field moving boolean it is about to be opened elsewhere
+---@field countdown? agentchat.Countdown since something new was drawn
+
+--- One that shows nothing yet.
+---@param spec agentchat.PanelSpec
+---@return agentchat.Panel
+function M.new(spec) return { spec = spec, form = 'float', moving = false } end
+
+--- The module of the window that shows it.
+---@param panel agentchat.Panel
+function M.window(panel) return panel.form == 'float' and float or split end
+
+--- Draws what it shows again, where the user was; keys need not wait again.
+---@param panel agentchat.Panel
+function M.draw(panel) panel.spec.draw(panel) end
+
+--- Draws something new: keys are ignored for a while.
+---@param panel agentchat.Panel
+function M.draw_new(panel)
+  key_guard.stop(panel.countdown)
+  M.draw(panel)
+  vim.cmd.redraw()
+  panel.countdown = key_guard.start(panel.spec.delay())
+end
+
+local function forget(panel)
+  key_guard.stop(panel.countdown)
+  panel.view, panel.page, panel.countdown = nil, nil, nil
+end
+
+local function resized(panel)
+  if panel.page then panel.spec.resized(panel) end
+end
+
+local function closed(panel)
+  key_guard.ignore()
+  if panel.moving then return end
+  forget(panel)
+  panel.form = 'float'
+  panel.spec.closed()
+end
+
+local function open_float(panel)
+  local spec = panel.spec
+  return float.open({
+    filetype = spec.filetype,
+    chat = spec.chat,
+    zindex = spec.zindex,
+    share = 0.8,
+    least = 74,
+    place = spec.place,
+    title = spec.title,
+    footer = function(width, part)
+      local inside = float.focused(panel.view) or float.focused(panel.field)
+      return spec.footer({ width = width, part = part, inside = inside })
+    end,
+    resized = function() resized(panel) end,
+    closed = function() closed(panel) end,
+  })
+end
+
+local function open_split(panel)
+  return split.open({
+    form = panel.form,
+    name = panel.spec.name,
+    filetype = panel.spec.filetype,
+    chat = panel.spec.chat,
+    title = panel.spec.heading,
+    resized = function() resized(panel) end,
+    closed = function() closed(panel) end,
+  })
+end
+
+--- Shows it in this tab, in a new window and without taking the focus where that can be.
+---@param panel agentchat.Panel
+---@param form? agentchat.Form
+---@return boolean whether a window could be opened
+function M.show(panel, form)
+  M.close(panel)
+  panel.form = form or 'float'
+  panel.view = panel.form == 'float' and open_float(panel) or open_split(panel)
+  if not panel.view then return false end
+  vim.bo[panel.view.buf].formatlistpat = panel.spec.lead()
+  panel.spec.map(panel.view.buf)
+  key_guard.listen()
+  M.draw_new(panel)
+  return true
+end
+
+--- Closes the window; `closed` is not called.
+---@param panel agentchat.Panel
+function M.close(panel)
+  panel.moving = true
+  M.window(panel).close(panel.view)
+  forget(panel)
+  panel.moving = false
+end
+
+--- Puts it away, as the user wishes.
+---@param panel agentchat.Panel
+function M.hide(panel) M.window(panel).close(panel.view) end
+
+--- Ends it: nothing of it is left, what is being typed for it neither.
+---@param panel agentchat.Panel
+function M.discard(panel)
+  float.close(panel.field)
+  M.close(panel)
+end
+
+--- Whether the user sees it: it is shown in this tab.
+---@param panel agentchat.Panel
+---@return boolean
+function M.visible(panel) return M.window(panel).visible(panel.view) end
+
+--- Whether it has a place: it is shown in this tab, or the user has put it into one of its own.
+---@param panel agentchat.Panel
+---@return boolean
+function M.placed(panel)
+  return M.visible(panel) or (panel.form ~= 'float' and split.open_now(panel.view))
+end
+
+--- The row of the screen where its float begins, from 0.
+---@param panel agentchat.Panel
+---@return integer?
+function M.row(panel)
+  if panel.form ~= 'float' or not M.visible(panel) then return nil end
+  return vim.api.nvim_win_get_config(panel.view.win).row
+end
+
+--- Takes the user there, or into what they were typing for it.
+---@param panel agentchat.Panel
+function M.enter(panel)
+  if float.visible(panel.field) then return float.enter(panel.field) end
+  M.window(panel).enter(panel.view)
+end
+
+---@param panel agentchat.Panel
+function M.leave(panel) M.window(panel).leave(panel.view) end
+
+--- Shows again how to get in, after the user went elsewhere.
+---@param panel agentchat.Panel
+function M.refresh(panel)
+  if panel.form == 'float' and float.open_now(panel.view) then float.redraw_footer(panel.view) end
+end
+
+--- Runs what a key asks for, if a person pressed it after the page had been visible for long enough.
+---@param panel agentchat.Panel
+---@param action fun()
+---@param key? string that was pressed, where it is a single one
+function M.gate(panel, action, key)
+  if key_guard.done(panel.countdown) and key_guard.deliberate(key) then action() end
+end
+
+--- Shows it as a float, a split or a tab, whichever comes next; the user stays at their line.
+---@param panel agentchat.Panel
+function M.cycle(panel)
+  local spot = render.spot(panel.view.win, panel.page)
+  if not M.show(panel, float.NEXT[panel.form]) then return end
+  M.enter(panel)
+  render.go(panel.view.win, panel.page, spot)
+end
+
+return M

@@ -1,0 +1,103 @@
+"""Names that deserve a question: files that run code on their own, and files that hold secrets.
+
+Names are compared folded (:func:`fold_name`), because file systems fold case and composition
+in their own ways, and a name that is one of these on any of them is treated as one everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from agentchat.core.globs import translated
+
+PROTECTED_FOLDERS = frozenset(
+    {
+        ".git", ".vim", ".nvim", ".vscode", ".idea", ".devcontainer", ".zed", ".agentchat",
+        ".husky", ".githooks", ".git-hooks", ".hooks", ".lefthook",
+        ".cursor", ".claude", ".codex", ".gemini", ".windsurf", ".continue", ".roo", ".kiro",
+    }
+)  # fmt: skip
+"""A file in a folder of this name, at any depth, and the folder's name itself."""
+
+PROTECTED_PATHS = ((".github", "workflows"), (".cargo", "config.toml"), (".cargo", "config"))
+"""Consecutive components, at any depth."""
+
+PROTECTED_FILES = (
+    ".gitattributes", ".gitmodules", ".gitconfig", ".gitlab-ci.yml",
+    ".nvim.lua", ".nvimrc", ".exrc", "_exrc", ".vimrc", "_vimrc", ".gvimrc", ".lazy.lua",
+    ".luarc.json", ".luarc.jsonc", ".mcp.json",
+    "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md",
+    ".cursorrules", ".windsurfrules", ".clinerules", ".roorules*", "copilot-instructions.md",
+    ".aider*",
+    ".env*", "mise.toml", "mise.*.toml", ".mise.toml", ".mise.*.toml", ".tool-versions",
+    ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".ripgreprc",
+    ".profile", ".login", ".logout", ".inputrc",
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
+    ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
+    "config.fish", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
+    "pyproject.toml", "setup.py", "conftest.py", "package.json", "makefile", "gnumakefile",
+    "justfile", ".justfile", "build.rs",
+)  # fmt: skip
+"""Patterns of a file's own name, folded."""
+
+SECRET_FILES = (
+    ".env*", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss", "id_*_sk",
+    "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.kdbx",
+    ".netrc", "_netrc", ".pgpass", ".git-credentials", ".pypirc", ".htpasswd", ".my.cnf",
+    ".vault-token",
+)  # fmt: skip
+"""Patterns of a file's own name, folded."""
+
+SECRET_FOLDERS = frozenset({".ssh", ".gnupg"})
+SECRET_PATHS = ((".aws", "credentials"), (".docker", "config.json"), (".kube", "config"))
+
+_PROTECTED = re.compile("|".join(map(translated, PROTECTED_FILES)))
+_SECRET = re.compile("|".join(map(translated, SECRET_FILES)))
+
+_IGNORABLE = dict.fromkeys((173, 847, 1564, 6158, 65279)) | dict.fromkeys(
+    (*range(8203, 8208), *range(8234, 8239), *range(8288, 8304))
+)
+
+
+def fold_name(name: str) -> str:
+    """Return a path component as the most forgiving file system would compare it."""
+    if name.isascii():
+        return name.lower()
+    plain = unicodedata.normalize("NFKC", name.translate(_IGNORABLE)).casefold()
+    return unicodedata.normalize("NFKC", plain)
+
+
+def is_protected(parts: Sequence[str]) -> bool:
+    """Whether writing this path could run code later, or change what the agent may do.
+
+    Args:
+        parts: the components of a path, outermost first; of a workspace file, those below the
+            workspace's root.
+    """
+    folded = [fold_name(part) for part in parts]
+    return (
+        not PROTECTED_FOLDERS.isdisjoint(folded)
+        or any(_holds(folded, path) for path in PROTECTED_PATHS)
+        or _named(folded, _PROTECTED)
+    )
+
+
+def is_secret(parts: Sequence[str]) -> bool:
+    """Whether reading this path could tell a key or a password; ``parts`` as above."""
+    folded = [fold_name(part) for part in parts]
+    return (
+        not SECRET_FOLDERS.isdisjoint(folded[:-1])
+        or any(_holds(folded, path) for path in SECRET_PATHS)
+        or _named(folded, _SECRET)
+    )
+
+
+def _named(folded: Sequence[str], names: re.Pattern[str]) -> bool:
+    return bool(folded) and names.fullmatch(folded[-1]) is not None
+
+
+def _holds(folded: Sequence[str], path: tuple[str, ...]) -> bool:
+    length = len(path)
+    return any(tuple(folded[at : at + length]) == path for at in range(len(folded) - length + 1))

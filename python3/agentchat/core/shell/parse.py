@@ -1,0 +1,304 @@
+"""What a shell command consists of, read from the syntax tree that ``shfmt --to-json`` gives.
+
+Only what is surely understood is plain. Everything else is kept for the user to see and for rules
+that refuse, and no rule that allows covers it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentchat.core.shell.wrappers import unwrap
+
+Node = Mapping[str, Any]
+
+LONGEST = 10_000
+"""Characters; a longer command is not taken apart."""
+
+MOST_PARTS = 50
+
+SEPARATORS = re.compile(r"[\s;&|()<>`$\"'\\{}]+")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_DESCRIPTOR = re.compile(r"\d*-?")
+_LISTS = frozenset({"BinaryCmd", "Subshell", "Block", "TimeClause", "CallExpr"})
+_STATEMENT = frozenset(
+    {"Cmd", "Redirs", "Negated", "Background", "Semicolon", "Comments"} | {"Pos", "End", "Position"}
+)
+_WRITES = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&", "&>|", ">!", ">>|"})
+_PIPES = ("|", "|&")
+_NOWHERE = "/dev/null"
+
+
+_PLAIN = re.compile(
+    r"(?:[A-Za-z0-9_./:@%+,=^~#-]|'[^'\x00-\x08\x0b-\x1f\x7f]*'"
+    r'|"[^"$`\\\x00-\x08\x0b-\x1f\x7f]*")+'
+)
+"""The bytes of a word that no shell expands; quotes may hold any text that is shown as it is."""
+
+_WHOLE = {"[": "[", "]": "]", r"\(": "(", r"\)": ")", r"\!": "!", "!": "!"}
+"""Whole words of ``test`` and ``find`` that no shell expands either."""
+
+_TILDE = re.compile(r"(?:^|[:=])~|^#")
+_QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ANSI = re.compile(
+    r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|.)", re.DOTALL
+)
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
+_BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word. ``text`` is exact if ``plain``, else what is known of it, for rules that refuse.
+
+    ``others`` are further texts it may come to: the alternatives of braces.
+    """
+
+    text: str
+    plain: bool
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One simple command. ``words`` are its own: a wrapper's end where the inner command begins.
+
+    ``obscure`` says why its words are not surely what will run; ``writes`` are the files that
+    redirections name; ``fed`` says that another command writes its input.
+    """
+
+    source: str
+    words: tuple[Word, ...] = ()
+    obscure: str = ""
+    writes: tuple[str, ...] = ()
+    fed: bool = False
+
+    @property
+    def unsure(self) -> str:
+        """Return why no rule of first words covers it, whatever the words; empty if one may."""
+        return self.obscure or (f"it writes {self.writes[0]}" if self.writes else "")
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return the words as texts."""
+        return tuple(word.text for word in self.words)
+
+    @property
+    def program(self) -> str:
+        """Return the first word, or an empty text."""
+        return self.words[0].text if self.words else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A whole command. ``unread`` says why it could not be taken apart, if it could not."""
+
+    parts: tuple[Part, ...] = ()
+    unread: str = ""
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Return the files that redirections name."""
+        return tuple(path for part in self.parts for path in part.writes)
+
+
+def why_unparsable(command: str) -> str:
+    """Return why a command is not even worth parsing, or an empty text."""
+    if len(command) > LONGEST:
+        return f"it is longer than {LONGEST:,} characters"
+    if _CONTROL.search(command):
+        return "it holds control characters"
+    try:
+        command.encode()
+    except UnicodeEncodeError:
+        return "it is not valid text"
+    return ""
+
+
+def read_tree(tree: Node, source: bytes) -> Script:
+    """Return the parts of a parsed command, in the order in which they stand."""
+    try:
+        parts = tuple(_unwrapped(_Reader(source).parts(tree)))
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        return Script(unread=f"its syntax tree is unknown ({type(error).__name__})")
+    if len(parts) > MOST_PARTS:
+        return Script(unread=f"it has more than {MOST_PARTS} parts")
+    return Script(parts)
+
+
+def scan(command: str) -> list[str]:
+    """Return everything that could be a word, without any grammar."""
+    return [word for word in SEPARATORS.split(command) if word]
+
+
+def _unwrapped(parts: Iterator[Part]) -> Iterator[Part]:
+    """Yield each part, and the command inside of each that runs another one."""
+    for part in parts:
+        own, problem = unwrap(part.texts)
+        outer = replace(part, words=part.words[:own], obscure=part.obscure or problem)
+        yield outer
+        inner = part.words[own:]
+        if inner:
+            source = " ".join(word.text for word in inner)
+            yield from _unwrapped(iter((replace(outer, source=source, words=inner, writes=()),)))
+
+
+class _Reader:
+    """Walks one syntax tree."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+
+    def parts(self, node: Node, obscure: str = "") -> Iterator[Part]:
+        """Yield the simple commands of a node; ``obscure`` is why none of them stands alone."""
+        if "Cmd" in node or "Redirs" in node:
+            yield from self._statement(node, obscure)
+            return
+        kind = node.get("Type", "")
+        if kind not in _LISTS and kind not in ("", "File"):
+            obscure = obscure or f"it is part of {_NAMES.get(kind, 'a compound command')}"
+        if kind == "BinaryCmd" and node["Op"] in _PIPES:
+            yield from self.parts(node["X"], obscure)
+            yield from (replace(part, fed=True) for part in self.parts(node["Y"], obscure))
+            return
+        for child in _inner_nodes(node):
+            yield from self.parts(child, obscure)
+
+    def _statement(self, node: Node, obscure: str) -> Iterator[Part]:
+        strange = set(node) - _STATEMENT
+        if strange:
+            obscure = obscure or "it is run in an unusual way"
+        command: Node = node.get("Cmd") or {}
+        redirections = node.get("Redirs") or ()
+        writes, why = self._redirected(redirections)
+        if command.get("Type") == "CallExpr":
+            simple = self._simple(node, command, obscure or why, writes)
+            yield simple
+            for word, read in zip(command.get("Args") or (), simple.words, strict=True):
+                if not read.plain:
+                    yield from self._inside(word)
+            yield from self._inside(command.get("Assigns") or ())
+        else:
+            kind = command.get("Type", "")
+            strange_kind = f"it is {_NAMES.get(kind, 'compound')}" if kind not in _LISTS else ""
+            if why or writes or strange_kind:
+                yield Part(_slice_of(node, self._source), (), why or strange_kind, writes)
+            around = obscure or why or (f"it writes {writes[0]}" if writes else "")
+            yield from self.parts(command, around)
+        for redirection in redirections:
+            yield from self._inside(redirection)
+
+    def _simple(self, node: Node, command: Node, obscure: str, writes: tuple[str, ...]) -> Part:
+        words = tuple(_read_word(word, self._source) for word in command.get("Args") or ())
+        if command.get("Assigns"):
+            obscure = obscure or "it sets variables"
+        if not all(word.plain for word in words):
+            obscure = obscure or "its words are expanded by the shell"
+        return Part(_slice_of(node, self._source), words, obscure, writes)
+
+    def _inside(self, node: Node | Sequence[Node]) -> Iterator[Part]:
+        """Yield the commands of substitutions in words, assignments and heredocs."""
+        for child in _inner_nodes(node):
+            yield from self.parts(child, "its output is part of another command")
+
+    def _redirected(self, nodes: Any) -> tuple[tuple[str, ...], str]:
+        """Return the files that are written, and why a rule cannot cover the others."""
+        writes: list[str] = []
+        why = ""
+        for node in nodes:
+            target = _read_word(node["Word"], self._source)
+            if _harmless(node, target):
+                continue
+            if node["Op"] in _WRITES and not _DESCRIPTOR.fullmatch(target.text):
+                writes.append(target.text or _slice_of(node["Word"], self._source))
+            else:
+                why = why or "its input is redirected"
+        return tuple(writes), why
+
+
+def _harmless(node: Mapping[str, Any], target: Word) -> bool:
+    descriptor = (node.get("N") or {}).get("Value", "")
+    if not target.plain or descriptor not in ("", "0", "1", "2") or "Hdoc" in node:
+        return False
+    if node["Op"] == ">&":
+        return target.text in ("1", "2")
+    if node["Op"] == "<":
+        return target.text == _NOWHERE
+    return node["Op"] in (">", ">>", "&>", "&>>") and target.text == _NOWHERE
+
+
+def _read_word(node: Node, source: bytes) -> Word:
+    """Return a word of the syntax tree of ``source``, read from its own bytes where it is plain."""
+    written = _slice_of(node, source)
+    if written in _WHOLE:
+        return Word(_WHOLE[written], True)
+    if _PLAIN.fullmatch(written) and not _TILDE.search(written):
+        return Word(_QUOTES.sub(_inner, written), True)
+    text = "".join(map(_likely, node.get("Parts") or ()))
+    others = tuple(re.split(r"[{},]", text)) if _BRACES.search(text) else ()
+    return Word(text, False, tuple(other for other in others if other))
+
+
+def _slice_of(node: Node, source: bytes) -> str:
+    """Return the text a node was read from."""
+    start, end = node["Pos"]["Offset"], node["End"]["Offset"]
+    return source[start:end].decode("utf-8", "replace")
+
+
+def _inner(quoted: re.Match[str]) -> str:
+    return quoted[1] if quoted[1] is not None else quoted[2]
+
+
+def _likely(part: Node) -> str:
+    """Return the text of a part as far as it is known without running anything."""
+    kind = part.get("Type")
+    if kind == "SglQuoted":
+        return _unescaped(part["Value"]) if part.get("Dollar") else str(part.get("Value", ""))
+    if kind == "DblQuoted":
+        return "".join(map(_likely, part.get("Parts") or ()))
+    if kind == "Lit":
+        return _ESCAPED.sub(lambda m: "" if m[1] == "\n" else m[1], part.get("Value", ""))
+    return ""
+
+
+def _unescaped(text: str) -> str:
+    """Return what ``$'…'`` means."""
+    return _ANSI.sub(_meaning, text)
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    said = escape[1]
+    if said[0] in "xuU" and len(said) > 1:
+        return chr(min(int(said[1:], 16), 0x10FFFF))
+    if said[0] in "01234567":
+        return chr(int(said, 8) & 0xFF)
+    return _NAMED.get(said, said)
+
+
+def _inner_nodes(value: Any) -> Iterator[Node]:
+    """Yield the nodes right below a value of the tree, whatever holds them."""
+    children = value.values() if isinstance(value, Mapping) else value
+    for child in children:
+        if isinstance(child, Mapping) and "Offset" not in child:
+            yield child
+        elif isinstance(child, list):
+            yield from _inner_nodes(child)
+
+
+_NAMES = {
+    "FuncDecl": "a function",
+    "IfClause": "an if",
+    "WhileClause": "a loop",
+    "ForClause": "a loop",
+    "CaseClause": "a case",
+    "CmdSubst": "a substitution",
+    "ProcSubst": "a substitution",
+    "ArithmCmd": "arithmetic",
+    "TestClause": "a test",
+    "DeclClause": "a declaration",
+    "CoprocClause": "a coprocess",
+}

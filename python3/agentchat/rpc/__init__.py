@@ -1,0 +1,1 @@
+"""Requests between two processes over one stream of bytes in each direction."""

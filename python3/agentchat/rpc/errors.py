@@ -1,0 +1,69 @@
+"""Errors of a connection, and errors that cross it."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from agentchat.core.errors import Stale, ToolError
+
+MOST_CHARACTERS = 10_000
+"""Of the message of an error."""
+
+
+class Disconnected(Exception):
+    """The connection ended before the answer came; the message says why, as far as is known."""
+
+
+class RequestCancelled(Exception):
+    """The other end cancelled the request while it was served."""
+
+
+class RemoteError(Exception):
+    """The other end raised something unexpected; the message is that of the exception there."""
+
+
+class RemoteTraceback(Exception):
+    """Where the other end raised it, for the log."""
+
+
+def encode_error(error: BaseException) -> dict[str, Any]:
+    """Return an error as data."""
+    if isinstance(error, Stale):
+        return {"kind": "stale", "path": error.path}
+    if isinstance(error, ToolError):
+        return {"kind": "tool", "text": error_text(error)}
+    if isinstance(error, (asyncio.CancelledError, RequestCancelled)):
+        return {"kind": "cancelled"}
+    if isinstance(error, OSError) and error.errno is not None:
+        name = error.filename if isinstance(error.filename, str) else None
+        return {"kind": "os", "errno": error.errno, "text": error.strerror, "path": name}
+    lines = traceback.format_exception(error.__cause__ or error)
+    return {"kind": "other", "text": error_text(error), "traceback": "".join(lines)}
+
+
+def decode_error(data: Mapping[str, Any]) -> Exception:
+    """Return an error as it is raised at this end."""
+    kind = data.get("kind")
+    if kind == "stale":
+        return Stale(str(data["path"]))
+    if kind == "tool":
+        return ToolError(str(data["text"]))
+    if kind == "cancelled":
+        return RequestCancelled("The request was cancelled.")
+    if kind == "os":
+        return OSError(int(data["errno"]), str(data["text"]), data.get("path"))
+    failed = RemoteError(str(data.get("text")))
+    failed.__cause__ = RemoteTraceback(str(data.get("traceback")))
+    return failed
+
+
+def error_text(error: BaseException) -> str:
+    """Return the message of an error, or its type where it has none, as text any reader takes."""
+    try:
+        text = str(error).encode("utf-8", "replace").decode("utf-8")
+    except Exception:  # an exception class of the user's may fail even here
+        text = ""
+    return text[:MOST_CHARACTERS] or type(error).__name__

@@ -1,0 +1,158 @@
+"""Which tools of the user's there are: in the files that were loaded, and in each chat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentchat.core.errors import UserError
+from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
+from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.toolset import TOOL_SEARCH, Toolbox
+from agentchat.rpc.errors import RemoteError
+from agentchat.tools.custom.definition import ToolSpec
+from agentchat.tools.custom.files import FileProblem, Source
+from agentchat.tools.custom.pool import WorkerPool
+from agentchat.tools.custom.remote_tool import RemoteTool
+from agentchat.tools.custom.worker import WorkerEnded
+
+RESERVED = frozenset(
+    {TOOL_SEARCH, "resolve"}
+    | {group.name for group in BUILTIN_GROUPS}
+    | {name for group in BUILTIN_GROUPS for name in group.tools}
+)
+"""Names that are the plugin's own, whether or not a tool has them now."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """What one file holds."""
+
+    pool: WorkerPool
+    source: Source
+    specs: tuple[ToolSpec, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    def tools(self, cwd: str) -> list[Tool]:
+        """Return its tools for a chat in this workspace."""
+        source = self.source
+        remote = (RemoteTool(self.pool, source.key, spec, cwd) for spec in self.specs)
+        return [one.tool(source.digest) for one in remote]
+
+
+@dataclass
+class FileRegistry:
+    """The files that were loaded, each once for all chats of this process."""
+
+    pool: WorkerPool
+    _known: dict[Path, tuple[str, LoadedFile | FileProblem]] = field(default_factory=dict)
+
+    async def load(self, sources: Sequence[Source]) -> None:
+        """Import what changed."""
+        for source in sources:
+            if self._known.get(source.path, ("", None))[0] != source.digest:
+                self._known[source.path] = (source.digest, await self._load(source))
+
+    def contents(self, sources: Sequence[Source]) -> tuple[list[LoadedFile], list[FileProblem]]:
+        """Return what was loaded of these files, and what is wrong with the others."""
+        known = [self._known.get(source.path, ("", None)) for source in sources]
+        found = [
+            one for source, (digest, one) in zip(sources, known, strict=True)
+            if digest == source.digest
+        ]  # fmt: skip
+        loaded = [one for one in found if isinstance(one, LoadedFile)]
+        return loaded, [one for one in found if isinstance(one, FileProblem)]
+
+    def clear(self) -> None:
+        """Forget every file, so that each is imported again, in a new process."""
+        self._known.clear()
+        self.pool.close()
+
+    async def _load(self, source: Source) -> LoadedFile | FileProblem:
+        try:
+            data = await self.pool.load(source)
+        except WorkerEnded:
+            return FileProblem(source.path, 0, "it ends the process that imports it")
+        except TimeoutError:
+            seconds = self.pool.import_seconds
+            why = f"it is not imported within {seconds:g} s; is there an endless loop?"
+            return FileProblem(source.path, 0, why)
+        except RemoteError as error:
+            return FileProblem(source.path, 0, str(error))
+        if "problem" in data:
+            line, text = data["problem"]
+            return FileProblem(source.path, int(line), str(text))
+        return self._loaded(source, data)
+
+    def _loaded(self, source: Source, data: dict[str, Any]) -> LoadedFile:
+        specs = tuple(ToolSpec.from_data(spec) for spec in data["tools"])
+        groups = ({**group, "tools": tuple(group["tools"])} for group in data["groups"])
+        return LoadedFile(self.pool, source, specs, tuple(Group(**group) for group in groups))
+
+
+class CustomRegistry:
+    """Puts the tools of files into the registry of a chat, and takes those out that are gone."""
+
+    def __init__(self, registry: Registry, toolbox: Toolbox, cwd: str) -> None:
+        self.cwd = cwd
+        self._registry = registry
+        self._toolbox = toolbox
+        self._origins: dict[str, tuple[Path, int]] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools that are registered now."""
+        return tuple(self._origins)
+
+    def replace_all(self, loaded: Iterable[LoadedFile]) -> list[FileProblem]:
+        """Replace everything by what these files hold; return what could not be registered."""
+        for name in self._origins:
+            self._registry.unregister(name)
+        self._origins.clear()
+        problems: list[FileProblem] = []
+        groups: dict[str, Group] = {}
+        for contents in loaded:
+            problems += self._add_tools(contents)
+            problems += self._add_groups(contents, groups)
+        self._toolbox.add_groups(groups.values())
+        return problems
+
+    def _add_tools(self, contents: LoadedFile) -> list[FileProblem]:
+        lines = (spec.line for spec in contents.specs)
+        found = zip(contents.tools(self.cwd), lines, strict=True)
+        problems = [self._add(contents.source.path, tool, line) for tool, line in found]
+        return [problem for problem in problems if problem is not None]
+
+    def _add(self, path: Path, tool: Tool, line: int) -> FileProblem | None:
+        for name in (tool.name, *tool.metadata.aliases):
+            owner = self._owner(name)
+            if owner:
+                return FileProblem(path, line, f'the tool name "{name}" is taken by {owner}')
+        try:
+            self._registry.register(tool)
+        except UserError as error:
+            return FileProblem(path, line, str(error))
+        self._origins[tool.name] = (path, line)
+        return None
+
+    def _owner(self, name: str) -> str:
+        """Return what has a name already; empty if nothing has."""
+        owner = self._registry.get(name)
+        if owner is None:
+            return "the plugin" if name in RESERVED else ""
+        if owner.name not in self._origins:
+            return f"the built-in tool {owner.name}"
+        path, line = self._origins[owner.name]
+        return f"{path}:{line}"
+
+    def _add_groups(self, contents: LoadedFile, groups: dict[str, Group]) -> list[FileProblem]:
+        problems = []
+        for group in contents.groups:
+            if group.name in RESERVED or group.name in groups:
+                what = f'the group name "{group.name}" is taken'
+                problems.append(FileProblem(contents.source.path, 0, what))
+            else:
+                groups[group.name] = group
+        return problems

@@ -1,0 +1,372 @@
+"""The process in which the user's functions run.
+
+Its main thread serves one request at a time: it imports a file, checks arguments, or calls
+functions of a tool in the working directory of the chat. Two more threads read and write messages
+(see ``rpc.peer``), so the process hears of everything while a function runs.
+
+A request that is cancelled interrupts the main thread as Ctrl-C does: a function can clean up. If
+it does not end, the plugin kills the process. The process also ends, with all that its functions
+started, as soon as the plugin has gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+import itertools
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from agentchat.core.errors import ToolError
+from agentchat.core.tools.tool import ArgumentError
+from agentchat.rpc.errors import RequestCancelled, error_text
+from agentchat.rpc.peer import Incoming, Peer
+from agentchat.tools.custom.context import (
+    CommandResult,
+    Context,
+    Result,
+    result_of,
+)
+from agentchat.tools.custom.definition import ASKS, Definition
+from agentchat.tools.custom.files import ImportProblem, Source, import_source
+from agentchat.tools.custom.parameters import Bound, bind
+
+GONE = "What this needs no longer exists: its file was changed, or its process ended."
+OVER = "The call is over: its context can do nothing more."
+PRINT_SECONDS = 1 / 30
+MOST_PRINTED = 16 * 1024
+"""Characters that wait to be shown; of a flood the newest part is shown."""
+
+
+class UserCodeError(Exception):
+    """A function raised something; the message is its message, the cause the exception."""
+
+
+class ToolServer:
+    """Serves one connection with the plugin, one request after the other.
+
+    ``definitions`` has the tools of every file by its key, and those by name. ``interrupt`` is
+    called, in another thread, to end the request that runs.
+    """
+
+    def __init__(
+        self, connection: socket.socket, interrupt: Callable[[], None] = lambda: None
+    ) -> None:
+        self.definitions: dict[str, dict[str, Definition]] = {}
+        self.printer = Printer()
+        self._interrupt = interrupt
+        self._interruptible = False
+        self._current: Incoming | None = None
+        self._waiting: queue.SimpleQueue[Incoming | None] = queue.SimpleQueue()
+        self._previews: dict[int, dict[str, Bound]] = {}
+        self._numbers = itertools.count(1)
+        self._handlers = {
+            "ready": lambda params: None,
+            "import": self._import,
+            "check": self._check,
+            "run": self._run,
+            "hook": self._hook,
+            "resolve": self._resolve,
+        }
+        sink = os.dup(connection.fileno())
+        self.peer = Peer(connection.makefile("rb"), sink, self._waiting.put)
+        connection.close()  # the peer has it now
+
+    def serve(self) -> None:
+        """Serve requests in this thread until the connection ends."""
+        self.peer.ended.add_done_callback(lambda _: self._waiting.put(None))
+        self.peer.start()
+        while (incoming := self._waiting.get()) is not None:
+            self._serve(incoming)
+
+    def interrupted(self) -> bool:
+        """Whether the request that runs is cancelled and must be ended; true once for each."""
+        current = self._current
+        if not self._interruptible or current is None or not current.cancelled:
+            return False
+        self._interruptible = False
+        return True
+
+    def _serve(self, incoming: Incoming) -> None:
+        self._current = incoming
+        incoming.on_cancel = self._interrupt
+        self.printer.begin(incoming)
+        try:
+            try:
+                self._interruptible = True
+                answer = self._answer(incoming)
+            finally:
+                self._interruptible = False
+        except BaseException as error:
+            self.printer.end()
+            incoming.fail(RequestCancelled() if incoming.cancelled else error)
+        else:
+            self.printer.end()
+            incoming.reply(answer)
+
+    def _answer(self, incoming: Incoming) -> Any:
+        if incoming.cancelled:
+            raise RequestCancelled
+        try:
+            return self._handlers[incoming.method](incoming.params)
+        except (ToolError, RequestCancelled):
+            raise
+        except BaseException as error:
+            raise UserCodeError(error_text(error)) from error
+
+    def _import(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Import a file; return what it holds, or the line and the text of what is wrong."""
+        source = Source(Path(params["path"]), params["data"])
+        os.chdir("/")
+        try:
+            contents = import_source(source)
+        except ImportProblem as found:
+            return {"problem": [found.problem.line, found.problem.text]}
+        # Of two with one name the first has it, as everywhere.
+        self.definitions[source.key] = {one.spec.name: one for one in contents.definitions[::-1]}
+        return {
+            "tools": [asdict(definition.spec) for definition in contents.definitions],
+            "groups": [asdict(group) for group in contents.groups],
+        }
+
+    def _check(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments in their plain form, or what is wrong with them."""
+        try:
+            return {"plain": self._definition(params).parameters.plain(params["arguments"])}
+        except ArgumentError as error:
+            return {"problems": error.problems}
+
+    def _run(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a step that is a function, and those after it up to the next command.
+
+        Return the result, and as ``next`` the number of the step that comes after it.
+        """
+        definition = self._definition(params)
+        name, functions = definition.spec.name, definition.functions
+        arguments = self._parse(definition, params["arguments"])
+        step, given = params["step"], params["given"]
+        with self._context(params) as context:
+            while True:
+                value = _value(functions[str(step)], arguments, context, *given)
+                result, step = result_of(value, name), step + 1
+                if result.is_error or str(step) not in functions:
+                    return {"result": asdict(result), "next": step}
+                context.progress(result.text)
+                given = [result.text if isinstance(value, Result) else value]
+
+    def _hook(self, params: Mapping[str, Any]) -> Any:
+        """Call a function among the options; return a result, or whether to ask."""
+        definition, role = self._definition(params), params["role"]
+        function = definition.functions.get(role)
+        if function is None:
+            raise ToolError(GONE)
+        given = [Result(**result) for result in params["given"]]
+        if role == "render_call":  # a call is shown while its arguments still arrive
+            arguments = {**definition.parameters.defaults, **params["arguments"]}
+        else:
+            arguments = self._parse(definition, params["arguments"])
+        with self._context(params) as context:
+            value = _value(function, arguments, context, *given)
+        if role == ASKS:
+            return bool(value)
+        if value is None or role in ("setup", "on_exit"):
+            return None
+        return asdict(result_of(value, definition.spec.name))
+
+    def _resolve(self, params: Mapping[str, Any]) -> Any:
+        """Apply or reject a preview; once that succeeded it is forgotten."""
+        callbacks = self._previews.get(params["preview"])
+        if callbacks is None:
+            raise ToolError(GONE)
+        context = Context(params["cwd"], params["call_id"])
+        _enter(context.cwd)
+        value = _value(callbacks[params["action"]], {}, context, params["reason"], params["extra"])
+        answer = None if value is None else asdict(result_of(value, params["name"]))
+        self._previews.pop(params["preview"], None)
+        return answer
+
+    def hold(self, apply: Bound, reject: Bound | None) -> int:
+        """Keep the callbacks of a preview; return the number to resolve it by."""
+        number = next(self._numbers)
+        self._previews[number] = {"apply": apply, **({"reject": reject} if reject else {})}
+        return number
+
+    def _definition(self, params: Mapping[str, Any]) -> Definition:
+        found = self.definitions.get(params["file"], {}).get(params["name"])
+        if found is None:
+            raise ToolError(GONE)
+        return found
+
+    @contextmanager
+    def _context(self, params: Mapping[str, Any]) -> Iterator[Context]:
+        """Return the context of a call, which works as long as the call."""
+        assert self._current is not None
+        _enter(params["cwd"])
+        link = PluginLink(self, self._current) if params["linked"] else None
+        try:
+            yield Context(params["cwd"], params["call_id"], params["flags"], link)
+        finally:
+            if link is not None:
+                link.open = False
+
+    def _parse(self, definition: Definition, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return definition.parameters.parse(arguments)
+        except ArgumentError as error:
+            lines = [f"  - {name}: {reason}" for name, reason in error.problems]
+            head = f'Validation failed for tool "{definition.spec.name}":'
+            raise ToolError("\n".join([head, *lines])) from error
+
+
+class PluginLink:
+    """What a context can do: it asks the plugin, and waits in the thread that called it."""
+
+    def __init__(self, server: ToolServer, incoming: Incoming) -> None:
+        self._server = server
+        self._incoming = incoming
+        self.open = True
+
+    def progress(self, text: str) -> None:
+        """Show a line."""
+        if self.open:
+            self._server.printer.write(text if text.endswith("\n") else f"{text}\n")
+
+    def stage(
+        self, label: str, apply: Callable[..., Any], reject: Any, source: str, preview: str
+    ) -> None:
+        """Register a preview; raises ToolError when the call is over."""
+        rejecting = None if reject is None else bind(reject, (), first=2, what="reject")
+        number = self._server.hold(bind(apply, (), first=2, what="apply"), rejecting)
+        about = {"label": str(label), "source": str(source), "text": str(preview)}
+        self._ask("stage", preview=number, has_reject=reject is not None, **about)
+
+    def read(self, path: str) -> str:
+        """Return the text of a file as the user sees it."""
+        data: bytes = self._ask("read", path=str(path))
+        return data.decode("utf-8-sig")
+
+    def run(self, command: str, timeout: float | None) -> CommandResult:
+        """Run a shell command."""
+        code, text = self._ask("command", command=str(command), timeout=timeout)
+        return CommandResult(code, text)
+
+    def _ask(self, method: str, **params: Any) -> Any:
+        if not self.open:
+            raise ToolError(OVER)
+        try:
+            return self._server.peer.request_blocking(method, {"call": self._incoming.id, **params})
+        except RequestCancelled:
+            raise ToolError(OVER) from None
+
+
+def _enter(folder: str) -> None:
+    if not os.path.isdir(folder):
+        raise ToolError(f"Working directory not found: {folder}. Nothing was run.")
+    os.chdir(folder)
+
+
+def _value(function: Bound, arguments: Mapping[str, Any], context: Context, *given: Any) -> Any:
+    """Call a function; wait for what can be awaited, and exhaust what can only be iterated."""
+    value = function.call(arguments, context, *given)
+    if inspect.isawaitable(value):
+        value = asyncio.run(_awaited(value))
+    return list(value) if isinstance(value, Iterator) else value
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+class Printer:
+    """Sends what is printed during a request as progress: bounded, 30 times a second at most."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._text = ""
+        self._incoming: Incoming | None = None
+        threading.Thread(target=self._run, name="print", daemon=True).start()
+
+    def begin(self, incoming: Incoming) -> None:
+        """Send what is printed from now on for this request."""
+        with self._lock:
+            self._incoming = incoming
+
+    def end(self) -> None:
+        """Send what is left; what is printed between requests is dropped."""
+        self._flush()
+        with self._lock:
+            self._incoming = None
+
+    def write(self, text: str) -> None:
+        """Take some text, from any thread."""
+        with self._lock:
+            if self._incoming is None:
+                return
+            self._text = (self._text + text[-MOST_PRINTED:])[-MOST_PRINTED:]
+        self._ready.set()
+
+    def _flush(self) -> None:
+        with self._lock:
+            text, self._text = self._text, ""
+            if text and self._incoming is not None:
+                self._incoming.progress(text.encode("utf-8", "replace").decode("utf-8"))
+
+    def _run(self) -> None:
+        while True:
+            self._ready.wait()
+            self._ready.clear()
+            self._flush()
+            time.sleep(PRINT_SECONDS)
+
+
+class PrintedBytes(io.RawIOBase):
+    """What a standard stream writes to: the printer."""
+
+    def __init__(self, printer: Printer) -> None:
+        self._printer = printer
+
+    def writable(self) -> bool:
+        """Return true."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the descriptor of the real output, which leads nowhere."""
+        return 1
+
+    def write(self, data: Any) -> int:
+        """Show some bytes."""
+        self._printer.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+
+def main(descriptor: int) -> None:
+    """Serve the plugin at the other end of a socket."""
+    os.set_inheritable(descriptor, False)
+    thread = threading.get_ident()
+    server = ToolServer(
+        socket.socket(fileno=descriptor), lambda: signal.pthread_kill(thread, signal.SIGINT)
+    )
+
+    def interrupt(*_: object) -> None:
+        if server.interrupted():
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    sys.stdout = sys.stderr = io.TextIOWrapper(
+        cast("BinaryIO", PrintedBytes(server.printer)), "utf-8", "replace", write_through=True
+    )
+    # Whatever runs here, and whatever it has started, ends with the connection.
+    server.peer.ended.add_done_callback(lambda _: os.killpg(os.getpgrp(), signal.SIGKILL))
+    server.serve()

@@ -1,0 +1,1 @@
+"""A workspace on another machine, served there by the code of this one."""

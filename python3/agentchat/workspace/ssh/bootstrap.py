@@ -1,0 +1,128 @@
+"""Starts the server of a workspace in a plain Python, on a machine that has nothing of ours.
+
+Our side (``start_command``, ``payload``): a shell command looks for an interpreter, which reads
+the source of this module from its input and runs it, then the source of all other modules.
+Their side (``load_and_serve``): the modules are imported from memory and ``server`` takes over the
+same input. Nothing is written there.
+
+Which modules are sent follows from what ``server`` imports at the top of its file, and so on: each
+of them may import, at the top, the standard library and what may be sent itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import json
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from pathlib import Path
+from types import CodeType, ModuleType
+
+PACKAGE = "agentchat"
+SERVER = "agentchat.workspace.ssh.server"
+
+OLDEST = (3, 11)
+NO_PYTHON = "agentchat: no python"
+NO_PYTHON_CODE = 91
+_CANDIDATES = ("python3", "python3.14", "python3.13", "python3.12", "python3.11")
+_BEGIN = "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
+_IS_NEW_ENOUGH = f"import sys;sys.exit(sys.version_info<{OLDEST})"
+
+
+def start_command(python: str = "") -> str:
+    """Return the command line that starts the interpreter, for any login shell.
+
+    Args:
+        python: the interpreter there; without one, the first on the PATH that is new enough.
+    """
+    names = python.replace("'", "") if python else " ".join(_CANDIDATES)
+    script = (
+        f'for p in {names}; do if "$p" -I -c "{_IS_NEW_ENOUGH}" </dev/null >/dev/null 2>&1; '
+        f'then exec "$p" -I -u -X utf8 -c "{_BEGIN}"; fi; done; '
+        f'echo "{NO_PYTHON}" >&2; exit {NO_PYTHON_CODE}'
+    )
+    return f"exec /bin/sh -c '{script}'"
+
+
+@functools.lru_cache(1)
+def payload() -> bytes:
+    """Return what the interpreter reads first: this module, then all others, by name."""
+    modules = zlib.compress(json.dumps(dict(sorted(_needed().items()))).encode())
+    parts = (Path(__file__).read_bytes(), modules)
+    return b"".join(b"%d\n%s" % (len(part), part) for part in parts)
+
+
+def _needed() -> dict[str, str]:
+    """Return the sources of the server's module and of all it imports."""
+    sources: dict[str, str] = {}
+    waiting = [SERVER]
+    while waiting:
+        name = waiting.pop()
+        if name not in sources and _file(name).is_file():
+            sources[name] = _file(name).read_text(encoding="utf-8")
+            waiting += _imports(sources[name])
+    return sources
+
+
+def _imports(source: str) -> Iterator[str]:
+    """Yield the modules of ours that a module imports as it is loaded."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
+            yield str(node.module)
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def _file(name: str) -> Path:
+    return Path(__file__).parents[2].joinpath(*name.split(".")[1:]).with_suffix(".py")
+
+
+def packages(modules: Iterable[str]) -> set[str]:
+    """Return the packages that modules of these names lie in."""
+    parts = (name.split(".") for name in modules)
+    return {".".join(one[:end]) for one in parts for end in range(1, len(one))}
+
+
+class MemoryLoader(MetaPathFinder, InspectLoader):
+    """Imports modules whose source is in memory; their packages are empty."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self._packages = packages(sources)
+        self._sources = {**dict.fromkeys(self._packages, ""), **sources}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the module, if it is one of these."""
+        if fullname not in self._sources:
+            return None
+        return spec_from_loader(fullname, self, is_package=fullname in self._packages)
+
+    def get_source(self, fullname: str) -> str:
+        """Return the text of a module."""
+        return self._sources[fullname]
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return a module compiled, under a name that tracebacks show."""
+        return compile(self._sources[fullname], f"<{fullname}>", "exec", dont_inherit=True)
+
+    def is_package(self, fullname: str) -> bool:
+        """Whether a module is a package."""
+        return fullname in self._packages
+
+
+def load_and_serve() -> None:
+    """Read the modules from standard input and run the server."""
+    stream = sys.stdin.buffer
+    packed = stream.read(int(stream.readline()))
+    sys.meta_path.insert(0, MemoryLoader(json.loads(zlib.decompress(packed))))
+    importlib.import_module(SERVER).main(stream)
+
+
+if __name__ == "__main__":
+    load_and_serve()

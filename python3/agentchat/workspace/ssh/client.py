@@ -1,0 +1,196 @@
+"""A workspace server that was started, and the connection with it.
+
+How it is started is a command line that ends in ``bootstrap.start_command``: with ssh it runs on
+another machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+from agentchat.rpc.background import BackgroundTasks, run_in_thread
+from agentchat.rpc.errors import Disconnected
+from agentchat.rpc.peer import CANCEL_SECONDS, OnProgress, Peer
+from agentchat.workspace.process import run
+from agentchat.workspace.ssh.bootstrap import payload
+from agentchat.workspace.ssh.server import GREETING, SILENCE
+
+PING_SECONDS = 5.0
+CLOSE_SECONDS = 1.0
+MOST_NOISE = 64 * 1024
+"""Bytes that a login shell may write before the server greets."""
+
+_KEPT = 8 * 1024
+
+
+class StartError(Exception):
+    """No server came up; the message is what was written to standard error, or ``timed out``."""
+
+
+class WorkspaceClient:
+    """One running server; ``start`` makes it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process = process
+        self._stdin, self._stdout = process.stdin, process.stdout
+        self._complaints = _Tail(process.stderr)
+        self._peer: Peer | None = None
+        self._tasks = BackgroundTasks()
+        run.KEEPER.add(process.pid)
+
+    @classmethod
+    async def start(
+        cls, argv: Sequence[str], environment: Mapping[str, str] | None, seconds: float
+    ) -> WorkspaceClient:
+        """Start a server.
+
+        Raises:
+            OSError: the program cannot be run.
+            StartError: the server does not greet within ``seconds``, or not at all.
+        """
+        process = subprocess.Popen(  # noqa: ASYNC220 - it does not wait
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=None if environment is None else dict(environment),
+            cwd="/",
+            start_new_session=True,
+        )
+        client = cls(process)
+        try:
+            async with asyncio.timeout(seconds):
+                await run_in_thread(client._greet)
+        except TimeoutError as error:
+            await client.close()
+            raise StartError("timed out") from error
+        except (OSError, EOFError) as error:
+            await client.close()
+            raise StartError(client._complaints.text()) from error
+        except BaseException:
+            await client.close()
+            raise
+        client._serve()
+        return client
+
+    @property
+    def alive(self) -> bool:
+        """Whether requests can be sent."""
+        return self._peer is not None and self._peer.alive
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        on_progress: OnProgress | None = None,
+        *,
+        cancel_seconds: float | None = CANCEL_SECONDS,
+    ) -> Any:
+        """Return the server's answer, see ``Peer.request``.
+
+        Raises:
+            Disconnected: with the last line of standard error, where there is one.
+        """
+        assert self._peer is not None
+        try:
+            return await self._peer.request(
+                method, params, on_progress, cancel_seconds=cancel_seconds
+            )
+        except Disconnected as error:
+            raise Disconnected(await self._reason(str(error))) from error
+
+    async def close(self) -> None:
+        """End the connection; the server kills what it runs, and ends."""
+        if self._peer is not None:
+            self._peer.close()
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+        await self._tasks.cancel()
+        await self._wait()
+        run.KEEPER.remove(self._process.pid)
+
+    def _greet(self) -> None:
+        """Send the code and wait until the server greets; raises EOFError, OSError."""
+        try:
+            self._stdin.write(payload())
+            self._stdin.flush()
+            noise = 0
+            while (line := self._stdout.readline(MOST_NOISE)) != GREETING:
+                noise += len(line)
+                if not line or noise > MOST_NOISE:
+                    raise EOFError
+        except BaseException:
+            self._stdout.close()
+            raise
+
+    def _serve(self) -> None:
+        self._peer = Peer(self._stdout, os.dup(self._stdin.fileno()))
+        self._stdin.close()
+        self._peer.start()
+        self._tasks.start(self._watch(self._peer))
+
+    async def _watch(self, peer: Peer) -> None:
+        """Let the server know that this end is there, and notice when nothing comes back."""
+        ended = asyncio.wrap_future(peer.ended)
+        while peer.alive:
+            peer.send_request("ping", {})
+            await asyncio.wait({ended}, timeout=PING_SECONDS)
+            if time.monotonic() - peer.last_received > SILENCE:
+                peer.close(f"nothing came for {SILENCE:g} s")
+        self._kill()
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await run_in_thread(self._process.wait)
+        except TimeoutError:
+            self._kill()
+            await run_in_thread(self._process.wait)
+
+    def _kill(self) -> None:
+        # Its id is its own until it was waited for.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def _reason(self, reason: str) -> str:
+        if reason == "it ended":
+            await self._wait()
+            reason = self._complaints.last_line() or reason
+        return reason
+
+
+class _Tail:
+    """Keeps the last of what a stream writes."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._data = bytearray()
+        self._thread = threading.Thread(target=self._read, name="stderr", daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError), self._stream:
+            while piece := os.read(self._stream.fileno(), 4096):
+                self._data += piece
+                del self._data[:-_KEPT]
+
+    def text(self) -> str:
+        """Return it, once the stream has ended or a moment has passed."""
+        self._thread.join(0.2)
+        return self._data.decode("utf-8", "replace")
+
+    def last_line(self) -> str:
+        lines = [line.strip() for line in self.text().splitlines() if line.strip()]
+        return lines[-1].rstrip(".") if lines else ""

@@ -1,0 +1,79 @@
+"""Work that nobody waits for: none of it is lost, and what it raises is logged."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+
+import pytest
+
+from agentchat.rpc.background import BackgroundTasks, run_in_thread
+
+
+async def test_what_a_task_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail() -> None:
+        raise ValueError("bad")
+
+    task = BackgroundTasks().start(fail())
+    await asyncio.wait({task})
+    await asyncio.sleep(0)
+    assert "ValueError: bad" in caplog.text
+
+
+async def test_a_task_is_kept_until_it_ends() -> None:
+    go, ended = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        await go.wait()
+        ended.set()
+
+    tasks = BackgroundTasks()
+    tasks.start(work())
+    await asyncio.sleep(0)
+    gc.collect()
+    go.set()
+    await asyncio.wait_for(ended.wait(), 5)
+
+
+async def test_cancelling_waits_until_all_tasks_have_ended() -> None:
+    ended = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append(1)
+
+    tasks = BackgroundTasks()
+    tasks.start(work())
+    tasks.start(work())
+    await asyncio.sleep(0)
+    await tasks.cancel()
+    assert ended == [1, 1]
+
+
+async def test_blocking_work_returns_or_raises_in_the_loop() -> None:
+    def fail() -> None:
+        raise ValueError("bad")
+
+    assert await run_in_thread(lambda: 3) == 3
+    with pytest.raises(ValueError, match="bad"):
+        await run_in_thread(fail)
+
+
+async def test_blocking_work_may_be_left_alone() -> None:
+    go, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        go.wait(5)
+        ended.set()
+
+    waiting = asyncio.ensure_future(run_in_thread(work))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    go.set()
+    assert await asyncio.to_thread(ended.wait, 5)
