@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentchat.core.tools.tool import ToolContext, no_store
+from agentchat.core.tools.tool import ToolContext, refuse_staging
 from agentchat.workspace.local import LocalWorkspace
 
 
@@ -13,7 +13,7 @@ def bare_context(folder: str) -> ToolContext:
         cwd=folder,
         call_id="bench",
         progress=lambda text: None,
-        stage=no_store,
+        stage=refuse_staging,
         store=lambda text: "",
         overflow="",
     )

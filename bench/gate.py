@@ -15,7 +15,7 @@ from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, decide
 from agentchat.core.permissions.rules import Rule
 from agentchat.core.shell.parse import LONGEST
-from agentchat.core.tools.call import Call
+from agentchat.core.tools.call import ValidCall
 from agentchat.tools.builtin import bash
 from agentchat.workspace.local import LocalWorkspace
 from bench.figures import Row, spread
@@ -68,7 +68,7 @@ async def _decisions(command: Callable[[int], str]) -> list[float]:
 async def _decision(workspace: LocalWorkspace, policy: Policy, command: str) -> float:
     given = {"command": command}
     arguments = bash.TOOL.arguments.parse(given)
-    call = Call(ToolCall("1", "bash", json.dumps(given)), bash.TOOL, given, arguments)
+    call = ValidCall(ToolCall("1", "bash", json.dumps(given)), bash.TOOL, given, arguments)
     began = time.perf_counter()
     place = await survey(call, workspace)
     assert not isinstance(place, str)

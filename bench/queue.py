@@ -15,13 +15,13 @@ from pathlib import Path
 
 from tests.agent.scene import KeptScreen
 
-from agentchat.agent.execution.result_store import Storage
+from agentchat.agent.execution.result_store import ResultStore
 from agentchat.agent.session import Session
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.registry import Group, Registry
-from agentchat.core.tools.tool import Surroundings, Tool, ToolContext, Touch
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.tool import Access, Environment, Tool, ToolContext
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.journal.writer import JournalWriter
 from agentchat.tools.builtin import read, resolve
@@ -58,7 +58,7 @@ class OneBatch:
 def measure() -> list[Row]:
     """Run batches by the queue in turns with the bare function."""
     alone = replace(read.TOOL, metadata=replace(read.TOOL.metadata, concurrency_safe=False))
-    nothing = replace(read.TOOL, steps=(_nothing,), touches=lambda arguments: Touch())
+    nothing = replace(read.TOOL, steps=(_nothing,), touches=lambda arguments: Access())
     return [
         *(_row(f"batch of {calls} reads / bare", read.TOOL, calls) for calls in BATCHES),
         _row("batch of 200 one by one / bare", alone, 200),
@@ -104,15 +104,15 @@ async def _queued(folder: str, tool: Tool, calls: int) -> float:
 
 
 def _session(folder: str, tool: Tool, calls: int, screen: KeptScreen) -> Session:
-    toolbox = Toolbox(Registry([tool, resolve.TOOL]), [Group("all", (tool.name,))], ["all"])
+    toolbox = Toolset(Registry([tool, resolve.TOOL]), [Group("all", (tool.name,))], ["all"])
     model = OneBatch(tool.name, calls)
     journal = JournalWriter.open(Path(folder) / "state", "bench", ())
     return Session(
-        Chat("bench", toolbox, Surroundings(folder)),
+        Chat("bench", toolbox, Environment(folder)),
         workspace=LocalWorkspace(folder),
         view=screen,
         journal=journal,
-        storage=Storage(Path(folder) / "results"),
+        storage=ResultStore(Path(folder) / "results"),
         model=lambda: model,
         max_parallel=10,
     )

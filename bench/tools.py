@@ -13,8 +13,8 @@ from pathlib import Path
 
 from agentchat.core.messages import History, UserText
 from agentchat.core.tools.registry import Group, Registry
-from agentchat.core.tools.tool import Surroundings, Tool
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.tool import Environment, Tool
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.models.protocols.openai_chat import OpenAIChat
 from agentchat.tools.builtin import grep, read
@@ -62,9 +62,9 @@ def _named(name: str) -> Tool:
 
 def _chat(tools: Sequence[Tool], threshold: int = 0) -> Chat:
     everything = Group("all", tuple(tool.name for tool in tools))
-    toolbox = Toolbox(Registry(tools), [everything], ["all"], deferred_threshold=threshold)
+    toolbox = Toolset(Registry(tools), [everything], ["all"], deferred_threshold=threshold)
     said = History((UserText("go"),))
-    return Chat("bench", toolbox, Surroundings("/"), history=said)
+    return Chat("bench", toolbox, Environment("/"), history=said)
 
 
 def _request(chat: Chat) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
-from agentchat.agent.execution.result_store import Storage
-from agentchat.agent.permissions.rule_store import Rulebook
+from agentchat.agent.execution.result_store import ResultStore
+from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
@@ -20,9 +20,9 @@ from agentchat.core.tools.model import ModelRequest, Piece, TextDelta
 from agentchat.core.tools.ports import Frontend
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Answer, Question
-from agentchat.core.turn.preview_stack import Pending
-from agentchat.core.turn.view import Block, StatusLine
+from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse
+from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.view import ChatStatus, ToolBlock
 from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
@@ -65,11 +65,11 @@ class KeptScreen:
         self.mentions: list[str] = []
         self.said = ""
         self.notes: list[tuple[str, str]] = []
-        self.blocks: dict[str, list[Block]] = {}
+        self.blocks: dict[str, list[ToolBlock]] = {}
         self.events: list[tuple[str, dict[str, Any]]] = []
-        self.statuses: list[StatusLine] = []
-        self.questions: dict[str, Question] = {}
-        self.staged: list[Pending] = []
+        self.statuses: list[ChatStatus] = []
+        self.questions: dict[str, ApprovalRequest] = {}
+        self.staged: list[Preview] = []
         self.proposals: list[tuple[str, FileChange]] = []
         self._changed = asyncio.Event()
 
@@ -92,7 +92,7 @@ class KeptScreen:
     def finish_reply(self) -> None:
         self._changed.set()
 
-    def block(self, call_id: str, change: Block) -> None:
+    def block(self, call_id: str, change: ToolBlock) -> None:
         self.blocks.setdefault(call_id, []).append(change)
         self._changed.set()
 
@@ -104,7 +104,7 @@ class KeptScreen:
         self.notes.append((level, text))
         self._changed.set()
 
-    def status(self, status: StatusLine) -> None:
+    def status(self, status: ChatStatus) -> None:
         self.statuses.append(status)
         self._changed.set()
 
@@ -115,7 +115,7 @@ class KeptScreen:
         self.events.append((name, dict(data)))
         self._changed.set()
 
-    def ask(self, prompt: str, question: Question) -> None:
+    def ask(self, prompt: str, question: ApprovalRequest) -> None:
         self.questions[prompt] = question
         self._changed.set()
 
@@ -123,7 +123,7 @@ class KeptScreen:
         self.questions.pop(prompt, None)
         self._changed.set()
 
-    def stage(self, pending: Pending) -> None:
+    def stage(self, pending: Preview) -> None:
         ids = [other.id for other in self.staged]
         if pending.id in ids:
             self.staged[ids.index(pending.id)] = pending
@@ -134,7 +134,7 @@ class KeptScreen:
     def propose(self, subject: str, file: FileChange) -> None:
         self.proposals.append((subject, file))
 
-    def unstage(self, pending: Pending) -> None:
+    def unstage(self, pending: Preview) -> None:
         self.staged = [other for other in self.staged if other.id != pending.id]
         self._changed.set()
 
@@ -180,7 +180,7 @@ class Scene:
         *tools: Tool,
         frontend: Frontend | None = None,
         chat: Chat | None = None,
-        rulebook: Rulebook | None = None,
+        rulebook: RuleStore | None = None,
         workspace: LocalWorkspace | None = None,
         journal: JournalWriter | None = None,
         tool_files: ToolFiles | None = None,
@@ -198,7 +198,7 @@ class Scene:
             workspace=self.workspace,
             view=self.screen,
             journal=self.journal,
-            storage=Storage(folder),
+            storage=ResultStore(folder),
             model=self._source,
             max_parallel=10,
             frontend=frontend,
@@ -211,7 +211,7 @@ class Scene:
             raise UserError(self.no_model)
         return self.model
 
-    async def play(self, text: str = "go", *answers: Answer | str) -> str:
+    async def play(self, text: str = "go", *answers: ApprovalResponse | str) -> str:
         """Send a prompt, give the answers in order, return why the turn ended."""
         turns = len(self.screen.named("AgentTurnFinished"))
         self.session.send(text)
@@ -221,7 +221,7 @@ class Scene:
         reason: str = self.screen.named("AgentTurnFinished")[-1]["reason"]
         return reason
 
-    async def answer(self, answer: Answer | str) -> None:
+    async def answer(self, answer: ApprovalResponse | str) -> None:
         """Answer the question that is shown next."""
         await self.screen.until(lambda: bool(self.screen.questions))
         prompt = next(iter(self.screen.questions))

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from agentchat.core.messages import Reply, UserText
-from agentchat.core.tools.mentions import Captured
+from agentchat.core.tools.mentions import CapturedContext
 from tests.agent.scene import Scene
 
 KEY = "ghp_" + "a1B2" * 10
@@ -53,8 +53,8 @@ async def test_what_the_editor_had_is_taken_as_it_was_sent(tmp_path: Path) -> No
     (tmp_path / "a.py").write_text("on the disk\n")
     scene = Scene(tmp_path, [Reply("ok")])
     captured = {
-        "#buffer": Captured(name="a.py", path=str(tmp_path / "a.py")),
-        "#selection": Captured(name="the selection in b.py (line 3)", text="y = 2"),
+        "#buffer": CapturedContext(name="a.py", path=str(tmp_path / "a.py")),
+        "#selection": CapturedContext(name="the selection in b.py (line 3)", text="y = 2"),
     }
     scene.session.send("compare #buffer with #selection", captured)
     await scene.finished()

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
+from agentchat.core.diff.hunk_decisions import HunkDecision, ProposedText
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.permissions.policy import Mode
 from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.tool import ToolContext
-from agentchat.core.turn.effects import Answer
-from agentchat.tools.builtin.catalogue import builtins
+from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.tools.builtin.catalogue import builtin_tools
 from tests.agent.scene import Scene, Script
 from tests.core.world import RESOLVE, a_chat, a_tool
 
@@ -24,7 +24,7 @@ STAGED = "Staged as a preview - nothing has been changed yet."
 FILES = {"a.py": "one = 1\ntwo = 2\nthree = 3\n", "b.py": "one = 1\n", "c.py": "gone = 1\n"}
 Called = tuple[str, dict[str, Any]]
 DONE = Reply("Done.")
-TOOLS = tuple(tool for tool in builtins("stage") if tool.name != RESOLVE.name)
+TOOLS = tuple(tool for tool in builtin_tools("stage") if tool.name != RESOLVE.name)
 
 
 def edit(path: str, *pairs: tuple[str, str]) -> Called:
@@ -164,7 +164,7 @@ async def test_the_users_own_text_stays_when_more_joins(folder: Path) -> None:
 
     def meddle(arguments: Any, context: ToolContext) -> str:
         (pending,) = made.screen.staged
-        made.session.resolving.amend(pending.id, Replacement(path, mine))
+        made.session.resolving.amend(pending.id, ProposedText(path, mine))
         return "done"
 
     meddling = replace(a_tool("meddle", asks=False), steps=(meddle,))
@@ -185,7 +185,7 @@ async def test_hunks_are_kept_one_by_one_and_the_model_is_told(folder: Path) -> 
     called = (edit("a.py", ("one = 1", "uno = 1")), edit("b.py", ("one = 1", "uno = 1")))
     made = scene(folder, [replies(*called)[0], applies(), DONE])
     no = HunkDecision(str(folder / "b.py"), 0, keep=False, comment="leave it")
-    await made.play("go", Answer("accept", hunks=(no,)))
+    await made.play("go", ApprovalResponse("accept", hunks=(no,)))
     assert texts(folder) == {**FILES, "a.py": "uno = 1\ntwo = 2\nthree = 3\n"}
     assert (
         "Applied 0 of 1 hunks in b.py. Rejected: hunk 1 (lines 1-1): leave it"
@@ -202,7 +202,7 @@ async def test_only_the_replacements_that_were_kept_are_counted(folder: Path) ->
     )
     made = scene(folder, [replies(*called)[0], applies(), DONE])
     no = HunkDecision(str(folder / "a.py"), 0)
-    await made.play("go", Answer("accept", hunks=(no,)))
+    await made.play("go", ApprovalResponse("accept", hunks=(no,)))
     (result,) = [m for m in made.chat.history.messages if getattr(m, "call_id", "") == "r"]
     assert result.details["sourceResultDetails"]["replacements"] == 2  # type: ignore[union-attr,index]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from agentchat.core.messages import Reply
 from agentchat.core.tools.registry import Group, Registry
-from agentchat.core.tools.tool import Surroundings, Tool
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.tool import Environment, Tool
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from tests.agent.scene import Scene
 from tests.agent.test_undoing import UndoScene
@@ -21,7 +21,7 @@ def a_scene(folder: Path, replies: list[Any]) -> Scene:
     """A chat that was given nothing yet."""
     tools: list[Tool] = [a_tool("one", snippet="First"), a_tool("two"), a_tool("three")]
     groups = [Group("both", ("one", "two")), Group("wide", ("two", "three"), collapse=False)]
-    chat = Chat("c", Toolbox(Registry(tools), groups, []), Surroundings(str(folder)))
+    chat = Chat("c", Toolset(Registry(tools), groups, []), Environment(str(folder)))
     return Scene(folder, replies, chat=chat)
 
 

@@ -15,7 +15,7 @@ import pytest
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Note, Reply, ToolResult
 from agentchat.core.tools.tool import Hooks, Metadata, Tool, ToolContext
-from agentchat.core.turn.effects import Answer
+from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import turn
 from agentchat.tools.builtin import edit, grep, read, write
 from tests.agent.scene import Scene
@@ -41,7 +41,7 @@ async def test_a_result_is_journaled_and_shown_once_with_the_arguments_the_user_
     tmp_path: Path,
 ) -> None:
     scene = Scene(tmp_path, [CALL, DONE], tool(works, asks=True))
-    await scene.play("go", Answer("edit", arguments='{"a": 1}'), "accept")
+    await scene.play("go", ApprovalResponse("edit", arguments='{"a": 1}'), "accept")
     said = 'The user changed the arguments before running: {"a": 1}\nworked'
     assert scene.results() == {"1": said}
     assert scene.journal_lines().count("ToolResult 1") == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.messages import Reply
-from agentchat.core.tools.ports import Target
+from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Tool
 from agentchat.tools.builtin import edit, grep, ls, read, write
 from agentchat.workspace.local import LocalWorkspace
@@ -27,7 +27,7 @@ class Swapping(LocalWorkspace):
         self._swap = swap
         self.lookups = 0
 
-    async def locate(self, path: str) -> Target:
+    async def locate(self, path: str) -> FileTarget:
         found = await super().locate(path)
         self.lookups += path.startswith("link")
         if self.lookups == 1:

@@ -8,7 +8,7 @@ import pytest
 
 from agentchat.core.messages import Reply
 from agentchat.core.turn.chat import PLANNING
-from agentchat.core.turn.effects import Answer
+from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.preview_stack import NOTHING_PENDING
 from tests.agent.scene import Scene
 from tests.core.world import a_call, a_tool
@@ -66,7 +66,7 @@ async def test_the_user_reads_the_plan_and_a_yes_leaves_the_mode(tmp_path: Path)
 
 async def test_a_no_sends_the_reason_back_and_stays(tmp_path: Path) -> None:
     scene = planning(tmp_path, SUBMIT, DONE)
-    await scene.play("go", Answer("reject", "smaller steps"))
+    await scene.play("go", ApprovalResponse("reject", "smaller steps"))
     assert scene.results()["1"].startswith(
         "User rejected the resolve call. Reason: smaller steps\nStill in plan mode"
     )

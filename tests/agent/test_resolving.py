@@ -7,10 +7,10 @@ from pathlib import Path
 
 from agentchat.agent.preview_actions import NOT_SHOWN, ResolveCommand, ShownPreview
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement, stamp
+from agentchat.core.diff.hunk_decisions import HunkDecision, ProposedText, change_hash
 from agentchat.core.messages import Reply
-from agentchat.core.tools.tool import Preview, Result, Staged, Tool, ToolContext
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.tools.tool import DryRunResult, Result, StagedChange, Tool, ToolContext
+from agentchat.core.turn.preview_stack import Preview
 from tests.agent.scene import Scene
 from tests.core.world import Given, a_call, a_tool, calls
 
@@ -27,7 +27,7 @@ def staging(path: Path, *numbers: int) -> Tool:
             after = BEFORE.replace(f"line {number}\n", f"LINE {number}\n")
             file = FileChange(str(path), BEFORE.encode(), after.encode(), path.name)
 
-            async def make(preview: Preview) -> Result:
+            async def make(preview: DryRunResult) -> Result:
                 assert preview.change is not None
                 await context.workspace.apply(preview.change)
                 return Result(preview.headline or "made")
@@ -35,8 +35,8 @@ def staging(path: Path, *numbers: int) -> Tool:
             async def apply(reason: str, extra: object) -> Result:
                 raise AssertionError("the change is made, not the callback called")
 
-            preview = Preview(ChangeSet((file,)))
-            context.stage(Pending(f"Stage: {number}", "stage", apply, preview=preview, make=make))
+            preview = DryRunResult(ChangeSet((file,)))
+            context.stage(Preview(f"Stage: {number}", "stage", apply, preview=preview, make=make))
         return Result("staged")
 
     return replace(a_tool("stage", asks=False), steps=(run,))
@@ -49,14 +49,14 @@ def staging_both(path: Path) -> Tool:
         after = BEFORE.replace("line 5\n", "LINE 5\n").replace("line 30\n", "LINE 30\n")
         file = FileChange(str(path), BEFORE.encode(), after.encode(), path.name)
 
-        async def make(preview: Preview) -> Result:
+        async def make(preview: DryRunResult) -> Result:
             return Result(preview.headline)
 
         async def apply(reason: str, extra: object) -> Result:
             raise AssertionError("the change is made, not the callback called")
 
-        preview = Preview(ChangeSet((file,)))
-        staged = Staged("Stage: 2 lines", "stage", apply, preview=preview, make=make)
+        preview = DryRunResult(ChangeSet((file,)))
+        staged = StagedChange("Stage: 2 lines", "stage", apply, preview=preview, make=make)
         context.stage(staged)
         return Result("staged")
 
@@ -139,7 +139,7 @@ async def test_what_was_not_seen_is_not_applied(tmp_path: Path) -> None:
     scene.session.resolving.resolve(ResolveCommand("apply", seen=ShownPreview("another", "")))
     assert [text for _, text in scene.screen.notes[-2:]] == [NOT_SHOWN, NOT_SHOWN]
     assert path.read_text() == BEFORE
-    seen = ShownPreview(pending.id, stamp(pending.preview.change))
+    seen = ShownPreview(pending.id, change_hash(pending.preview.change))
     scene.session.resolving.resolve(ResolveCommand("apply", seen=seen))
     await resolved(scene)
     assert path.read_text() != BEFORE
@@ -152,7 +152,7 @@ async def test_text_of_the_user_is_shown_and_applied_and_told(tmp_path: Path) ->
     ((subject, file),) = scene.screen.proposals
     assert subject == pending.id
     mine = (file.after or b"").decode().replace("LINE 5", "my line")
-    scene.session.resolving.amend(pending.id, Replacement(str(path), mine))
+    scene.session.resolving.amend(pending.id, ProposedText(str(path), mine))
     assert "my line" in after(scene)
     scene.session.resolve("apply", "")
     await resolved(scene)

@@ -15,7 +15,7 @@ from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.permissions.rules import parse_rules
-from agentchat.core.tools.ports import Diagnostic, Inquiry
+from agentchat.core.tools.ports import Diagnostic, UserQuestion
 from agentchat.core.tools.tool import Hooks, Metadata, Result, Tool, ToolContext
 from agentchat.tools.builtin import ask, tool_search
 from tests.agent.scene import Scene
@@ -141,7 +141,7 @@ class Answering:
         self.asked = asyncio.Event()
         self.goes_on = asyncio.Event()
 
-    async def ask(self, questions: Sequence[Inquiry]) -> Sequence[tuple[str, ...]]:
+    async def ask(self, questions: Sequence[UserQuestion]) -> Sequence[tuple[str, ...]]:
         self.asked.set()
         await self.goes_on.wait()
         return [("yes",) for _ in questions]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.agent.permissions.rule_store import PROJECT_FILE, Rulebook
+from agentchat.agent.permissions.rule_store import PROJECT_FILE, RuleStore
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.permissions.rules import Rule
@@ -34,7 +34,7 @@ class House:
         self.trusted = self.root.parent / "trust"
         self.project = self.root / PROJECT_FILE
         self.user = self.config / "agentchat" / "rules.json"
-        self.book = Rulebook(str(self.root), self.config, self.trusted)
+        self.book = RuleStore(str(self.root), self.config, self.trusted)
         self.scene = Scene(self.root, [], bash.TOOL, write.TOOL, rulebook=self.book)
 
     def put(self, path: Path, *rules: Any, text: str = "") -> None:

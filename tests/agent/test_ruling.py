@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.agent.permissions.rule_drafts import Draft, Ruling
-from agentchat.agent.permissions.rule_store import PROJECT_FILE, Rulebook
+from agentchat.agent.permissions.rule_drafts import RuleDraft, RuleDrafts
+from agentchat.agent.permissions.rule_store import PROJECT_FILE, RuleStore
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.permissions.proposals import consequence
@@ -41,11 +41,11 @@ class Room:
         self.root.mkdir()
         config = self.root.parent / "config"
         self.user = config / "agentchat" / "rules.json"
-        self.book = Rulebook(str(self.root), config, self.root.parent / "trust")
+        self.book = RuleStore(str(self.root), config, self.root.parent / "trust")
         tools = (bash.TOOL, write.TOOL, read.TOOL)
         self.scene = Scene(self.root, [], *tools, rulebook=self.book)
         self.trusted: list[str] = []
-        self.ruling = Ruling(
+        self.ruling = RuleDrafts(
             self.scene.chat,
             workspace=self.scene.workspace,
             rulebook=self.book,
@@ -66,18 +66,18 @@ class Room:
         self.scene.session.send("go")
         await self.scene.screen.until(lambda: bool(self.scene.screen.questions))
 
-    async def propose(self, text: str = "") -> Draft:
+    async def propose(self, text: str = "") -> RuleDraft:
         return await self.ruling.propose(self.scene.session.question, text)
 
-    def revise(self, draft: Draft, change: str, text: str = "") -> Draft:
+    def revise(self, draft: RuleDraft, change: str, text: str = "") -> RuleDraft:
         new = self.ruling.revise(draft.id, change, text)
         assert new is not None
         return new
 
-    def then(self, draft: Draft) -> str:
+    def then(self, draft: RuleDraft) -> str:
         return consequence(draft.rule, draft.call, draft.place, self.scene.chat.policy)
 
-    async def write(self, draft: Draft) -> str:
+    async def write(self, draft: RuleDraft) -> str:
         """Write a rule that answers the open question, and wait until it has."""
         screen = self.scene.screen
         prompt = next(iter(screen.questions))

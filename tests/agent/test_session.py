@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from agentchat.agent.execution.tool_runner import STAGED
-from agentchat.core.errors import Stale, ToolError, Unreachable, UserError
+from agentchat.core.errors import StalePreview, ToolError, Unreachable, UserError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage
 from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.core.tools.registry import Registry
-from agentchat.core.tools.tool import Metadata, Result, Surroundings, Tool, ToolContext
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.tool import Environment, Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import REMINDER, Chat
-from agentchat.core.turn.effects import Answer
-from agentchat.core.turn.preview_stack import NOTHING_PENDING, Pending
+from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.core.turn.preview_stack import NOTHING_PENDING, Preview
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.process.sandbox import IMPOSSIBLE, Confinement
+from agentchat.workspace.process.sandbox import IMPOSSIBLE, Sandbox
 from tests.agent.scene import Scene
 from tests.core.world import RESOLVE, a_call, a_tool, calls
 
@@ -195,7 +195,7 @@ async def test_stop_while_asked_voids_the_prompt(tmp_path: Path) -> None:
     assert scene.screen.statuses[-1].prompts == 1
     scene.session.stop()
     await scene.finished()
-    scene.session.answer(prompt, Answer("always"))
+    scene.session.answer(prompt, ApprovalResponse("always"))
     assert scene.chat.policy.grants.items() == ()
     assert scene.screen.named("AgentApprovalAnswered")[0]["choice"] == "cancel"
     assert scene.results() == {"1": "Cancelled by the user."}
@@ -207,8 +207,8 @@ async def test_a_second_answer_does_nothing(tmp_path: Path) -> None:
     scene.session.send("go")
     await scene.screen.until(lambda: bool(scene.screen.questions))
     (first,) = scene.screen.questions
-    scene.session.answer(first, Answer("accept"))
-    scene.session.answer(first, Answer("accept"))
+    scene.session.answer(first, ApprovalResponse("accept"))
+    scene.session.answer(first, ApprovalResponse("accept"))
     await scene.screen.until(lambda: first not in scene.screen.questions)
     await scene.answer("reject")
     await scene.finished()
@@ -283,7 +283,7 @@ async def test_a_large_result_is_kept_whole_and_told_in_part(tmp_path: Path) -> 
 
 
 async def test_moved_text_asks_again(tmp_path: Path) -> None:
-    tries = iter([Stale("a.py"), None])
+    tries = iter([StalePreview("a.py"), None])
 
     async def edits(arguments: Any, context: ToolContext) -> str:
         error = next(tries)
@@ -305,7 +305,7 @@ class Stager:
         self.tool = tool(self.run, "stage")
 
     async def run(self, arguments: Any, context: ToolContext) -> str:
-        context.stage(Pending(self._label, "stage", self.apply, self._reject))
+        context.stage(Preview(self._label, "stage", self.apply, self._reject))
         return "It would change x."
 
     async def apply(self, reason: str, extra: Any) -> Result | None:
@@ -575,7 +575,7 @@ class Far(LocalWorkspace):
 async def test_a_prompt_waits_for_tools_and_then_has_them(tmp_path: Path) -> None:
     files = Files()
     registry = Registry([RESOLVE])
-    chat = Chat("c", Toolbox(registry, [], []), Surroundings(str(tmp_path)))
+    chat = Chat("c", Toolset(registry, [], []), Environment(str(tmp_path)))
     scene = Scene(tmp_path, [DONE, DONE], chat=chat, tool_files=files)
     scene.session.send("use @late")
     await files.begun.wait()
@@ -630,7 +630,7 @@ async def test_the_sandbox_of_the_settings_counts_from_the_next_message_on(
 
     confined: list[str] = []
     workspace = LocalWorkspace(str(tmp_path))
-    workspace.confinement = Confinement(str(tmp_path), ways=())
+    workspace.confinement = Sandbox(str(tmp_path), ways=())
     scene = Scene(tmp_path, [meanwhile, later], tool(works), workspace=workspace)
     await scene.play()
     assert confined == ["", IMPOSSIBLE]

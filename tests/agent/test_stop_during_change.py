@@ -14,7 +14,7 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.model import ModelRequest
-from agentchat.core.tools.ports import Applied
+from agentchat.core.tools.ports import AppliedFile
 from agentchat.journal import records as r
 from agentchat.journal.reader import read_history
 from agentchat.journal.writer import JournalWriter
@@ -47,7 +47,7 @@ class SlowWorkspace(LocalWorkspace):
         super().__init__(str(root))
         self.writing, self.may_write = asyncio.Event(), asyncio.Event()
 
-    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         self.writing.set()
         await self.may_write.wait()
         return await super().apply(change)
@@ -132,7 +132,7 @@ def journal(tmp_path: Path) -> JournalWriter:
 class HalfBroken(LocalWorkspace):
     """Fails after the first file of a change, and cannot take it back."""
 
-    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         await super().apply(ChangeSet(change.files[:1]))
         raise ToolError("Cannot write b: Disk full. Could not be taken back: a.")
 
@@ -170,7 +170,7 @@ async def test_a_change_that_failed_whole_leaves_nothing_to_undo(
 class Lost(LocalWorkspace):
     """A machine that is lost while it changes files."""
 
-    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         raise Unreachable("The connection was lost.")
 
     async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:

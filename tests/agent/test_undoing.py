@@ -12,13 +12,21 @@ from typing import Any
 
 import pytest
 
-from agentchat.agent.execution.result_store import Storage
+from agentchat.agent.execution.result_store import ResultStore
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply
 from agentchat.core.tools.model import ModelRequest
-from agentchat.core.tools.tool import Capability, Hooks, Metadata, Result, Tool, ToolContext, Undo
-from agentchat.core.turn.effects import Action, Answer
+from agentchat.core.tools.tool import (
+    Capability,
+    Hooks,
+    Metadata,
+    Result,
+    Tool,
+    ToolContext,
+    UndoCall,
+)
+from agentchat.core.turn.effects import Action, ApprovalResponse
 from agentchat.journal import records as r
 from agentchat.journal.log_text import render_log
 from agentchat.journal.writer import JournalWriter
@@ -60,7 +68,7 @@ class UndoScene:
             workspace=BuffersWorkspace(LocalWorkspace(str(self.root)), self.editor),
             view=self.screen,
             journal=self.journal,
-            storage=Storage(self.state),
+            storage=ResultStore(self.state),
             model=lambda: self.model,
             max_parallel=10,
         )
@@ -89,7 +97,7 @@ class UndoScene:
                 await self._accept(prompt)
 
     async def _accept(self, prompt: str) -> None:
-        self.session.answer(prompt, Answer("accept"))
+        self.session.answer(prompt, ApprovalResponse("accept"))
         await self.screen.until(lambda: prompt not in self.screen.questions)
 
     async def undo(self, turn: int | None = None) -> str:
@@ -330,7 +338,7 @@ async def test_a_change_cut_off_by_a_crash_is_undone_if_it_was_made(scene: UndoS
 # --- tools that say how they are undone -------------------------------------------------------
 
 
-def deploys(log: list[str], undo: Callable[[Any, Result], Undo | None]) -> Tool:
+def deploys(log: list[str], undo: Callable[[Any, Result], UndoCall | None]) -> Tool:
     async def run(arguments: Any, context: ToolContext) -> str:
         if arguments.fail:
             raise ValueError("no")
@@ -349,13 +357,13 @@ def withdraws(log: list[str]) -> Tool:
         log.append(f"withdraw {arguments.env}")
         return "gone"
 
-    undo = Hooks(undo=lambda given, result: Undo("deploy it", "deploy", given.values))
+    undo = Hooks(undo=lambda given, result: UndoCall("deploy it", "deploy", given.values))
     tool = a_tool("withdraw", hooks=undo, metadata=Metadata(destructive=True))
     return replace(tool, steps=(run,))
 
 
-def withdrawal(arguments: Any, result: Result) -> Undo:
-    return Undo("withdraw it", "withdraw", arguments.values)
+def withdrawal(arguments: Any, result: Result) -> UndoCall:
+    return UndoCall("withdraw it", "withdraw", arguments.values)
 
 
 async def test_a_call_is_undone_by_the_tool_it_named_and_redone_the_same_way(
@@ -388,8 +396,8 @@ async def test_an_undo_that_fails_is_reported_and_the_rest_goes_on(tmp_path: Pat
 
 
 async def test_an_irreversible_call_shows_what_to_do_by_hand(tmp_path: Path) -> None:
-    def undo(arguments: Any, result: Result) -> Undo:
-        return Undo("it is public now", irreversible=True, guide="ask the registry to yank it")
+    def undo(arguments: Any, result: Result) -> UndoCall:
+        return UndoCall("it is public now", irreversible=True, guide="ask the registry to yank it")
 
     scene = UndoScene(tmp_path, deploys([], undo))
     await scene.turn(write("a", "1"), ("deploy", {"env": "x"}))
@@ -401,7 +409,7 @@ async def test_an_irreversible_call_shows_what_to_do_by_hand(tmp_path: Path) -> 
 
 
 async def test_a_record_that_cannot_be_made_fails_no_call(tmp_path: Path) -> None:
-    def undo(arguments: Any, result: Result) -> Undo:
+    def undo(arguments: Any, result: Result) -> UndoCall:
         raise ValueError("no record")
 
     scene = UndoScene(tmp_path, deploys([], undo))
@@ -445,8 +453,8 @@ async def test_a_tool_may_take_its_own_calls_back(tmp_path: Path) -> None:
         log.append(f"back {arguments.env}")
         return "back"
 
-    def itself(arguments: Any, result: Result) -> Undo:
-        return Undo("deploy takes it back", "deploy", arguments.values)
+    def itself(arguments: Any, result: Result) -> UndoCall:
+        return UndoCall("deploy takes it back", "deploy", arguments.values)
 
     scene = UndoScene(tmp_path, replace(deploys(log, itself), undo=back))
     await scene.turn(("deploy", {"env": "x"}))

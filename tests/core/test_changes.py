@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from agentchat.core.diff.changeset import (
     ChangeSet,
     FileChange,
-    accept,
-    counts,
+    combine,
+    count_lines,
     hunks,
+    keep_hunks,
     line_edits,
     rebase,
-    then,
 )
 
 SIXTY = [f"line {number}\n" for number in range(1, 61)]
@@ -90,21 +90,21 @@ def test_a_created_file_is_one_hunk_of_added_lines() -> None:
     created = change(None, b"a\nb\n")
     assert created.letter == "A"
     assert [hunk.header for hunk in hunks(created)] == ["@@ -0,0 +1,2 @@"]
-    assert counts(created) == (2, 0)
+    assert count_lines(created) == (2, 0)
 
 
 def test_a_deleted_file_is_one_hunk_of_removed_lines() -> None:
     deleted = change(b"a\nb\n", None)
     assert deleted.letter == "D"
     assert [hunk.header for hunk in hunks(deleted)] == ["@@ -1,2 +0,0 @@"]
-    assert counts(deleted) == (0, 2)
+    assert count_lines(deleted) == (0, 2)
 
 
 @pytest.mark.parametrize("file", [change(None, b""), change(b"", None), change(b"\0", b"\0\1")])
 def test_a_change_without_lines_is_one_hunk_that_can_be_decided(file: FileChange) -> None:
     assert [hunk.lines for hunk in hunks(file)] == [()]
-    assert accept(file, {0}) == file
-    assert accept(file, set()).changes_nothing
+    assert keep_hunks(file, {0}) == file
+    assert keep_hunks(file, set()).changes_nothing
 
 
 def test_no_change_has_no_hunks() -> None:
@@ -112,17 +112,17 @@ def test_no_change_has_no_hunks() -> None:
 
 
 def test_accepting_all_hunks_is_the_change_itself() -> None:
-    assert accept(FAR_APART, [0, 1, 2]) == FAR_APART
+    assert keep_hunks(FAR_APART, [0, 1, 2]) == FAR_APART
 
 
 def test_accepting_none_changes_nothing() -> None:
-    assert accept(FAR_APART, []).after == FAR_APART.before
-    assert accept(change(None, b"a\n"), []).after is None
+    assert keep_hunks(FAR_APART, []).after == FAR_APART.before
+    assert keep_hunks(change(None, b"a\n"), []).after is None
 
 
 def test_accepting_some_gives_exactly_these() -> None:
-    assert accept(FAR_APART, {1}).after == joined(edited(_30="THIRTY\nand\n"))
-    assert accept(FAR_APART, {0, 2}).after == joined(edited(_5="FIVE\n", _55=""))
+    assert keep_hunks(FAR_APART, {1}).after == joined(edited(_30="THIRTY\nand\n"))
+    assert keep_hunks(FAR_APART, {0, 2}).after == joined(edited(_5="FIVE\n", _55=""))
 
 
 @settings(deadline=None)
@@ -133,7 +133,7 @@ def test_every_choice_of_hunks_keeps_the_other_lines_byte_for_byte(
     file = change(b"".join(before), b"".join(after))
     every = [hunk.index for hunk in hunks(file)]
     kept = data.draw(st.sets(st.sampled_from(every))) if every else set()
-    partly = accept(file, kept)
+    partly = keep_hunks(file, kept)
     rest = [index for index in every if index not in kept]
     assert len(hunks(partly)) <= len(kept)
     if not rest:
@@ -214,10 +214,10 @@ def test_created_deleted_and_binary_files_are_never_merged(
 
 
 def test_two_changes_of_a_file_are_one() -> None:
-    both = then(change(b"a\n", b"b\n"), change(b"b\n", b"c\n"))
+    both = combine(change(b"a\n", b"b\n"), change(b"b\n", b"c\n"))
     assert (both.before, both.after) == (b"a\n", b"c\n")
     with pytest.raises(ValueError, match="do not follow"):
-        then(change(b"a\n", b"b\n"), change(b"x\n", b"c\n"))
+        combine(change(b"a\n", b"b\n"), change(b"x\n", b"c\n"))
 
 
 def test_a_change_set_sums_up() -> None:

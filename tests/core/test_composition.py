@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, accept, hunks, rebase
-from agentchat.core.diff.compose import composed, with_renames
+from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks, keep_hunks, rebase
+from agentchat.core.diff.compose import compose, with_renames
 
 TEXT = b"".join(b"line %d\n" % n for n in range(1, 41))
 EDITED = TEXT.replace(b"line 5\n", b"LINE 5\n").replace(b"line 30\n", b"LINE 30\n")
@@ -24,7 +24,7 @@ def moved(after: bytes = EDITED) -> FileChange:
 def test_changes_of_one_file_become_one() -> None:
     first = ChangeSet((change("a", b"1\n", b"2\n"), change("b", b"x\n", b"y\n")))
     second = ChangeSet((change("a", b"2\n", b"3\n"), change("c", None, b"new\n")))
-    assert composed(first, second).files == (
+    assert compose(first, second).files == (
         change("a", b"1\n", b"3\n"),
         change("b", b"x\n", b"y\n"),
         change("c", None, b"new\n"),
@@ -33,14 +33,14 @@ def test_changes_of_one_file_become_one() -> None:
 
 def test_a_change_that_begins_elsewhere_does_not_follow() -> None:
     with pytest.raises(ValueError, match="do not follow"):
-        composed(
+        compose(
             ChangeSet((change("a", b"1\n", b"2\n"),)), ChangeSet((change("a", b"9\n", b"3\n"),))
         )
 
 
 def test_a_file_made_and_deleted_again_was_never_there() -> None:
     made = ChangeSet((change("a", None, b"x\n"),))
-    assert composed(made, ChangeSet((change("a", b"x\n", None),))).files == ()
+    assert compose(made, ChangeSet((change("a", b"x\n", None),))).files == ()
 
 
 @pytest.mark.parametrize("after", [TEXT, EDITED])
@@ -66,20 +66,20 @@ def test_the_likest_file_is_the_renamed_one() -> None:
 
 def test_a_renamed_file_can_be_renamed_on() -> None:
     on = ChangeSet((change("b", EDITED, None), change("c", None, EDITED)))
-    (file,) = composed(ChangeSet((moved(),)), on).files
+    (file,) = compose(ChangeSet((moved(),)), on).files
     assert (file.paths, file.before, file.after) == (("/w/a", "/w/c"), TEXT, EDITED)
 
 
 def test_hunks_of_a_renamed_file_are_kept_one_by_one() -> None:
     file = moved()
     assert len(hunks(file)) == 2
-    some = accept(file, {1})
+    some = keep_hunks(file, {1})
     assert (some.paths, some.after) == (file.paths, TEXT.replace(b"line 30\n", b"LINE 30\n"))
 
 
 @pytest.mark.parametrize("after", [TEXT, EDITED])
 def test_a_renamed_file_of_which_nothing_is_kept_stays_where_it_is(after: bytes) -> None:
-    left = accept(moved(after), set())
+    left = keep_hunks(moved(after), set())
     assert left.path == "/w/a"
     assert left.changes_nothing
 
@@ -87,7 +87,7 @@ def test_a_renamed_file_of_which_nothing_is_kept_stays_where_it_is(after: bytes)
 def test_a_new_name_alone_is_a_hunk_without_lines() -> None:
     (hunk,) = hunks(moved(TEXT))
     assert hunk.lines == ()
-    assert accept(moved(TEXT), {0}) == moved(TEXT)
+    assert keep_hunks(moved(TEXT), {0}) == moved(TEXT)
 
 
 def test_a_renamed_file_goes_back_to_its_old_name() -> None:

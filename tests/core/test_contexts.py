@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentchat.core.messages import Image, UserText
-from agentchat.core.tools.mentions import Attachment, attach, wanted
+from agentchat.core.tools.mentions import Attachment, add_attachments, context_mentions
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from agentchat.core.tools.mentions import Attachment, attach, wanted
     ],
 )
 def test_these_are_mentions(text: str, found: list[str]) -> None:
-    assert [one.mention for one in wanted(text)] == found
+    assert [one.mention for one in context_mentions(text)] == found
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_these_are_mentions(text: str, found: list[str]) -> None:
     ],
 )
 def test_these_are_plain_text(text: str) -> None:
-    assert wanted(text) == ()
+    assert context_mentions(text) == ()
 
 
 def test_a_mention_reads_as_what_it_stands_for_and_its_text_follows() -> None:
     message = UserText("fix #file:a.py, as #file:a.py says", shown="typed")
-    said = attach(message, {"#file:a.py": Attachment("src/a.py", "x = 1\n")})
+    said = add_attachments(message, {"#file:a.py": Attachment("src/a.py", "x = 1\n")})
     assert said.text == (
         'fix src/a.py, as src/a.py says\n\n<context name="src/a.py">\nx = 1\n</context>'
     )
@@ -52,14 +52,16 @@ def test_a_mention_reads_as_what_it_stands_for_and_its_text_follows() -> None:
 
 
 def test_text_that_is_attached_cannot_close_its_own_frame() -> None:
-    said = attach(UserText("#diff"), {"#diff": Attachment("the diff", "a</context>b</context_>")})
+    said = add_attachments(
+        UserText("#diff"), {"#diff": Attachment("the diff", "a</context>b</context_>")}
+    )
     assert said.text.endswith("\n</context__>")
     assert '<context__ name="the diff">' in said.text
 
 
 def test_an_image_goes_with_the_message_and_a_mention_without_anything_stays_as_typed() -> None:
     image = Image("image/png", b"png")
-    said = attach(
+    said = add_attachments(
         UserText("#file:a.png #buffer"), {"#file:a.png": Attachment("a.png", "", (image,))}
     )
     assert said.images == (image,)

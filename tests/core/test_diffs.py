@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentchat.core.diff.line_diff import Change, Piece, changed_words, changes, words
+from agentchat.core.diff.line_diff import (
+    LineChange,
+    WordSpan,
+    changed_words,
+    diff_lines,
+    split_words,
+)
 
 LINES = 20_000
 FEW = st.lists(st.sampled_from("abcd"), max_size=16)
 
 
-def patched(a: list[str], b: list[str], found: list[Change]) -> list[str]:
+def patched(a: list[str], b: list[str], found: list[LineChange]) -> list[str]:
     out: list[str] = []
     at = 0
     for change in found:
@@ -25,20 +31,20 @@ def patched(a: list[str], b: list[str], found: list[Change]) -> list[str]:
     return out + a[at:]
 
 
-def size(found: list[Change]) -> int:
+def size(found: list[LineChange]) -> int:
     return sum(c.a_end - c.a_start + c.b_end - c.b_start for c in found)
 
 
 @settings(deadline=None)
 @given(a=FEW, b=FEW)
 def test_the_changes_make_the_one_the_other(a: list[str], b: list[str]) -> None:
-    assert patched(a, b, changes(a, b)) == b
+    assert patched(a, b, diff_lines(a, b)) == b
 
 
 @settings(deadline=None)
 @given(a=FEW, b=FEW)
 def test_changes_are_in_order_and_never_touch(a: list[str], b: list[str]) -> None:
-    found = changes(a, b)
+    found = diff_lines(a, b)
     for one, other in pairwise(found):
         assert one.a_end < other.a_start
         assert other.a_start - one.a_end == other.b_start - one.b_end
@@ -47,16 +53,16 @@ def test_changes_are_in_order_and_never_touch(a: list[str], b: list[str]) -> Non
 @settings(deadline=None)
 @given(lines=FEW)
 def test_equal_lines_have_no_changes(lines: list[str]) -> None:
-    assert changes(lines, list(lines)) == []
+    assert diff_lines(lines, list(lines)) == []
 
 
 def test_an_inserted_and_a_removed_line_are_found_where_they_are() -> None:
-    found = changes(["a", "b", "c", "d"], ["a", "x", "b", "d"])
-    assert found == [Change(1, 1, 1, 2), Change(2, 3, 3, 3)]
+    found = diff_lines(["a", "b", "c", "d"], ["a", "x", "b", "d"])
+    assert found == [LineChange(1, 1, 1, 2), LineChange(2, 3, 3, 3)]
 
 
 def test_a_replaced_line_among_equal_ones_is_found_where_it_is() -> None:
-    assert changes(list("xxxxxxxx"), list("xxxxyxxx")) == [Change(4, 5, 4, 5)]
+    assert diff_lines(list("xxxxxxxx"), list("xxxxyxxx")) == [LineChange(4, 5, 4, 5)]
 
 
 def distinct() -> list[str]:
@@ -101,7 +107,7 @@ BIG = {
 def test_20_000_lines_are_compared_fast_and_well(name: str) -> None:
     a, b, most = BIG[name]
     start = time.process_time()
-    found = changes(a, b)
+    found = diff_lines(a, b)
     assert time.process_time() - start < 1.5
     assert patched(a, b, found) == b
     assert size(found) <= most
@@ -109,13 +115,13 @@ def test_20_000_lines_are_compared_fast_and_well(name: str) -> None:
 
 def test_the_changed_words_of_a_line_are_found() -> None:
     before, after = changed_words("x = compute(a, 30)", "x = compute(b, 60)")
-    assert before == [Piece(12, 13), Piece(15, 17)]
-    assert after == [Piece(12, 13), Piece(15, 17)]
+    assert before == [WordSpan(12, 13), WordSpan(15, 17)]
+    assert after == [WordSpan(12, 13), WordSpan(15, 17)]
 
 
 def test_an_added_word_marks_one_side_only() -> None:
     before, after = changed_words("return value", "return the value")
-    assert (before, after) == ([], [Piece(7, 11)])
+    assert (before, after) == ([], [WordSpan(7, 11)])
 
 
 def test_lines_with_little_in_common_are_not_compared_by_words() -> None:
@@ -124,13 +130,13 @@ def test_lines_with_little_in_common_are_not_compared_by_words() -> None:
 
 def test_of_very_long_lines_the_middle_that_differs_is_marked() -> None:
     before, after = changed_words("a" * 900 + "b" + "c" * 900, "a" * 900 + "dd" + "c" * 900)
-    assert (before, after) == ([Piece(900, 901)], [Piece(900, 902)])
+    assert (before, after) == ([WordSpan(900, 901)], [WordSpan(900, 902)])
 
 
 @settings(deadline=None)
 @given(text=st.text())
 def test_the_words_of_a_text_joined_are_the_text(text: str) -> None:
-    assert "".join(words(text)) == text
+    assert "".join(split_words(text)) == text
 
 
 @settings(deadline=None)
@@ -141,6 +147,6 @@ def test_without_the_changed_words_both_versions_are_the_same(before: str, after
         assert left(before, removed) == left(after, added)
 
 
-def left(text: str, pieces: list[Piece]) -> str:
+def left(text: str, pieces: list[WordSpan]) -> str:
     dropped = {at for piece in pieces for at in range(piece.start, piece.end)}
     return "".join(char for at, char in enumerate(text) if at not in dropped)

@@ -7,28 +7,28 @@ import pytest
 from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks
 from agentchat.core.diff.hunk_decisions import (
     HunkDecision,
-    Replacement,
+    ProposedText,
     apply_decisions,
-    noted,
+    change_hash,
+    changed_lines,
+    decision_note,
     rebase_change,
     rejection_reason,
     replace_proposed_texts,
-    span,
-    stamp,
 )
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.tools.tool import Preview, Result
+from agentchat.core.tools.tool import DryRunResult, Result
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Answer
+from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import turn
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.preview_stack import Preview
 from tests.core.world import World, a_call, a_chat, a_tool, calls
 
 BEFORE = b"".join(b"line %d\n" % n for n in range(1, 41))
 AFTER = BEFORE.replace(b"line 5\n", b"LINE 5\n").replace(b"line 30\n", b"LINE 30\nmore\n")
 FILE = FileChange("/ws/a.py", BEFORE, AFTER, "a.py")
-PREVIEW = Preview(ChangeSet((FILE,)))
+PREVIEW = DryRunResult(ChangeSet((FILE,)))
 NO_TO_SECOND = HunkDecision("/ws/a.py", 1, comment="not\nthis")
 NO_TO_BOTH = (HunkDecision("/ws/a.py", 0), NO_TO_SECOND)
 EDIT = a_tool("edit", dry_run=lambda arguments, context: None)
@@ -36,7 +36,7 @@ DONE = Reply("Done.")
 CALL = calls(a_call("1", "edit", '{"path": "a.py"}'))
 
 
-def change_of(preview: Preview | None) -> ChangeSet:
+def change_of(preview: DryRunResult | None) -> ChangeSet:
     assert preview is not None
     assert preview.change is not None
     return preview.change
@@ -64,7 +64,7 @@ def test_what_is_kept_is_exactly_the_accepted_hunks() -> None:
 
 def test_without_decisions_the_preview_is_taken_as_it_is() -> None:
     assert apply_decisions(PREVIEW, []) is PREVIEW
-    assert apply_decisions(Preview(), NO_TO_BOTH) == Preview()
+    assert apply_decisions(DryRunResult(), NO_TO_BOTH) == DryRunResult()
 
 
 def test_nothing_kept_is_no_preview() -> None:
@@ -73,7 +73,9 @@ def test_nothing_kept_is_no_preview() -> None:
 
 def test_a_file_of_which_nothing_is_kept_is_left_out() -> None:
     both = ChangeSet((FILE, FileChange("/ws/new.py", None, b"new\n", "new.py")))
-    keep = apply_decisions(Preview(both), [HunkDecision("/ws/new.py", 0, comment="no new files")])
+    keep = apply_decisions(
+        DryRunResult(both), [HunkDecision("/ws/new.py", 0, comment="no new files")]
+    )
     assert [file.path for file in change_of(keep).files] == ["/ws/a.py"]
     assert keep is not None
     assert keep.headline.split("\n") == [
@@ -91,9 +93,9 @@ def test_a_comment_on_a_kept_hunk_is_told() -> None:
 
 def test_what_the_user_made_of_the_text_is_told_as_a_diff() -> None:
     mine = replace_proposed_texts(
-        change_of(PREVIEW), [Replacement("/ws/a.py", AFTER.decode().replace("LINE 5", "five"))]
+        change_of(PREVIEW), [ProposedText("/ws/a.py", AFTER.decode().replace("LINE 5", "five"))]
     )
-    keep = apply_decisions(Preview(mine), [NO_TO_SECOND], PREVIEW.change)
+    keep = apply_decisions(DryRunResult(mine), [NO_TO_SECOND], PREVIEW.change)
     assert change_of(keep).files[0].after == BEFORE.replace(b"line 5\n", b"five\n")
     assert keep is not None
     told = keep.headline.split("\n")
@@ -107,7 +109,7 @@ def test_what_the_user_made_of_the_text_is_told_as_a_diff() -> None:
 def test_the_lines_of_a_hunk_are_those_of_the_text_before() -> None:
     def only(before: bytes, after: bytes) -> tuple[int, int]:
         (hunk,) = hunks(FileChange("/ws/x", before, after))
-        return span(hunk)
+        return changed_lines(hunk)
 
     assert only(b"a\nb\nc\n", b"a\nc\n") == (2, 2)
     assert only(b"a\nb\n", b"a\nnew\nb\n") == (1, 2)
@@ -121,7 +123,7 @@ def test_reasons_of_single_hunks_join_the_reason_of_a_no() -> None:
     assert rejection_reason("", PREVIEW, [NO_TO_SECOND]) == said
     assert rejection_reason("no", PREVIEW, [NO_TO_SECOND]) == f"no; {said}"
     assert rejection_reason("no", None, [NO_TO_SECOND]) == "no"
-    assert noted(PREVIEW, [NO_TO_SECOND]).startswith("Kept 1 of 2 hunks in a.py.")
+    assert decision_note(PREVIEW, [NO_TO_SECOND]).startswith("Kept 1 of 2 hunks in a.py.")
 
 
 def test_a_change_is_put_on_top_of_changes_elsewhere_only() -> None:
@@ -129,7 +131,7 @@ def test_a_change_is_put_on_top_of_changes_elsewhere_only() -> None:
     moved = rebase_change(change, {"/ws/a.py": b"first\n" + BEFORE})
     assert isinstance(moved, ChangeSet)
     assert moved.files[0].after == b"first\n" + AFTER
-    assert stamp(moved) != stamp(change)
+    assert change_hash(moved) != change_hash(change)
     assert rebase_change(change, {"/ws/a.py": BEFORE}) is change
     for now in (BEFORE.replace(b"line 5", b"mine"), None):
         with pytest.raises(StalePreview, match=r"^a\.py changed"):
@@ -140,13 +142,17 @@ def test_a_change_is_put_on_top_of_changes_elsewhere_only() -> None:
 
 
 def test_the_tool_runs_with_what_is_kept() -> None:
-    world = World([CALL, DONE], [Answer("accept", hunks=(NO_TO_SECOND,))], previews={"1": PREVIEW})
+    world = World(
+        [CALL, DONE], [ApprovalResponse("accept", hunks=(NO_TO_SECOND,))], previews={"1": PREVIEW}
+    )
     assert play(world) == "stop"
     assert world.applied == [apply_decisions(PREVIEW, [NO_TO_SECOND])]
 
 
 def test_nothing_kept_is_a_no_with_the_comments_as_reason() -> None:
-    world = World([CALL, DONE], [Answer("accept", hunks=NO_TO_BOTH)], previews={"1": PREVIEW})
+    world = World(
+        [CALL, DONE], [ApprovalResponse("accept", hunks=NO_TO_BOTH)], previews={"1": PREVIEW}
+    )
     play(world)
     assert world.ran == []
     assert world.results()["1"] == (
@@ -155,7 +161,7 @@ def test_nothing_kept_is_a_no_with_the_comments_as_reason() -> None:
 
 
 def test_comments_are_not_lost_in_a_no() -> None:
-    answer = Answer("reject", "later", hunks=(NO_TO_SECOND,))
+    answer = ApprovalResponse("reject", "later", hunks=(NO_TO_SECOND,))
     world = World([CALL, DONE], [answer], previews={"1": PREVIEW})
     play(world)
     assert world.results()["1"].endswith("Reason: later; a.py hunk 2 (lines 30-30): not this")
@@ -163,7 +169,7 @@ def test_comments_are_not_lost_in_a_no() -> None:
 
 def test_text_the_user_wrote_is_shown_and_asked_about_before_it_is_applied() -> None:
     mine = AFTER.decode().replace("LINE 5", "five")
-    edit = Answer("edit", replaced=(Replacement("/ws/a.py", mine),))
+    edit = ApprovalResponse("edit", replaced=(ProposedText("/ws/a.py", mine),))
     world = World([CALL, DONE], [edit, "accept"], previews={"1": PREVIEW})
     play(world)
     first, second = world.questions
@@ -177,7 +183,7 @@ def test_text_the_user_wrote_is_shown_and_asked_about_before_it_is_applied() -> 
 
 
 def test_a_text_taken_back_by_the_user_is_a_no() -> None:
-    edit = Answer("edit", replaced=(Replacement("/ws/a.py", BEFORE.decode()),))
+    edit = ApprovalResponse("edit", replaced=(ProposedText("/ws/a.py", BEFORE.decode()),))
     world = World([CALL, DONE], [edit, "accept"], previews={"1": PREVIEW})
     play(world)
     assert world.ran == []
@@ -186,7 +192,7 @@ def test_a_text_taken_back_by_the_user_is_a_no() -> None:
 
 def test_what_the_user_wrote_outlives_a_change_elsewhere() -> None:
     mine = AFTER.decode().replace("LINE 5", "five")
-    edit = Answer("edit", replaced=(Replacement("/ws/a.py", mine),))
+    edit = ApprovalResponse("edit", replaced=(ProposedText("/ws/a.py", mine),))
     world = World(
         [CALL, DONE],
         [edit, "accept", "accept"],
@@ -196,7 +202,7 @@ def test_what_the_user_wrote_outlives_a_change_elsewhere() -> None:
 
     def move(call: object) -> None:
         file = FileChange("/ws/a.py", b"first\n" + BEFORE, b"first\n" + AFTER, "a.py")
-        world.previews["1"] = Preview(ChangeSet((file,)))
+        world.previews["1"] = DryRunResult(ChangeSet((file,)))
 
     world.on_run = move
     play(world)
@@ -210,7 +216,7 @@ def test_what_the_user_wrote_outlives_a_change_elsewhere() -> None:
 # --- a preview ------------------------------------------------------------------------------
 
 
-async def _make(preview: Preview) -> Result:
+async def _make(preview: DryRunResult) -> Result:
     return Result("made")
 
 
@@ -218,28 +224,28 @@ async def _apply(reason: str, extra: object) -> Result:
     return Result("applied")
 
 
-def staged(preview: Preview = PREVIEW) -> Pending:
-    return Pending("Stage: x", "stage", _apply, preview=preview, id="p", make=_make)
+def staged(preview: DryRunResult = PREVIEW) -> Preview:
+    return Preview("Stage: x", "stage", _apply, preview=preview, id="p", make=_make)
 
 
 def resolve(id: str = "1") -> Reply:
     return calls(a_call(id, "resolve", '{"action": "apply", "reason": "ok"}'))
 
 
-def a_chat_with(pending: Pending) -> Chat:
+def a_chat_with(pending: Preview) -> Chat:
     chat = a_chat(EDIT)
     chat.pending.push(pending)
     return chat
 
 
 def test_a_preview_is_applied_with_what_is_kept() -> None:
-    world = World([resolve(), DONE], [Answer("accept", hunks=(NO_TO_SECOND,))])
+    world = World([resolve(), DONE], [ApprovalResponse("accept", hunks=(NO_TO_SECOND,))])
     play(world, a_chat_with(staged()))
     assert world.applied == [apply_decisions(PREVIEW, [NO_TO_SECOND])]
 
 
 def test_a_preview_of_which_nothing_is_kept_is_discarded_with_the_comments() -> None:
-    world = World([resolve(), DONE], [Answer("accept", hunks=NO_TO_BOTH)])
+    world = World([resolve(), DONE], [ApprovalResponse("accept", hunks=NO_TO_BOTH)])
     play(world, a_chat_with(staged()))
     why = "a.py hunk 2 (lines 30-30): not this"
     assert world.resolved == [("Stage: x", "discard", why)]
@@ -248,7 +254,7 @@ def test_a_preview_of_which_nothing_is_kept_is_discarded_with_the_comments() -> 
 
 def test_a_preview_is_asked_about_on_top_of_what_the_file_is_now() -> None:
     file = FileChange("/ws/a.py", b"first\n" + BEFORE, b"first\n" + AFTER, "a.py")
-    fresh = staged(Preview(ChangeSet((file,))))
+    fresh = staged(DryRunResult(ChangeSet((file,))))
     world = World([resolve(), DONE], ["accept"], refreshed=[fresh])
     play(world, a_chat_with(staged()))
     assert [question.preview for question in world.questions] == [fresh.preview]
@@ -257,7 +263,7 @@ def test_a_preview_is_asked_about_on_top_of_what_the_file_is_now() -> None:
 
 def test_a_preview_whose_file_moves_while_it_is_asked_about_is_asked_about_again() -> None:
     file = FileChange("/ws/a.py", b"first\n" + BEFORE, b"first\n" + AFTER, "a.py")
-    fresh = staged(Preview(ChangeSet((file,))))
+    fresh = staged(DryRunResult(ChangeSet((file,))))
     world = World(
         [resolve(), DONE],
         ["accept", "accept"],
@@ -281,7 +287,7 @@ def test_a_preview_that_fits_no_more_is_an_error_without_a_question() -> None:
 
 
 def test_arguments_of_a_resolve_call_can_be_changed_too() -> None:
-    discard = Answer("edit", arguments='{"action": "discard", "reason": "no"}')
+    discard = ApprovalResponse("edit", arguments='{"action": "discard", "reason": "no"}')
     world = World([resolve(), DONE], [discard])
     play(world, a_chat_with(staged()))
     assert world.resolved == [("Stage: x", "discard", "no")]

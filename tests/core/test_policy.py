@@ -8,25 +8,25 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.grants import Grants, scope_of
 from agentchat.core.permissions.policy import Decision, Mode, Policy, Verdict, decide
 from agentchat.core.permissions.rules import Action, Rule
-from agentchat.core.tools.call import Call, Place
-from agentchat.core.tools.ports import Target, Zone
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import Metadata, Tool
 from tests.core.world import a_tool
 
-ORDINARY = Target(path="/ws/a", shown="a")
-PROTECTED = Target(path="/ws/.git/config", shown=".git/config", zone=Zone.PROTECTED)
+ORDINARY = FileTarget(path="/ws/a", shown="a")
+PROTECTED = FileTarget(path="/ws/.git/config", shown=".git/config", zone=Zone.PROTECTED)
 
 
 def decided(
     *actions: Action,
-    target: Target = ORDINARY,
+    target: FileTarget = ORDINARY,
     mode: Mode = "ask",
     granted: bool = False,
     problems: tuple[str, ...] = (),
 ) -> Decision:
     """Return the decision about an ``edit`` of one file, with a rule for each action."""
     call = called(a_tool("edit"))
-    place = Place(cwd="/ws", writes=(target,))
+    place = CallTarget(cwd="/ws", writes=(target,))
     rules = tuple(Rule(action=action, tool="edit") for action in actions)
     policy = Policy(Grants(), mode=mode, rules=rules, problems=problems)
     scope = scope_of(call, place)
@@ -35,8 +35,8 @@ def decided(
     return decide(call, place, policy)
 
 
-def called(tool: Tool) -> Call:
-    return Call(ToolCall("1", tool.name, "{}"), tool, {}, None)
+def called(tool: Tool) -> ValidCall:
+    return ValidCall(ToolCall("1", tool.name, "{}"), tool, {}, None)
 
 
 def test_each_answer_outweighs_those_behind_it() -> None:
@@ -75,16 +75,16 @@ def test_a_tool_that_has_an_effect_and_does_not_ask_is_not_said_to_only_read(
     read_only: bool, kind: str, why: str
 ) -> None:
     tool = a_tool("mine", metadata=Metadata(read_only=read_only))
-    decision = decide(called(tool), Place(cwd="/ws", asks=False), Policy(Grants()))
+    decision = decide(called(tool), CallTarget(cwd="/ws", asks=False), Policy(Grants()))
     assert decision.verdict is Verdict.ALLOW
     assert (decision.reason.kind, decision.why) == (kind, why)
 
 
 def test_a_tool_that_reads_and_asks_has_no_scope_for_hidden_characters() -> None:
     tool = a_tool("mine", metadata=Metadata(read_only=True))
-    hidden = Call(ToolCall("1", "mine", "{}"), tool, {"path": "a\u202e"}, None)
-    assert scope_of(hidden, Place(cwd="/ws", asks=True)) is None
-    outside = Target(path="/x\u202e", shown="/x\u202e", zone=Zone.OUTSIDE)
-    once = scope_of(hidden, Place(cwd="/ws", reads=(outside,)))
+    hidden = ValidCall(ToolCall("1", "mine", "{}"), tool, {"path": "a\u202e"}, None)
+    assert scope_of(hidden, CallTarget(cwd="/ws", asks=True)) is None
+    outside = FileTarget(path="/x\u202e", shown="/x\u202e", zone=Zone.OUTSIDE)
+    once = scope_of(hidden, CallTarget(cwd="/ws", reads=(outside,)))
     assert once is not None
     assert once.key == ("paths", "/x\u202e")

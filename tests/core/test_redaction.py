@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agentchat.core.text import masked
+from agentchat.core.text import mask_secrets
 
 RUN = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7d"
 
@@ -30,13 +30,13 @@ RUN = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7d"
 )
 @pytest.mark.parametrize("around", ["{}", "KEY={}\n", 'key: "{}",', "a {} b", "https://u:{}@h"])
 def test_a_token_is_masked_wherever_it_stands(token: str, kind: str, around: str) -> None:
-    assert masked(around.format(token)) == around.format(f"[masked: {kind}]")
+    assert mask_secrets(around.format(token)) == around.format(f"[masked: {kind}]")
 
 
 def test_a_private_key_is_masked_whole_even_if_it_is_cut_off() -> None:
     key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\nAAAA\n-----END OPENSSH PRIVATE KEY-----"
-    assert masked(f"a\n{key}\nb") == "a\n[masked: private key]\nb"
-    assert masked(f"a\n{key[:60]}") == "a\n[masked: private key]"
+    assert mask_secrets(f"a\n{key}\nb") == "a\n[masked: private key]\nb"
+    assert mask_secrets(f"a\n{key[:60]}") == "a\n[masked: private key]"
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_a_private_key_is_masked_whole_even_if_it_is_cut_off() -> None:
     ],
 )
 def test_what_only_looks_like_one_is_left(text: str) -> None:
-    assert masked(text) == text
+    assert mask_secrets(text) == text
 
 
 def test_a_large_text_is_searched_in_a_moment() -> None:
     text = ("sk-" + "a-" * 50 + " eyJ" + "a" * 50 + ". -----BEGIN PRIVATE ") * 1500
     began = time.perf_counter()
-    masked(text)
+    mask_secrets(text)
     assert time.perf_counter() - began < 1

@@ -11,19 +11,19 @@ from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, Verdict, decide
 from agentchat.core.permissions.proposals import proposals
 from agentchat.core.permissions.rules import matches, parse_rules
-from agentchat.core.tools.call import Call, Place
-from agentchat.core.tools.ports import Target
-from agentchat.workspace.shfmt import read_shell_now
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.ports import FileTarget
+from agentchat.workspace.shfmt import parse_shell_sync
 from tests.core.world import a_tool
 
 
 def verdict(rules: Sequence[Mapping[str, object]], **place: object) -> Verdict:
     parsed, problems = parse_rules(rules)
     assert problems == ()
-    call = Call(ToolCall("1", "t", "{}"), a_tool("t"), {}, None)
+    call = ValidCall(ToolCall("1", "t", "{}"), a_tool("t"), {}, None)
     if "command" in place:
-        place["script"] = read_shell_now(str(place["command"]))
-    return decide(call, Place("/ws", **place), Policy(Grants(), rules=parsed)).verdict  # type: ignore[arg-type]
+        place["script"] = parse_shell_sync(str(place["command"]))
+    return decide(call, CallTarget("/ws", **place), Policy(Grants(), rules=parsed)).verdict  # type: ignore[arg-type]
 
 
 def words(action: str, *said: str) -> dict[str, object]:
@@ -78,7 +78,7 @@ def test_deny_by_words_finds_the_program_anywhere(command: str) -> None:
 
 
 def test_deny_comes_before_ask_and_ask_before_allow() -> None:
-    path = {"writes": (Target("/ws/src/a.py", "src/a.py"),)}
+    path = {"writes": (FileTarget("/ws/src/a.py", "src/a.py"),)}
     allow = {"action": "allow", "tool": "t"}
     ask = {"action": "ask", "path": "src/**"}
     deny = {"action": "deny", "path": "**/*.py"}
@@ -107,23 +107,23 @@ def test_deny_comes_before_ask_and_ask_before_allow() -> None:
 )
 def test_globs_of_paths(glob: str, path: str, hit: bool) -> None:
     rules = [{"action": "deny", "path": glob}]
-    got = verdict(rules, writes=(Target(f"/ws/{path}", path),))
+    got = verdict(rules, writes=(FileTarget(f"/ws/{path}", path),))
     assert got is (Verdict.DENY if hit else Verdict.ASK)
 
 
 def test_an_allow_by_path_needs_every_path_to_match() -> None:
     rules = [{"action": "allow", "path": "src/**"}]
-    both = (Target("/ws/src/a", "src/a"), Target("/ws/b", "b"))
+    both = (FileTarget("/ws/src/a", "src/a"), FileTarget("/ws/b", "b"))
     assert verdict(rules, writes=both[:1]) is Verdict.ALLOW
     assert verdict(rules, writes=both) is Verdict.ASK
 
 
 @pytest.mark.parametrize("path", ["app/[id]/page.ts", "a*b", "!x", "{a,b}/c", "b\\?"])
 def test_a_rule_that_is_proposed_for_a_path_is_about_that_path_alone(path: str) -> None:
-    call = Call(ToolCall("1", "t", "{}"), a_tool("t"), {}, None)
-    place = Place(cwd="/ws", writes=(Target(path=f"/ws/{path}", shown=path),))
+    call = ValidCall(ToolCall("1", "t", "{}"), a_tool("t"), {}, None)
+    place = CallTarget(cwd="/ws", writes=(FileTarget(path=f"/ws/{path}", shown=path),))
     rule = proposals(call, place)[0]
     assert matches(rule, call, place)
     for other in ("app/i/page.ts", "axb", "x", "a/c", "b\\x"):
-        elsewhere = Place(cwd="/ws", writes=(Target(path=f"/ws/{other}", shown=other),))
+        elsewhere = CallTarget(cwd="/ws", writes=(FileTarget(path=f"/ws/{other}", shown=other),))
         assert not matches(rule, call, elsewhere)

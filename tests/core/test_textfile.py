@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from agentchat.core.diff.text_file import (
     LARGEST_EDIT,
-    NotText,
+    NotTextError,
     decode,
     encode,
     split_lines,
     with_plain_newlines,
 )
-from agentchat.core.text import escape, has_hidden
+from agentchat.core.text import escape, has_hidden_characters
 
 
 @settings(deadline=None)
@@ -36,7 +36,7 @@ def test_bytes_survive_being_text(data: bytes) -> None:
     ],
 )
 def test_what_is_no_text_is_refused_by_name_and_reason(data: bytes, reason: str) -> None:
-    with pytest.raises(NotText) as refusal:
+    with pytest.raises(NotTextError) as refusal:
         decode(data, "f")
     assert str(refusal.value) == f"{reason}, so it cannot be edited as text. Nothing was changed."
 
@@ -84,11 +84,11 @@ def test_the_kind_of_line_end_is_known(text: str, kind: str) -> None:
     ],
 )
 def test_hidden_characters_are_shown(text: str, shown: str) -> None:
-    assert has_hidden(text)
+    assert has_hidden_characters(text)
     assert escape(text) == shown
 
 
 @pytest.mark.parametrize("text", ["", "plain", "tab\tand\nnewline", "größe é𝄞 日本語 שלום", "“—”"])
 def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
-    assert not has_hidden(text)
+    assert not has_hidden_characters(text)
     assert escape(text) == text

@@ -13,8 +13,8 @@ from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.mentions import read_mentions
 from agentchat.core.tools.registry import Group, Registry, parse_groups
 from agentchat.core.tools.system_prompt import system_prompt
-from agentchat.core.tools.tool import Metadata, Surroundings, Tool
-from agentchat.core.tools.toolset import Toolbox, search
+from agentchat.core.tools.tool import Environment, Metadata, Tool
+from agentchat.core.tools.toolset import Toolset, search_tools
 from agentchat.core.turn.chat import Chat
 from tests.core.world import RESOLVE, a_chat, a_tool
 
@@ -25,8 +25,8 @@ FILES = Group("files", ("read", "grep", "unknown"))
 EMPTY = Group("empty", ("unknown",))
 
 
-def a_toolbox(*given: str) -> Toolbox:
-    return Toolbox(Registry([READ, BASH, GREP, RESOLVE]), [FILES, EMPTY], given)
+def a_toolbox(*given: str) -> Toolset:
+    return Toolset(Registry([READ, BASH, GREP, RESOLVE]), [FILES, EMPTY], given)
 
 
 def test_a_tool_answers_to_its_alias_until_it_is_unregistered() -> None:
@@ -61,13 +61,13 @@ def test_a_tool_is_called_by_name_or_alias_only_if_it_was_given() -> None:
     assert toolbox.find("read_file") is READ
     assert toolbox.find("Read") is None
     assert toolbox.find("bash") is None
-    assert toolbox.unknown("bash") == 'Tool "bash" not found. Available tools: read.'
+    assert toolbox.unknown_tool_message("bash") == 'Tool "bash" not found. Available tools: read.'
 
 
 def test_hidden_tools_are_never_listed_given_or_mentioned() -> None:
     toolbox = a_toolbox("resolve")
     assert toolbox.tools() == ()
-    assert RESOLVE not in toolbox.everything()
+    assert RESOLVE not in toolbox.all_tools()
     assert read_mentions("@resolve", toolbox).names == ()
     assert toolbox.find("resolve") is RESOLVE
 
@@ -96,7 +96,7 @@ def test_mentions_become_words_and_unknown_ones_stay(
 
 def test_a_groups_prompt_stands_for_its_mention_and_a_tool_comes_before_a_group() -> None:
     groups = [Group("mine", ("read",), prompt="my readers"), Group("bash", ("read",))]
-    toolbox = Toolbox(Registry([READ, BASH]), groups, [])
+    toolbox = Toolset(Registry([READ, BASH]), groups, [])
     assert read_mentions("@mine and @bash", toolbox).text == "my readers and the bash tool"
 
 
@@ -108,20 +108,20 @@ def test_the_users_groups_join_and_replace_the_built_in_ones() -> None:
 
 
 def test_the_system_prompt_speaks_of_the_active_tools_only() -> None:
-    said = system_prompt([READ, BASH, GREP], [], Surroundings("/ws", "2026-01-02", "Use tabs."))
+    said = system_prompt([READ, BASH, GREP], [], Environment("/ws", "2026-01-02", "Use tabs."))
     assert "- read: Read a file\n- bash: Run a command" in said
     assert said.count("Say what a command does.") == 1
     assert "Prefer grep" in said
     assert "/ws" in said
     assert "2026-01-02" in said
     assert "Use tabs." in said
-    alone = system_prompt([BASH], [], Surroundings("/ws"))
+    alone = system_prompt([BASH], [], Environment("/ws"))
     assert "grep" not in alone
 
 
 def test_a_group_can_replace_the_default_system_prompt() -> None:
     own = Group("g", (), system_prompt="You are a poet.", replace_system_prompt=True)
-    said = system_prompt([READ], [own], Surroundings("/ws"))
+    said = system_prompt([READ], [own], Environment("/ws"))
     assert said.startswith("You are a poet.")
     assert "Available tools" not in said
 
@@ -133,13 +133,13 @@ def many(count: int) -> list[Tool]:
 FINDER = a_tool("tool_search", hidden=True)
 
 
-def a_large_toolbox(count: int, **about: Any) -> Toolbox:
+def a_large_toolbox(count: int, **about: Any) -> Toolset:
     tools = [READ, *many(count)]
     names = [tool.name for tool in tools]
-    return Toolbox(Registry([*tools, FINDER]), [], names, **about)
+    return Toolset(Registry([*tools, FINDER]), [], names, **about)
 
 
-def offered(toolbox: Toolbox) -> list[str]:
+def offered(toolbox: Toolset) -> list[str]:
     return [tool.name for tool in toolbox.offered()]
 
 
@@ -172,7 +172,7 @@ def test_an_alias_names_what_is_loaded_always() -> None:
     hidden = a_tool("hidden_one", always_load=False, metadata=Metadata(aliases=("shy",)))
     tools = [hidden, *many(20)]
     names = [tool.name for tool in tools]
-    toolbox = Toolbox(Registry(tools), [], names, always_load=["shy"])
+    toolbox = Toolset(Registry(tools), [], names, always_load=["shy"])
     assert offered(toolbox) == ["hidden_one"]
 
 
@@ -180,9 +180,9 @@ def test_a_search_weighs_name_before_hint_before_description() -> None:
     named = a_tool("deploy")
     hinted = a_tool("ship", metadata=Metadata(search_hint="deploy it"))
     told = replace(a_tool("send"), description="Can deploy too")
-    found = search([told, a_tool("other"), hinted, named], "deploy")
+    found = search_tools([told, a_tool("other"), hinted, named], "deploy")
     assert [tool.name for tool in found] == ["deploy", "ship", "send"]
-    assert search([named], "") == ()
+    assert search_tools([named], "") == ()
 
 
 # --- taking back, and what tools and groups tell the model --------------------------------------
@@ -208,7 +208,7 @@ def test_a_group_that_is_removed_leaves_what_was_given_by_itself() -> None:
 
 def test_a_group_is_one_line_of_context_or_one_for_each_tool() -> None:
     wide = replace(FILES, name="wide", collapse=False)
-    toolbox = Toolbox(Registry([READ, BASH, GREP]), [FILES, wide], [])
+    toolbox = Toolset(Registry([READ, BASH, GREP]), [FILES, wide], [])
     assert toolbox.context("files") == ("files",)
     assert toolbox.context("wide") == ("read", "grep")
     assert toolbox.context("read_file") == ("read",)
@@ -225,16 +225,16 @@ QUIET = Group("quiet", ("loud",), system_prompt="Be quiet.", ignore_tool_prompts
 def test_a_tools_own_prompt_is_told_unless_all_its_groups_ignore_it(
     given: list[str], heard: bool
 ) -> None:
-    toolbox = Toolbox(Registry([READ, LOUD]), [QUIET], given)
-    said = Chat("c", toolbox, Surroundings("/ws")).request().system
+    toolbox = Toolset(Registry([READ, LOUD]), [QUIET], given)
+    said = Chat("c", toolbox, Environment("/ws")).request().system
     assert ("Mind the loud tool." in said) == heard
     assert ("Be quiet." in said) == ("quiet" in given)
 
 
 def test_tools_that_the_mode_forbids_are_not_sent() -> None:
     look = replace(READ, metadata=Metadata(read_only=True))
-    toolbox = Toolbox(Registry([look, BASH]), [], ["read", "bash"])
-    chat = Chat("c", toolbox, Surroundings("/ws"), Policy(Grants(), "plan"))
+    toolbox = Toolset(Registry([look, BASH]), [], ["read", "bash"])
+    chat = Chat("c", toolbox, Environment("/ws"), Policy(Grants(), "plan"))
     assert [tool.name for tool in chat.request().tools] == ["read"]
     chat.policy.mode = "ask"
     assert [tool.name for tool in chat.request().tools] == ["read", "bash"]
@@ -245,7 +245,7 @@ def test_a_chat_gets_back_what_it_had_even_if_it_is_known_later() -> None:
     first.add("extra_3")
     first.remove("extra_4")
     registry = Registry([READ, FINDER])
-    again = Toolbox(registry, [], ["read"])
+    again = Toolset(registry, [], ["read"])
     again.restore(first.held())
     for tool in many(20):
         registry.register(tool)

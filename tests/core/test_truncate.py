@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentchat.core.text import head_and_tail, whole_end, whole_start
+from agentchat.core.text import drop_partial_end, drop_partial_start, head_and_tail
 
 NOTE = re.compile(r"\n?\[\.\.\. (\d+) bytes truncated; full output: /p \.\.\.\]\n")
 
@@ -43,7 +43,7 @@ def test_what_is_left_and_what_is_counted_is_the_whole_text(text: str, limit: in
 def test_only_a_broken_character_is_dropped_at_an_edge(text: str, cut: int) -> None:
     data = text.encode()
     end = data[: max(len(data) - cut, 0)]
-    assert text.startswith(whole_end(end).decode())
-    assert len(end) - len(whole_end(end)) <= 3
+    assert text.startswith(drop_partial_end(end).decode())
+    assert len(end) - len(drop_partial_end(end)) <= 3
     start = data[cut:]
-    assert text.endswith(whole_start(start).decode())
+    assert text.endswith(drop_partial_start(start).decode())

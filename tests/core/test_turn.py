@@ -12,8 +12,8 @@ from agentchat.core.errors import StalePreview, ToolError, UserError
 from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
 from agentchat.core.permissions.policy import MODES, Mode
 from agentchat.core.permissions.rules import Rule
-from agentchat.core.tools.ports import Target, Zone
-from agentchat.core.tools.tool import Capability, Hooks, Metadata, Preview
+from agentchat.core.tools.ports import FileTarget, Zone
+from agentchat.core.tools.tool import Capability, DryRunResult, Hooks, Metadata
 from agentchat.core.turn.chat import REMINDER, Chat
 from agentchat.core.turn.effects import (
     ApprovalResponse,
@@ -25,7 +25,7 @@ from agentchat.core.turn.effects import (
     RunTool,
 )
 from agentchat.core.turn.loop import RESOLVE_FIRST, turn
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.preview_stack import Preview
 from tests.core.world import Anything, World, a_call, a_chat, a_tool, calls
 
 READER = Metadata(read_only=True, concurrency_safe=True)
@@ -41,8 +41,8 @@ async def _nothing(reason: str, extra: object) -> None:
     return None
 
 
-def a_preview(label: str = "Stage: x") -> Pending:
-    return Pending(label, "stage", _nothing, id=label)
+def a_preview(label: str = "Stage: x") -> Preview:
+    return Preview(label, "stage", _nothing, id=label)
 
 
 def a_chat_with_preview(*tools: object) -> Chat:
@@ -227,7 +227,7 @@ def test_unusual_paths_ask_in_every_mode_even_with_always_for_the_tool(
     chat = a_chat(EDIT)
     play(chat, World([calls(a_call("0", "edit", '{"path": "a"}')), DONE], ["always"]))
     chat.policy.mode = mode
-    target = Target("/x", "/x", zone)
+    target = FileTarget("/x", "/x", zone)
     batch = calls(a_call("1", "edit", '{"path": "a"}'), a_call("2", "edit", '{"path": "x"}'))
     world = World([batch, DONE], ["accept"], targets={"x": target})
     play(chat, world)
@@ -310,7 +310,7 @@ def test_text_that_moved_is_previewed_and_asked_again() -> None:
         [calls(a_call("1", "edit")), DONE],
         ["accept", "accept"],
         outcomes={"1": [StalePreview("a"), done]},
-        previews={"1": Preview(text="diff")},
+        previews={"1": DryRunResult(text="diff")},
     )
     play(a_chat(EDIT), world)
     assert len(world.questions) == 2
@@ -331,7 +331,7 @@ def test_a_question_is_not_put_again_when_it_would_be_the_same() -> None:
         [calls(a_call("1", "edit")), DONE],
         ["accept"],
         outcomes={"1": [moved]},
-        previews={"1": Preview(change)},
+        previews={"1": DryRunResult(change)},
     )
     play(a_chat(EDIT), world)
     assert len(world.questions) == 1
@@ -459,7 +459,7 @@ def test_a_call_that_cannot_act_is_located_once_and_answered_in_its_turn() -> No
 
 def test_arguments_the_user_changed_are_located_again() -> None:
     edit = ApprovalResponse("edit", arguments='{"path": "b"}')
-    outside = Target("/b", "/b", Zone.OUTSIDE)
+    outside = FileTarget("/b", "/b", Zone.OUTSIDE)
     world = World(
         [calls(a_call("1", "m1", '{"path": "a"}')), DONE],
         [edit, "accept"],
@@ -471,7 +471,7 @@ def test_arguments_the_user_changed_are_located_again() -> None:
 
 
 def test_a_change_that_cannot_be_previewed_again_is_reported_as_a_changed_file() -> None:
-    change = Preview(ChangeSet((FileChange("/ws/a", b"1", b"2", "a"),)))
+    change = DryRunResult(ChangeSet((FileChange("/ws/a", b"1", b"2", "a"),)))
     world = World(
         [calls(a_call("1", "edit")), DONE],
         ["accept"],

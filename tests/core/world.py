@@ -10,10 +10,10 @@ from agentchat.core.errors import Cancelled, StalePreview, ToolError
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
-from agentchat.core.tools.ports import Target
+from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.registry import Group, Registry
-from agentchat.core.tools.tool import ArgumentError, Preview, Surroundings, Tool, Touch
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.tool import Access, ArgumentError, DryRunResult, Environment, Tool
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
     ApprovalRequest,
@@ -37,7 +37,7 @@ from agentchat.core.turn.effects import (
     TakeSteering,
     TearDown,
 )
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.preview_stack import Preview
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def a_tool(name: str, **about: Any) -> Tool:
     return Tool(name=name, description=name, steps=(), **about)
 
 
-def _touches(arguments: Given) -> Touch:
+def _touches(arguments: Given) -> Access:
     writes = (arguments.path,) if arguments.path else ()
-    return Touch(writes=writes, command=arguments.command)
+    return Access(writes=writes, command=arguments.command)
 
 
 RESOLVE = a_tool("resolve", hidden=True, arguments=Anything(("action", "reason")))
@@ -85,7 +85,7 @@ def a_chat(*tools: Tool) -> Chat:
     """Return a chat that was given exactly these tools."""
     registry = Registry([*tools, RESOLVE])
     group = Group("all", tuple(tool.name for tool in tools))
-    return Chat("chat-1", Toolbox(registry, [group], ["all"]), Surroundings("/ws"))
+    return Chat("chat-1", Toolset(registry, [group], ["all"]), Environment("/ws"))
 
 
 def a_call(call_id: str, name: str, arguments: str = "{}", **about: Any) -> ToolCall:
@@ -114,12 +114,12 @@ class World:
     replies: list[Reply]
     answers: list[ApprovalResponse | str] = field(default_factory=list)
     steering: list[tuple[Message, ...]] = field(default_factory=list)
-    previews: dict[str, Preview | ToolError | list[Preview | ToolError]] = field(
+    previews: dict[str, DryRunResult | ToolError | list[DryRunResult | ToolError]] = field(
         default_factory=dict
     )
-    targets: dict[str, Target] = field(default_factory=dict)
+    targets: dict[str, FileTarget] = field(default_factory=dict)
     outcomes: dict[str, list[ToolResult | StalePreview]] = field(default_factory=dict)
-    refreshed: list[Pending | ToolError] = field(default_factory=list)
+    refreshed: list[Preview | ToolError] = field(default_factory=list)
     moves: list[StalePreview] = field(default_factory=list)
     setup_fails: dict[str, ToolError] = field(default_factory=dict)
     on_run: Callable[[ValidCall], None] = lambda call: None
@@ -130,7 +130,7 @@ class World:
         self.questions: list[ApprovalRequest] = []
         self.located: list[str] = []
         self.ran: list[tuple[str, ...]] = []
-        self.applied: list[Preview | None] = []
+        self.applied: list[DryRunResult | None] = []
         self.said: list[Message] = []
         self.lives: list[tuple[str, str]] = []
         self.resolved: list[tuple[str, str, str]] = []
@@ -184,7 +184,7 @@ class World:
                 self.located.append(effect.call.call.id)
                 return self._target_of(effect.call)
             case DryRun():
-                found = self.previews.get(effect.call.call.id, Preview())
+                found = self.previews.get(effect.call.call.id, DryRunResult())
                 return _one(found.pop(0) if isinstance(found, list) else found)
             case RequestApproval():
                 self.questions.append(effect.request)
@@ -233,8 +233,8 @@ class World:
         said = asks if asks is None or isinstance(asks, bool) else bool(asks(call.arguments))
         return CallTarget("/ws", reads, writes, touch.command, asks=said)
 
-    def _target(self, path: str) -> Target:
-        return self.targets.get(path, Target(f"/ws/{path}", path))
+    def _target(self, path: str) -> FileTarget:
+        return self.targets.get(path, FileTarget(f"/ws/{path}", path))
 
 
 def _one(answer: Any) -> Any:

@@ -14,7 +14,7 @@ from pydantic import Field
 import agentchat
 from agentchat import Context, Result, ToolError, tool
 from agentchat.core.tools.system_prompt import system_prompt
-from agentchat.core.tools.tool import ArgumentError, Metadata, Surroundings
+from agentchat.core.tools.tool import ArgumentError, Environment, Metadata
 from agentchat.tools.custom.definition import definition_of
 from agentchat.tools.custom.parameters import DefinitionError
 from agentchat.tools.custom.template import parse, parse_words
@@ -179,7 +179,7 @@ def test_options_reach_the_tool(tmp_path: Path) -> None:
     assert (found.timeout, found.hooks.once, found.asks, found.always_load) == (3, True, True, True)
     touched = found.touches({"a": "x", "b": ""})
     assert (touched.reads, touched.writes) == (("x",), ("",))
-    said = system_prompt([found], [], Surroundings("/ws"))
+    said = system_prompt([found], [], Environment("/ws"))
     assert "- other: What it does.\n" in said
     assert "- Use it well." in said
 

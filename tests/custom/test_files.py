@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.tools.registry import Registry, parse_groups
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.toolset import Toolset
 from agentchat.tools.builtin.catalogue import BUILTINS
 from agentchat.tools.custom.files import (
     FileProblem,
@@ -54,9 +54,9 @@ async def run(*paths: Path) -> list[LoadedFile]:
     return loaded
 
 
-def a_registry_of(*given: str) -> tuple[CustomRegistry, Toolbox]:
+def a_registry_of(*given: str) -> tuple[CustomRegistry, Toolset]:
     registry = Registry(BUILTINS)
-    toolbox = Toolbox(registry, parse_groups({}), given)
+    toolbox = Toolset(registry, parse_groups({}), given)
     return CustomRegistry(registry, toolbox, "/ws"), toolbox
 
 
@@ -209,13 +209,13 @@ async def test_a_chat_is_given_tools_by_name_by_group_and_by_its_settings(tmp_pa
     loaded = await run(write(tmp_path, "a.py", text))
     assert registry.replace_all(loaded) == []
     assert [t.name for t in toolbox.tools()] == [*before, "first", "second"]
-    assert toolbox.mentionable("first_alias")
+    assert toolbox.can_be_mentioned("first_alias")
     assert [g.name for g in toolbox.groups()][:2] == ["both", "more"]
     assert toolbox.group("more") is not None
     assert registry.replace_all([]) == []
     assert [t.name for t in toolbox.tools()] == before
-    assert not toolbox.mentionable("first_alias")
-    assert not toolbox.mentionable("both")
+    assert not toolbox.can_be_mentioned("first_alias")
+    assert not toolbox.can_be_mentioned("both")
 
 
 async def test_two_files_with_one_name_are_refused_with_both_places(tmp_path: Path) -> None:

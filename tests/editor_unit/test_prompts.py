@@ -11,28 +11,28 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT, Decision, Verdict
-from agentchat.core.tools.call import Call, Place
-from agentchat.core.tools.ports import Loaded, Target, Zone
-from agentchat.core.tools.tool import Preview
-from agentchat.core.turn.effects import Question
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.ports import BufferState, FileTarget, Zone
+from agentchat.core.tools.tool import DryRunResult
+from agentchat.core.turn.effects import ApprovalRequest
+from agentchat.core.turn.preview_stack import Preview
 from agentchat.nvim.render.approval import UNDRAWN, preview_table, prompt_table
 from agentchat.tools.builtin.write import TOOL as WRITE
 
 GIVEN = {"path": "a.txt", "content": "hello"}
-BROKEN = Preview(text=cast("str", 5))
+BROKEN = DryRunResult(text=cast("str", 5))
 """What a tool of the user's may show by mistake."""
 
 
-def a_question(preview: Preview, writes: tuple[Target, ...] = ()) -> Question:
-    call = Call(ToolCall("c1", "write", "{}"), WRITE, GIVEN, WRITE.arguments.parse(GIVEN))
+def a_question(preview: DryRunResult, writes: tuple[FileTarget, ...] = ()) -> ApprovalRequest:
+    call = ValidCall(ToolCall("c1", "write", "{}"), WRITE, GIVEN, WRITE.arguments.parse(GIVEN))
     scope = Scope("write", WRITE.definition, ("tool",), "write in the workspace")
-    place = Place("/w", writes=writes)
-    return Question(call, place, Decision(Verdict.ASK, EFFECT, scope), preview)
+    place = CallTarget("/w", writes=writes)
+    return ApprovalRequest(call, place, Decision(Verdict.ASK, EFFECT, scope), preview)
 
 
 def test_what_cannot_be_drawn_is_asked_with_its_arguments_and_without_always() -> None:
-    usual = prompt_table("p1", a_question(Preview(text="a diff")), "/w")
+    usual = prompt_table("p1", a_question(DryRunResult(text="a diff")), "/w")
     table = prompt_table("p1", a_question(BROKEN), "/w")
     assert set(table) == set(usual)
     assert usual["always"]
@@ -43,36 +43,40 @@ def test_what_cannot_be_drawn_is_asked_with_its_arguments_and_without_always() -
 
 
 def test_a_preview_that_cannot_be_drawn_says_so() -> None:
-    pending = Pending("Rename", "own_tool", apply=cast("Any", None), preview=BROKEN)
+    pending = Preview("Rename", "own_tool", apply=cast("Any", None), preview=BROKEN)
     assert preview_table(pending, "/w")["doc"]["lines"] == [UNDRAWN]
 
 
 def test_many_files_are_one_fact_where_a_diff_names_them() -> None:
     names = ["a.py", "b.py", "c.py", "d.py"]
     change = ChangeSet(tuple(FileChange(f"/w/{n}", b"1\n", b"2\n", n) for n in names))
-    plain = tuple(Target(f"/w/{name}", name) for name in names)
-    secret = Target("/w/.env", ".env", Zone.SECRET)
-    table = prompt_table("p1", a_question(Preview(change), (*plain, secret)), "/w")
+    plain = tuple(FileTarget(f"/w/{name}", name) for name in names)
+    secret = FileTarget("/w/.env", ".env", Zone.SECRET)
+    table = prompt_table("p1", a_question(DryRunResult(change), (*plain, secret)), "/w")
     assert table["facts"][:2] == [["paths", "4 ordinary files in /w"], ["path", "/w/.env"]]
-    few = prompt_table("p1", a_question(Preview(change), plain[:3]), "/w")
+    few = prompt_table("p1", a_question(DryRunResult(change), plain[:3]), "/w")
     assert few["facts"][:3] == [["path", f"/w/{name}"] for name in names[:3]]
 
 
 def test_the_question_about_a_preview_says_who_wants_to_apply_it() -> None:
-    pending = Pending("Rename: 2 files", "own_tool", apply=cast("Any", None))
-    question = replace(a_question(Preview(text="a diff")), pending=pending)
+    pending = Preview("Rename: 2 files", "own_tool", apply=cast("Any", None))
+    question = replace(a_question(DryRunResult(text="a diff")), pending=pending)
     assert prompt_table("p1", question, "/w")["title"] == "own_tool wants to apply Rename: 2 files"
 
 
 @pytest.mark.parametrize(
     ("loaded", "warns", "hooks"),
-    [(Loaded.NO, False, False), (Loaded.SAVED, False, True), (Loaded.PLAIN, False, False),
-     (Loaded.UNSAVED, True, False)],
-)  # fmt: skip
+    [
+        (BufferState.NO, False, False),
+        (BufferState.SAVED, False, True),
+        (BufferState.PLAIN, False, False),
+        (BufferState.UNSAVED, True, False),
+    ],
+)
 def test_the_question_says_what_becomes_of_an_open_buffer(
-    loaded: Loaded, warns: bool, hooks: bool
+    loaded: BufferState, warns: bool, hooks: bool
 ) -> None:
-    place = Place("/w", writes=(Target("/w/a.txt", "a.txt", loaded=loaded),))
-    table = prompt_table("p1", replace(a_question(Preview(text="a diff")), target=place), "/w")
+    place = CallTarget("/w", writes=(FileTarget("/w/a.txt", "a.txt", loaded=loaded),))
+    table = prompt_table("p1", replace(a_question(DryRunResult(text="a diff")), target=place), "/w")
     assert ("a.txt has unsaved changes of yours" in table["warning"]) is warns
     assert ("autocommands and formatters run" in "\n".join(table["details"])) is hooks

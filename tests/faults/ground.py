@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
-from agentchat.agent.execution.result_store import Storage
+from agentchat.agent.execution.result_store import ResultStore
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.model import Model
@@ -70,7 +70,7 @@ class Reopened:
             workspace=workspace,
             view=self.screen,
             journal=self.journal,
-            storage=Storage(state),
+            storage=ResultStore(state),
             model=self._model,
             max_parallel=1,
         )

@@ -13,9 +13,9 @@ from agentchat.core.permissions import policy as judged
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, Verdict, decide
 from agentchat.core.permissions.rules import Rule
-from agentchat.core.tools.call import Call
+from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.effects import Question
+from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.tools.builtin import bash, delete, edit, read, write
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene
@@ -66,7 +66,7 @@ class Chat:
         refused = self.result().status is Status.DENIED or (tool != "bash" and self.failed())
         return REFUSE if refused else RUN
 
-    question: Question
+    question: ApprovalRequest
 
     async def bash(self, command: str, answer: str = "reject") -> str:
         return await self.call("bash", answer, command=command)
@@ -99,7 +99,7 @@ class Decision:
     async def _decided(self, command: str) -> judged.Decision:
         given = {"command": command}
         arguments = bash.TOOL.arguments.parse(given)
-        call = Call(ToolCall("1", "bash", json.dumps(given)), bash.TOOL, given, arguments)
+        call = ValidCall(ToolCall("1", "bash", json.dumps(given)), bash.TOOL, given, arguments)
         place = await survey(call, self._workspace)
         assert not isinstance(place, str)
         return decide(call, place, self._policy)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.tools.ports import Zone
-from agentchat.core.turn.effects import Answer
+from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.workspace.paths import Paths
 from tests.core.world import a_call, calls
 from tests.gate.gate import ASK, DONE, RUN, Chat
@@ -54,7 +54,7 @@ async def test_of_three_calls_none_runs_after_the_first_is_cancelled(ground: Gro
     scene.model.replies[:] = [
         calls(*(a_call(f"c{n}", "bash", f'{{"command": "touch n{n}"}}') for n in (1, 2, 3)))
     ]
-    assert await scene.play("go", Answer("cancel")) == "cancelled"
+    assert await scene.play("go", ApprovalResponse("cancel")) == "cancelled"
     results = [scene.results()[f"c{n}"] for n in (1, 2, 3)]
     assert results == ["Cancelled by the user."] * 3
     assert not list(ground.root.glob("n?"))
@@ -90,11 +90,11 @@ async def test_an_answer_to_a_question_that_is_over_does_nothing(ground: Ground)
     session.send("go")
     await screen.until(lambda: bool(screen.questions))
     first = next(iter(screen.questions))
-    session.answer("no such prompt", Answer("accept"))
+    session.answer("no such prompt", ApprovalResponse("accept"))
     assert list(screen.questions) == [first]
     session.stop()
     await screen.until(lambda: not screen.questions)
-    session.answer(first, Answer("accept"))
+    session.answer(first, ApprovalResponse("accept"))
     await chat.scene.finished(2)
     assert not list(ground.root.glob("n?"))
 

@@ -13,11 +13,11 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import History, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT, Decision, Reason, Verdict
-from agentchat.core.tools.call import Call, Place
-from agentchat.core.tools.tool import Extra, Preview, Result, Tool
-from agentchat.core.tools.toolset import Held
-from agentchat.core.turn.effects import Answer, Question, Ready
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.tool import DryRunResult, Extra, Result, Tool
+from agentchat.core.tools.toolset import ToolSelection
+from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, ReadyCall
+from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.codec import kind_of, pack, to_fields
 from agentchat.journal.reader import read_history
@@ -42,7 +42,7 @@ async def nothing(reason: str, extra: Extra) -> Result | None:
     return None
 
 
-CALL = Call(
+CALL = ValidCall(
     ToolCall("1", "edit", '{"path": "a"}'), Tool("edit", "", Anything(), ()), {"path": "a"}, None
 )
 ALLOWED = Decision(Verdict.ALLOW, Reason("grant"), SCOPE)
@@ -76,7 +76,7 @@ def test_a_change_is_written_with_its_bytes_before_it_is_made(journal: JournalWr
 
 
 def test_a_call_without_a_change_is_written_before_it_starts(journal: JournalWriter) -> None:
-    journal.record_call_started(Ready(CALL, Place("/w"), ALLOWED))
+    journal.record_call_started(ReadyCall(CALL, CallTarget("/w"), ALLOWED))
     decided, started = journal.records()
     assert isinstance(decided, r.DecisionMade)
     assert (decided.scope, decided.verdict, decided.who) == (SCOPE.shown, "allow", "policy")
@@ -87,15 +87,15 @@ def test_a_call_without_a_change_is_written_before_it_starts(journal: JournalWri
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (Answer("reject", "too bold"), "too bold"),
-        (Answer("always"), ""),
-        (Answer("edit", arguments='{"path": "b"}'), '{"path": "b"}'),
+        (ApprovalResponse("reject", "too bold"), "too bold"),
+        (ApprovalResponse("always"), ""),
+        (ApprovalResponse("edit", arguments='{"path": "b"}'), '{"path": "b"}'),
     ],
 )
 def test_an_answer_is_written_as_the_users(
-    journal: JournalWriter, answer: Answer, why: str
+    journal: JournalWriter, answer: ApprovalResponse, why: str
 ) -> None:
-    question = Question(CALL, Place("/w"), Decision(Verdict.ASK, EFFECT, SCOPE))
+    question = ApprovalRequest(CALL, CallTarget("/w"), Decision(Verdict.ASK, EFFECT, SCOPE))
     journal.record_response(question, answer)
     (decided,) = journal.records()
     assert isinstance(decided, r.DecisionMade)
@@ -115,7 +115,7 @@ def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: Journal
 def test_a_preview_is_written_with_its_bytes_and_how_it_was_resolved(
     journal: JournalWriter,
 ) -> None:
-    pending = Pending("AST Edit", "ast_edit", nothing, preview=Preview(CHANGE), id="p1")
+    pending = Preview("AST Edit", "ast_edit", nothing, preview=DryRunResult(CHANGE), id="p1")
     journal.record_preview_staged(pending)
     journal.record_preview_resolving(pending, "apply")
     journal.record_preview_resolved(pending, "apply", "fine")
@@ -157,17 +157,17 @@ def test_an_answer_that_was_recorded_whole_is_not_recorded_again(journal: Journa
 def test_what_a_chat_was_is_known_as_soon_as_it_is_open(tmp_path: Path) -> None:
     first = JournalWriter.open(tmp_path, "chat")
     assert first.restored == RestoredChat(History(), Timeline(), None)
-    first.record_tools(Held(("bash",), ("read",), ()))
+    first.record_tools(ToolSelection(("bash",), ("read",), ()))
     first.record_turn_started(3)
     first.record_message(UserText("go"))
     first.record_change_started("c", CHANGE)
-    first.record_preview_staged(Pending("Edit: a", "edit", nothing, id="p"))
+    first.record_preview_staged(Preview("Edit: a", "edit", nothing, id="p"))
     first.close()
     second = JournalWriter.open(tmp_path, "chat")
     restored = second.restored
     second.close()
     assert restored.history.messages == (UserText("go"),)
-    assert restored.tools == Held(("bash",), ("read",), ())
+    assert restored.tools == ToolSelection(("bash",), ("read",), ())
     assert restored.timeline.turn == 3
     assert restored.timeline.lost_previews == (LostPreview("Edit: a"),)
     assert [change.source for change in restored.timeline.unfinished] == ["c"]

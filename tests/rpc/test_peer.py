@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.rpc.errors import Disconnected, RemoteError, RequestCancelled
 from agentchat.rpc.frames import pack, read_message
 from agentchat.rpc.peer import Handler, Incoming, Peer, Tasks
@@ -74,7 +74,7 @@ async def test_the_end_that_serves_may_ask_back_meanwhile() -> None:
     ("error", "kind", "text"),
     [
         (ToolError("Say it again."), ToolError, "Say it again."),
-        (Stale("a.txt"), Stale, "a.txt changed since"),
+        (StalePreview("a.txt"), StalePreview, "a.txt changed since"),
         (FileNotFoundError(2, "No such file", "a"), FileNotFoundError, r"\[Errno 2\] No such"),
         (ValueError("bad"), RemoteError, "bad"),
         (ValueError("\ud800"), RemoteError, r"\?"),

@@ -6,11 +6,18 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
-from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target, Zone
+from agentchat.core.tools.ports import (
+    AppliedFile,
+    Command,
+    DirectoryEntry,
+    FileTarget,
+    ProcessResult,
+    Zone,
+)
 from agentchat.workspace.paths import inside, refuse_special
-from agentchat.workspace.process.sandbox import Confinement
+from agentchat.workspace.process.sandbox import Sandbox
 
 
 class MemoryWorkspace:
@@ -19,7 +26,7 @@ class MemoryWorkspace:
     def __init__(self, files: Mapping[str, bytes | str], root: str = "/workspace") -> None:
         self.root = root
         self.host = ""
-        self.confinement = Confinement(root)
+        self.confinement = Sandbox(root)
         self.files: dict[str, bytes] = {
             self._absolute(path): content.encode() if isinstance(content, str) else content
             for path, content in files.items()
@@ -34,7 +41,7 @@ class MemoryWorkspace:
     async def close(self) -> None:
         """Do nothing: nothing is open."""
 
-    async def locate(self, path: str) -> Target:
+    async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path; there are no links here."""
         refuse_special(path)
         real = self._absolute(path)
@@ -42,7 +49,7 @@ class MemoryWorkspace:
             real = self._absolute(path[1:])
         below = inside(real, self.root)
         shown = _from(real, self.root) if below else real
-        return Target(real, shown, self._zone(real, below), await self.kind(real) is not None)
+        return FileTarget(real, shown, self._zone(real, below), await self.kind(real) is not None)
 
     def _zone(self, real: str, below: bool) -> Zone:
         parts = [part for part in (real[len(self.root) :] if below else real).split("/") if part]
@@ -73,34 +80,36 @@ class MemoryWorkspace:
         data = self.files[path]
         return data[start : len(data) if limit is None else start + limit]
 
-    async def list(self, path: str) -> Sequence[Entry]:
+    async def list(self, path: str) -> Sequence[DirectoryEntry]:
         """Return the entries of a directory; raises OSError."""
         if await self.kind(path) != "directory":
             raise FileNotFoundError(2, "No such file or directory", path)
         below = [_from(file, path) for file in self.files if inside(file, path)]
         names = {name.partition("/")[0]: "/" in name for name in below}
-        return [Entry(name, "directory" if deep else "file") for name, deep in names.items()]
+        return [
+            DirectoryEntry(name, "directory" if deep else "file") for name, deep in names.items()
+        ]
 
     async def unsaved(self) -> Mapping[str, bytes]:
         """Return nothing: there is no editor here."""
         return {}
 
-    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change, all files or none; raises Stale or ToolError."""
         for file in change.parts:
             if self.files.get(file.path) != file.before:
-                raise Stale(file.name)
+                raise StalePreview(file.name)
             if file.before is None and await self.kind(file.path) == "directory":
                 raise ToolError(f"{file.name} is a directory. Nothing was changed.")
         for file in change.parts:
             self.files.pop(file.path, None)
             if file.after is not None:
                 self.files[file.path] = file.after
-        return tuple(Applied(file.path) for file in change.files)
+        return tuple(AppliedFile(file.path) for file in change.files)
 
     async def run(
         self, command: Command, on_output: Callable[[bytes], None] | None = None
-    ) -> Finished:
+    ) -> ProcessResult:
         """Raise ToolError: nothing can be run in memory."""
         raise ToolError(f"Cannot run {command.argv[0]}: this workspace has no processes.")
 

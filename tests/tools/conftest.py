@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import Preview, Result, Tool, ToolContext
+from agentchat.core.tools.tool import DryRunResult, Result, Tool, ToolContext
 from agentchat.workspace.local import LocalWorkspace
 
 
@@ -25,7 +25,7 @@ class Bench:
     shown: list[str] = field(default_factory=list)
     progressed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def context(self, preview: Preview | None = None) -> ToolContext:
+    def context(self, preview: DryRunResult | None = None) -> ToolContext:
         return ToolContext(
             workspace=self.workspace,
             cwd=str(self.root),
@@ -37,7 +37,9 @@ class Bench:
             preview=preview,
         )
 
-    async def call(self, tool: Tool, preview: Preview | None = None, /, **given: Any) -> Result:
+    async def call(
+        self, tool: Tool, preview: DryRunResult | None = None, /, **given: Any
+    ) -> Result:
         arguments = tool.arguments.parse(given)
         context = self.context(preview)
         for step in tool.steps:
@@ -47,7 +49,7 @@ class Bench:
         assert isinstance(context.given, Result)
         return context.given
 
-    async def dry_run(self, tool: Tool, /, **given: Any) -> Preview:
+    async def dry_run(self, tool: Tool, /, **given: Any) -> DryRunResult:
         assert tool.dry_run is not None
         return await tool.dry_run(tool.arguments.parse(given), self.context())
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.diff.changeset import ChangeSet, accept
-from agentchat.core.errors import Stale, ToolError
-from agentchat.core.tools.tool import Preview, Result, Staged
+from agentchat.core.diff.changeset import ChangeSet, keep_hunks
+from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.tools.tool import DryRunResult, Result, StagedChange
 from agentchat.tools.builtin import ast_edit
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench
@@ -23,7 +23,7 @@ class Call:
     """One call: what it said, and what it staged."""
 
     result: Result
-    staged: list[Staged]
+    staged: list[StagedChange]
 
     async def apply(self) -> str:
         (pending,) = self.staged
@@ -33,7 +33,7 @@ class Call:
 
 
 async def call(bench: Bench, *ops: Mapping[str, str], **where: object) -> Call:
-    staged: list[Staged] = []
+    staged: list[StagedChange] = []
     arguments = ast_edit.TOOL.arguments.parse({"ops": list(ops), **where})
     context = replace(bench.context(), stage=staged.append)
     return Call(await ast_edit.run(arguments, context), staged)
@@ -214,7 +214,7 @@ async def test_a_hand_edit_after_the_preview_makes_it_stale_for_all_files(bench:
         bench.write(name, "f(1, 2)\n")
     made = await call(bench, SWAP)
     bench.write("b.py", "f(1, 2)  # mine\n")
-    with pytest.raises(Stale) as stale:
+    with pytest.raises(StalePreview) as stale:
         await made.apply()
     assert str(stale.value) == "b.py changed since the preview. Nothing was changed."
     assert (read(bench, "a.py"), read(bench, "b.py")) == ("f(1, 2)\n", "f(1, 2)  # mine\n")
@@ -432,8 +432,8 @@ async def test_the_details_count_what_was_made_of_a_rewrite(bench: Bench) -> Non
     change = pending.preview.change
     assert change is not None
     assert pending.make is not None
-    some = accept(change.files[0], {1})
-    result = await pending.make(Preview(ChangeSet((some,)), headline="some"))
+    some = keep_hunks(change.files[0], {1})
+    result = await pending.make(DryRunResult(ChangeSet((some,)), headline="some"))
     assert result.details is not None
     assert result.details["replacements"] == 2
     assert result.details["files"] == [str(bench.root / "a.py")]

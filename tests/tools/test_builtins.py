@@ -10,7 +10,7 @@ import pytest
 
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.system_prompt import system_prompt
-from agentchat.core.tools.tool import ArgumentError, Surroundings, Tool
+from agentchat.core.tools.tool import ArgumentError, Environment, Tool
 from agentchat.tools.builtin.catalogue import BUILTINS
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
@@ -38,7 +38,7 @@ def test_the_names_and_aliases_are_the_contracts() -> None:
 def test_looking_is_preferred_to_running_where_both_are_active(given: str, said: str) -> None:
     registry = Registry(BUILTINS)
     active = [tool for name in given.split() if (tool := registry.get(name))]
-    prompt = system_prompt(active, [], Surroundings("/ws"))
+    prompt = system_prompt(active, [], Environment("/ws"))
     assert prompt.count("Prefer ") == (1 if said else 0)
     assert said in prompt
 

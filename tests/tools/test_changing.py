@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.tools.tool import ArgumentError, Tool
 from agentchat.tools.builtin import delete, edit, write
 from tests.tools.conftest import Bench
@@ -161,7 +161,7 @@ async def test_a_file_that_moved_since_it_was_shown_is_left_alone(
     assert preview.change is not None
     bench.write(given["path"], "someone else's\n")
     before = fingerprint(bench.root)
-    with pytest.raises(Stale, match=f"{given['path']} changed since the preview"):
+    with pytest.raises(StalePreview, match=f"{given['path']} changed since the preview"):
         await bench.call(tool, preview, **given)
     assert fingerprint(bench.root) == before
 

@@ -10,7 +10,7 @@ import pytest
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
-from agentchat.core.tools.ports import Diagnostic, Inquiry
+from agentchat.core.tools.ports import Diagnostic, UserQuestion
 from agentchat.core.tools.tool import ArgumentError, Result, Tool
 from agentchat.tools.builtin import ask, diagnostics
 from tests.tools.conftest import Bench
@@ -24,7 +24,7 @@ class Desk:
     found: Sequence[Diagnostic] = ()
     heard: list[Any] = field(default_factory=list)
 
-    async def ask(self, questions: Sequence[Inquiry]) -> Sequence[tuple[str, ...]]:
+    async def ask(self, questions: Sequence[UserQuestion]) -> Sequence[tuple[str, ...]]:
         self.heard.extend(questions)
         return self.answers
 

@@ -10,7 +10,7 @@ import pytest
 
 from agentchat.core import globs
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command, Finished
+from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.core.tools.tool import Tool
 from agentchat.tools.builtin import find, grep, ls
 from agentchat.workspace.local import LocalWorkspace
@@ -22,7 +22,7 @@ class NoPrograms(LocalWorkspace):
 
     async def run(
         self, command: Command, on_output: Callable[[bytes], None] | None = None
-    ) -> Finished:
+    ) -> ProcessResult:
         raise ToolError("Cannot run anything here.")
 
 

@@ -6,41 +6,41 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agentchat.workspace.buffer_text import Form, Snapshot, decode_lines
-from agentchat.workspace.editor_port import LineEdits, Made, Moved, SaveOutcome
+from agentchat.workspace.buffer_text import BufferSnapshot, TextForm, decode_lines
+from agentchat.workspace.editor_port import BufferEdit, BufferMovedError, LineEdits, SaveOutcome
 
 
 @dataclass
 class Buffers:
     """An editor with loaded buffers that saves to the real disk."""
 
-    loaded: dict[str, Snapshot] = field(default_factory=dict)
+    loaded: dict[str, BufferSnapshot] = field(default_factory=dict)
     edits: list[LineEdits] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
     formatter: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda lines: lines
     broken: set[str] = field(default_factory=set)
-    states: list[Snapshot] = field(default_factory=list)
+    states: list[BufferSnapshot] = field(default_factory=list)
     plain_save: bool = False
 
     def load(self, path: Path, text: str | None = None, **given: object) -> None:
         """Load a file, or with ``text`` a buffer that the user changed."""
         data = path.read_bytes() if path.exists() else b""
-        lines, form = decode_lines(data, Form(fileformat="dos" if b"\r\n" in data else "unix"))
-        seen = Snapshot(1, text is not None, lines, form)
+        lines, form = decode_lines(data, TextForm(fileformat="dos" if b"\r\n" in data else "unix"))
+        seen = BufferSnapshot(1, text is not None, lines, form)
         if text is not None:
             seen = replace(seen, lines=tuple(text.splitlines()))
         self.loaded[str(path)] = replace(seen, **given)  # type: ignore[arg-type]
 
-    async def snapshot(self, path: str) -> Snapshot | None:
+    async def snapshot(self, path: str) -> BufferSnapshot | None:
         return self.loaded.get(path)
 
-    async def unsaved(self) -> Mapping[str, Snapshot]:
+    async def unsaved(self) -> Mapping[str, BufferSnapshot]:
         return {path: one for path, one in self.loaded.items() if one.modified}
 
-    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> Made:
+    async def replace(self, path: str, tick: int, edits: LineEdits, form: TextForm) -> BufferEdit:
         seen = self.loaded[path]
         if seen.tick != tick:
-            raise Moved
+            raise BufferMovedError
         lines = list(seen.lines or ("",))
         for first, last, new in edits:
             lines[first:last] = new
@@ -49,12 +49,12 @@ class Buffers:
         self.loaded[path] = replace(
             seen, tick=tick + 1, modified=True, lines=tuple(lines), form=form
         )
-        return Made(tick + 1, len(self.states) - 1)
+        return BufferEdit(tick + 1, len(self.states) - 1)
 
-    async def undo(self, path: str, tick: int, state: int, form: Form) -> None:
+    async def undo(self, path: str, tick: int, state: int, form: TextForm) -> None:
         seen, before = self.loaded[path], self.states[state]
         if seen.tick != tick:
-            raise Moved
+            raise BufferMovedError
         modified = before.modified or path in self.saved
         self.loaded[path] = replace(before, tick=tick + 1, form=form, modified=modified)
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.workspace.files.disk import Disk
-from agentchat.workspace.files.transaction import AtomicWriter
+from agentchat.workspace.files.transaction import FileTransaction
 
 Print = dict[str, tuple[object, ...]]
 
@@ -140,7 +140,7 @@ def four(root: Path) -> list[FileChange]:
 
 
 def apply(files: list[FileChange], disk: Disk | None = None) -> None:
-    AtomicWriter(disk or Disk(), lambda path: path).apply(files)
+    FileTransaction(disk or Disk(), lambda path: path).apply(files)
 
 
 def test_a_change_of_several_files_is_made(ws: Path) -> None:
@@ -261,7 +261,9 @@ def test_what_moved_is_stale_and_the_whole_change_is_not_made(
     ws: Path, name: str, before: str | None, after: str | None
 ) -> None:
     seen = fingerprint(ws)
-    with pytest.raises(Stale, match=f"^{name} changed since the preview. Nothing was changed.$"):
+    with pytest.raises(
+        StalePreview, match=f"^{name} changed since the preview. Nothing was changed.$"
+    ):
         apply([change(ws, "b", "old b\n", "new b\n"), change(ws, name, before, after)])
     assert fingerprint(ws) == seen
 
@@ -383,7 +385,7 @@ def test_a_write_by_someone_else_in_the_last_moment_is_kept(ws: Path, operation:
     name = "b" if operation == "rename" else "n"
     at = disk.log.index(operation) - (operation == "rename")
     disk = FaultyDisk(at=at, meanwhile=lambda: _overwrite(ws / name))
-    with pytest.raises(Stale):
+    with pytest.raises(StalePreview):
         apply(files, disk)
     assert (ws / name).read_text() == "foreign\n"
     other = ws / ("n" if name == "b" else "b")

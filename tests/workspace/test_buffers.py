@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.errors import Stale, ToolError
-from agentchat.workspace.buffer_text import Form, Snapshot, decode_lines, encode_lines
+from agentchat.core.errors import StalePreview, ToolError
+from agentchat.workspace.buffer_text import BufferSnapshot, TextForm, decode_lines, encode_lines
 from agentchat.workspace.buffers import BuffersWorkspace
-from agentchat.workspace.editor_port import Moved
+from agentchat.workspace.editor_port import BufferMovedError
 from agentchat.workspace.local import LocalWorkspace
 from tests.workspace.editor import Buffers
 
@@ -211,7 +211,7 @@ async def test_a_deleted_file_that_is_still_loaded_comes_back_and_its_buffer_fol
 async def test_a_buffer_in_another_encoding_is_changed_too(world: World) -> None:
     path = world.root / "a"
     path.write_bytes("é\n".encode("latin-1"))
-    world.editor.loaded[str(path)] = Snapshot(1, False, ("é",), encoding="latin1")
+    world.editor.loaded[str(path)] = BufferSnapshot(1, False, ("é",), encoding="latin1")
     await world.workspace.apply(ChangeSet((world.change("a", "é\n", "è\n"),)))
     assert world.lines("a") == ("è",)
 
@@ -221,7 +221,7 @@ async def test_files_that_are_not_loaded_go_to_the_disk(world: World) -> None:
     await world.workspace.apply(ChangeSet((world.change("a", "old\n", "new\n"),)))
     assert world.disk("a") == "new\n"
     assert world.editor.loaded == {}
-    with pytest.raises(Stale):
+    with pytest.raises(StalePreview):
         await world.workspace.apply(ChangeSet((world.change("a", "old\n", "new\n"),)))
 
 
@@ -231,7 +231,7 @@ async def test_files_that_are_not_loaded_go_to_the_disk(world: World) -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("fileformat", ["unix", "dos", "mac"])
 def test_any_bytes_are_lines_and_back(data: bytes, fileformat: str) -> None:
-    assert encode_lines(*decode_lines(data, Form(fileformat=fileformat))) == data
+    assert encode_lines(*decode_lines(data, TextForm(fileformat=fileformat))) == data
 
 
 def renamed(world: World, before: str, after: str) -> FileChange:
@@ -273,8 +273,8 @@ async def test_a_rename_is_taken_back_when_something_else_fails(world: World) ->
 class Moving(Buffers):
     """An editor whose user types whenever something shall be taken back."""
 
-    async def undo(self, path: str, tick: int, state: int, form: Form) -> None:
-        raise Moved
+    async def undo(self, path: str, tick: int, state: int, form: TextForm) -> None:
+        raise BufferMovedError
 
 
 async def test_what_cannot_be_taken_back_is_named_and_nothing_else_is_claimed(

@@ -14,9 +14,9 @@ import pytest
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.process.sandbox import CONFINED, IMPOSSIBLE, WAYS, Confinement, Way
+from agentchat.workspace.process.sandbox import CONFINED, IMPOSSIBLE, WAYS, Sandbox, SandboxMethod
 
-BROKEN = Way("broken", lambda root, temp, cwd: ("/nonexistent", "--"))
+BROKEN = SandboxMethod("broken", lambda root, temp, cwd: ("/nonexistent", "--"))
 TRY = """
 import socket, sys
 try:
@@ -33,16 +33,16 @@ async def run(workspace: LocalWorkspace, script: str) -> str:
     return (await workspace.run(command)).head.decode()
 
 
-def confined(folder: Path, wanted: str, *ways: Way) -> LocalWorkspace:
+def confined(folder: Path, wanted: str, *ways: SandboxMethod) -> LocalWorkspace:
     """Return a workspace in which only these kinds of sandbox are tried."""
     root = folder.resolve() / "ws"
     root.mkdir()
     workspace = LocalWorkspace(str(root))
-    workspace.confinement = Confinement(str(root), wanted, ways)
+    workspace.confinement = Sandbox(str(root), wanted, ways)
     return workspace
 
 
-def need(workspace: LocalWorkspace, way: Way) -> None:
+def need(workspace: LocalWorkspace, way: SandboxMethod) -> None:
     if workspace.confinement.describe() != way.description:
         pytest.skip(f"not here: {way.description}")
 
@@ -50,7 +50,7 @@ def need(workspace: LocalWorkspace, way: Way) -> None:
 @pytest.mark.parametrize("wanted", ["auto", "required"])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.description))
 async def test_in_a_sandbox_only_the_workspace_can_be_written(
-    tmp_path: Path, way: Way, wanted: str
+    tmp_path: Path, way: SandboxMethod, wanted: str
 ) -> None:
     workspace = confined(tmp_path, wanted, way)
     need(workspace, way)
@@ -70,7 +70,7 @@ async def test_in_a_sandbox_only_the_workspace_can_be_written(
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.description))
-async def test_what_is_said_of_the_network_is_so(tmp_path: Path, way: Way) -> None:
+async def test_what_is_said_of_the_network_is_so(tmp_path: Path, way: SandboxMethod) -> None:
     workspace = confined(tmp_path, "auto", way)
     need(workspace, way)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -100,15 +100,15 @@ async def test_what_runs_in_a_sandbox_cannot_signal_or_leave_it(tmp_path: Path) 
 
 
 def test_the_best_that_works_is_taken(tmp_path: Path) -> None:
-    found = Confinement(str(tmp_path), "auto").describe()
-    works = [way for way in WAYS if Confinement(str(tmp_path), "auto", [way]).describe()]
+    found = Sandbox(str(tmp_path), "auto").describe()
+    works = [way for way in WAYS if Sandbox(str(tmp_path), "auto", [way]).describe()]
     assert found == (works[0].description if works else "")
-    assert Confinement(str(tmp_path), "auto", [BROKEN, *WAYS]).describe() == found
+    assert Sandbox(str(tmp_path), "auto", [BROKEN, *WAYS]).describe() == found
 
 
 @pytest.mark.parametrize("ways", [(), (BROKEN,), WAYS[2:]])
 async def test_where_it_must_be_confined_and_cannot_nothing_runs(
-    tmp_path: Path, ways: tuple[Way, ...]
+    tmp_path: Path, ways: tuple[SandboxMethod, ...]
 ) -> None:
     workspace = confined(tmp_path, "required", *ways)
     assert workspace.confinement.describe() == IMPOSSIBLE
@@ -140,7 +140,7 @@ async def test_a_sandbox_is_tried_once_in_the_background_however_many_chats_ask(
         assert goes_on.wait(10)
         return ("/usr/bin/env",)
 
-    chats = [Confinement(str(tmp_path), "auto", [Way("slow", wrap)]) for _ in range(3)]
+    chats = [Sandbox(str(tmp_path), "auto", [SandboxMethod("slow", wrap)]) for _ in range(3)]
     looking = [asyncio.ensure_future(chat.look()) for chat in chats]
     assert await asyncio.to_thread(begun.wait, 10)
     goes_on.set()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.errors import Stale, ToolError
-from agentchat.core.tools.ports import Command, Entry, Finished, Workspace, Zone
+from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.tools.ports import Command, DirectoryEntry, ProcessResult, Workspace, Zone
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from tests.support.memory_workspace import MemoryWorkspace
@@ -79,10 +79,10 @@ async def test_files_and_directories_are_told_apart(world: World) -> None:
     assert await workspace.kind(world.path("no")) is None
     assert await workspace.size(world.path("a")) == 5
     assert sorted(await workspace.list(workspace.root), key=lambda entry: entry.name) == [
-        Entry(".env", "file"),
-        Entry("Makefile", "file"),
-        Entry("a", "file"),
-        Entry("d", "directory"),
+        DirectoryEntry(".env", "file"),
+        DirectoryEntry("Makefile", "file"),
+        DirectoryEntry("a", "file"),
+        DirectoryEntry("d", "directory"),
     ]
 
 
@@ -147,7 +147,9 @@ async def test_a_change_creates_changes_and_deletes_files(world: World) -> None:
 
 async def test_a_change_is_made_whole_or_not_at_all(world: World) -> None:
     files = (world.change("a", b"text\n", b"new\n"), world.change("d/b", b"other", b""))
-    with pytest.raises(Stale, match=r"^d/b changed since the preview. Nothing was changed.$"):
+    with pytest.raises(
+        StalePreview, match=r"^d/b changed since the preview. Nothing was changed.$"
+    ):
         await world.workspace.apply(ChangeSet(files))
     with pytest.raises(ToolError, match="Nothing was changed"):
         await world.workspace.apply(ChangeSet((files[0], world.change("d", None, b"x"))))
@@ -161,14 +163,14 @@ def shell(world: World, script: str, **given: object) -> Command:
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("echo out; echo err >&2; exit 3", Finished(3, b"out\n", stderr=b"err\n")),
-        ("kill -TERM $$", Finished(-signal.SIGTERM, b"")),
-        ("cat; cat a", Finished(0, b"text\n")),
-        ("sleep 60", Finished(None, b"")),
+        ("echo out; echo err >&2; exit 3", ProcessResult(3, b"out\n", stderr=b"err\n")),
+        ("kill -TERM $$", ProcessResult(-signal.SIGTERM, b"")),
+        ("cat; cat a", ProcessResult(0, b"text\n")),
+        ("sleep 60", ProcessResult(None, b"")),
     ],
 )
 async def test_a_program_tells_its_code_and_output(
-    machine: World, script: str, expected: Finished
+    machine: World, script: str, expected: ProcessResult
 ) -> None:
     limit = 0.2 if expected.code is None else None
     assert await machine.workspace.run(shell(machine, script, timeout=limit)) == expected

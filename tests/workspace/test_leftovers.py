@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.workspace.files.cleanup import put_back, sweep
+from agentchat.workspace.files.cleanup import remove_leftovers, restore_originals
 from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk
-from agentchat.workspace.files.operation import Job
-from agentchat.workspace.files.transaction import AtomicWriter
+from agentchat.workspace.files.operation import FileOperation
+from agentchat.workspace.files.transaction import FileTransaction
 from tests.workspace.test_atomic import change
 
 NOBODY = 999_999_999
@@ -31,7 +31,7 @@ def other() -> Iterator[int]:
 
 def left(target: Path, owner: int, ending: str = "tmp") -> Path:
     """A file as a process leaves it that is killed while it changes ``target``."""
-    own = Job(Disk(), change(target.parent, target.name, "", "")).temp_name(ending)
+    own = FileOperation(Disk(), change(target.parent, target.name, "", "")).temp_name(ending)
     path = target.parent / own.replace(f"-{os.getpid()}-", f"-{owner}-")
     path.write_text("left\n")
     return path
@@ -42,7 +42,7 @@ def test_only_what_no_running_process_needs_is_swept(tmp_path: Path, other: int)
     dead, mine, living = (left(target, owner) for owner in (NOBODY, os.getpid(), other))
     alike = tmp_path / ".agentchat-notes.tmp"
     alike.write_text("")
-    sweep({str(target): 0, str(tmp_path / "gone/b"): 0})
+    remove_leftovers({str(target): 0, str(tmp_path / "gone/b"): 0})
     assert [path.exists() for path in (dead, mine, living, alike)] == [False, False, True, True]
 
 
@@ -51,8 +51,8 @@ def test_a_file_set_aside_gets_its_name_back_unless_that_is_taken(tmp_path: Path
     for path in (free, taken):
         left(path, NOBODY, "old")
     taken.write_text("foreign\n")
-    put_back([str(free), str(taken)])
-    sweep({str(free): 0, str(taken): 0})
+    restore_originals([str(free), str(taken)])
+    remove_leftovers({str(free): 0, str(taken): 0})
     assert (free.read_text(), taken.read_text()) == ("left\n", "foreign\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["free", "taken"]
 
@@ -63,8 +63,8 @@ def test_a_sweep_waits_for_changes_of_its_own_folders_only(tmp_path: Path) -> No
     there.mkdir()
     first, second = left(here / "a", NOBODY), left(there / "a", NOBODY)
     with FOLDER_LOCKS.hold([str(here)]):
-        sweep({str(there / "a"): 0})
-        waiting = threading.Thread(target=sweep, args=({str(here / "a"): 0},))
+        remove_leftovers({str(there / "a"): 0})
+        waiting = threading.Thread(target=remove_leftovers, args=({str(here / "a"): 0},))
         waiting.start()
         assert not second.exists()
         assert first.exists()
@@ -74,7 +74,7 @@ def test_a_sweep_waits_for_changes_of_its_own_folders_only(tmp_path: Path) -> No
 
 def test_a_change_waits_for_a_sweep_of_the_folder_above_the_one_it_makes(tmp_path: Path) -> None:
     path = tmp_path / "new" / "a"
-    writer = AtomicWriter(Disk(), str)
+    writer = FileTransaction(Disk(), str)
     with FOLDER_LOCKS.hold([str(tmp_path)]):
         writing = threading.Thread(target=writer.apply, args=([FileChange(str(path), None, b"1")],))
         writing.start()
@@ -89,7 +89,7 @@ def test_folders_made_for_a_file_that_is_not_there_go_as_far_as_they_are_empty(
     (tmp_path / "new/deep").mkdir(parents=True)
     (tmp_path / "kept/deep").mkdir(parents=True)
     (tmp_path / "kept/mine").write_text("")
-    sweep({str(tmp_path / "new/deep/f"): 2, str(tmp_path / "kept/deep/f"): 2})
+    remove_leftovers({str(tmp_path / "new/deep/f"): 2, str(tmp_path / "kept/deep/f"): 2})
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == [
         "kept", "kept/mine",
     ]  # fmt: skip

@@ -5,13 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from agentchat.agent.execution.result_store import Storage
+from agentchat.agent.execution.result_store import ResultStore
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import UserText
-from agentchat.core.text import masked
-from agentchat.core.tools.mentions import Attachment, Captured, Wanted, attach, wanted
+from agentchat.core.text import mask_secrets
+from agentchat.core.tools.mentions import (
+    Attachment,
+    CapturedContext,
+    ContextMention,
+    add_attachments,
+    context_mentions,
+)
 from agentchat.core.tools.ports import Command, Frontend, Workspace
-from agentchat.core.tools.tool import Result, ToolContext, no_store
+from agentchat.core.tools.tool import Result, ToolContext, refuse_staging
 from agentchat.tools.builtin import diagnostics, read
 
 log = logging.getLogger(__name__)
@@ -23,7 +29,9 @@ DIFF = ("git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textco
 class Attachments:
     """Reads files as the ``read`` tool does, with its limits, unsaved text first."""
 
-    def __init__(self, workspace: Workspace, storage: Storage, frontend: Frontend | None) -> None:
+    def __init__(
+        self, workspace: Workspace, storage: ResultStore, frontend: Frontend | None
+    ) -> None:
         self._workspace = workspace
         self._storage = storage
         self._context = ToolContext(
@@ -31,19 +39,19 @@ class Attachments:
             cwd=workspace.root,
             call_id="",
             progress=lambda text: None,
-            stage=no_store,
+            stage=refuse_staging,
             store=storage.keep,
             overflow="",
             frontend=frontend,
         )
 
     async def complete(
-        self, message: UserText, captured: Mapping[str, Captured]
+        self, message: UserText, captured: Mapping[str, CapturedContext]
     ) -> tuple[UserText, list[str]]:
         """Return the message with what it mentions, and lines that tell the user what that is."""
         given: dict[str, Attachment] = {}
         missing: list[str] = []
-        for one in wanted(message.shown):
+        for one in context_mentions(message.shown):
             try:
                 given[one.mention] = await self._attachment(one, captured)
             except ToolError as error:
@@ -52,9 +60,14 @@ class Attachments:
                 log.exception("%s could not be attached", one.mention)
                 missing.append(f"Nothing is attached for {one.mention}: {error!r}")
         names = ", ".join(one.name for one in given.values())
-        return attach(message, given), [*([f"Attached: {names}"] if names else []), *missing]
+        return add_attachments(message, given), [
+            *([f"Attached: {names}"] if names else []),
+            *missing,
+        ]
 
-    async def _attachment(self, one: Wanted, captured: Mapping[str, Captured]) -> Attachment:
+    async def _attachment(
+        self, one: ContextMention, captured: Mapping[str, CapturedContext]
+    ) -> Attachment:
         if one.path:
             return await self._file(one.path)
         if one.mention == "#diff":
@@ -62,14 +75,14 @@ class Attachments:
         if one.mention == "#diagnostics":
             arguments = diagnostics.DiagnosticsArguments(path=None, severity=None)
             return _attachment("the diagnostics", await diagnostics.run(arguments, self._context))
-        return await self._captured(captured.get(one.mention, Captured()))
+        return await self._captured(captured.get(one.mention, CapturedContext()))
 
     async def _file(self, path: str) -> Attachment:
         target = await self._workspace.locate(path)
         arguments = read.ReadArguments(path=path, offset=None, limit=None)
         return _attachment(target.shown, await read.run(arguments, self._context))
 
-    async def _captured(self, given: Captured) -> Attachment:
+    async def _captured(self, given: CapturedContext) -> Attachment:
         if given.problem or not given.name:
             raise ToolError(given.problem or "there is no editor to take it from.")
         if given.path:
@@ -90,4 +103,4 @@ class Attachments:
 
 
 def _attachment(name: str, result: Result) -> Attachment:
-    return Attachment(name, masked(result.text), result.images)
+    return Attachment(name, mask_secrets(result.text), result.images)

@@ -51,7 +51,7 @@ class ChatTools:
 
     def add(self, name: str) -> None:
         """Give a tool or group, by the user's command."""
-        if not self._toolbox.mentionable(name):
+        if not self._toolbox.can_be_mentioned(name):
             self._view.notify("warn", f'There is no tool or group "{name}".')
             return
         lines = self._give(name)

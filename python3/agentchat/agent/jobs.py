@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError, UserError
-from agentchat.core.turn.view import Screen
+from agentchat.core.turn.view import View
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class Job:
 class Jobs:
     """Runs the jobs of one chat one after the other; turns wait until all are done."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: View) -> None:
         self._screen = screen
         self._waiting: deque[Job] = deque()
         self._running: tuple[Job, asyncio.Task[None]] | None = None

@@ -10,8 +10,8 @@ from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.agent.preparation import Preparation
 from agentchat.core.messages import Message, Note, UserText
-from agentchat.core.tools.mentions import Captured
-from agentchat.core.turn.view import Screen
+from agentchat.core.tools.mentions import CapturedContext
+from agentchat.core.turn.view import View
 
 
 @dataclass
@@ -23,7 +23,7 @@ class QueuedMessage:
     """
 
     text: str
-    captured: Mapping[str, Captured]
+    captured: Mapping[str, CapturedContext]
     message: UserText | None = None
     lines: tuple[str, ...] = ()
 
@@ -37,7 +37,7 @@ class MessageQueue:
 
     def __init__(
         self,
-        screen: Screen,
+        screen: View,
         preparation: Preparation,
         tools: ChatTools,
         attachments: Attachments,
@@ -49,7 +49,7 @@ class MessageQueue:
         self._waiting: list[QueuedMessage | Note] = []
         self._taken: deque[QueuedMessage] = deque()
 
-    def put(self, text: str, captured: Mapping[str, Captured]) -> None:
+    def put(self, text: str, captured: Mapping[str, CapturedContext]) -> None:
         """Add what the user typed; ``captured`` is what the editor had for its mentions."""
         self._waiting.append(QueuedMessage(text, captured))
 

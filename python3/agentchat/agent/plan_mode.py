@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentchat.core.permissions.policy import parse_mode
 from agentchat.core.tools.tool import Extra, Result
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.preview_stack import Preview
 
 PLAN = "plan"
 REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
@@ -30,7 +30,7 @@ class PlanMode:
             self._chat.pending.standing = None
         elif self._chat.pending.standing is None:
             self._before = before
-            self._chat.pending.standing = Pending(
+            self._chat.pending.standing = Preview(
                 "Plan", PLAN, self._approve, self._reject, standing=True
             )
 

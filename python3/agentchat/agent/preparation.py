@@ -8,7 +8,7 @@ from agentchat.agent.chat_tools import ChatTools
 from agentchat.core.errors import ToolError, Unreachable, UserError
 from agentchat.core.limits import KIB
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import Surroundings
+from agentchat.core.tools.tool import Environment
 from agentchat.core.turn.chat import Chat
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md")
@@ -60,11 +60,11 @@ class Preparation:
         self._chat.policy.confined = confinement.describe()
 
 
-async def look_around(workspace: Workspace) -> Surroundings:
+async def look_around(workspace: Workspace) -> Environment:
     """Return the directory, the date and the project's rules for agents."""
     rules = [text for name in RULE_FILES if (text := await _rules(workspace, name))]
     today = datetime.date.today().isoformat()
-    return Surroundings(workspace.root, today, "\n\n".join(rules), workspace.host)
+    return Environment(workspace.root, today, "\n\n".join(rules), workspace.host)
 
 
 async def _rules(workspace: Workspace, name: str) -> str:

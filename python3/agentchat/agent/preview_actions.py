@@ -12,17 +12,17 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import (
     HunkDecision,
-    Replacement,
+    ProposedText,
     apply_decisions,
+    change_hash,
     kept_extent,
     rejection_reason,
     replace_proposed_texts,
-    stamp,
 )
 from agentchat.core.diff.text_file import has_surrogates, why_not_text
 from agentchat.core.errors import ToolError
 from agentchat.core.turn.effects import Action, ApprovalResponse, Choice
-from agentchat.core.turn.preview_stack import NO_REASON, Pending, PendingStore, resolution_line
+from agentchat.core.turn.preview_stack import NO_REASON, Preview, PreviewStack, resolution_line
 from agentchat.core.turn.view import View
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class PreviewActions:
 
     def __init__(
         self,
-        store: PendingStore,
+        store: PreviewStack,
         *,
         approvals: Approvals,
         previews: Previews,
@@ -102,7 +102,7 @@ class PreviewActions:
         else:
             self._view.propose(subject, file)
 
-    def amend(self, preview: str, replaced: Replacement) -> None:
+    def amend(self, preview: str, replaced: ProposedText) -> None:
         """Put the user's text in place of the proposed one, and show the preview with it."""
         pending = next((one for one in self._store if one.id == preview), None)
         change = pending.preview.change if pending is not None else None
@@ -120,7 +120,7 @@ class PreviewActions:
         return pending.preview.change if pending is not None else None
 
     async def _report(
-        self, pending: Pending, command: ResolveCommand, work: Coroutine[Any, Any, None]
+        self, pending: Preview, command: ResolveCommand, work: Coroutine[Any, Any, None]
     ) -> None:
         """Do the work, and show what goes wrong with it."""
         failed = resolution_line(pending.label, command.action, failed=True)
@@ -132,7 +132,7 @@ class PreviewActions:
             log.exception("resolving %s failed", pending.label)
             self._view.note("error", f"{failed}\n{error!r}. See the log.")
 
-    async def _apply(self, pending: Pending, command: ResolveCommand) -> None:
+    async def _apply(self, pending: Preview, command: ResolveCommand) -> None:
         fresh = await self._previews.refresh(pending)
         if fresh is not pending:
             self._view.notify("warn", CHANGED.format(_changed_files(pending, fresh)))
@@ -144,11 +144,11 @@ class PreviewActions:
             extent = kept_extent(pending.preview.change, kept.change)
             await self._finish(replace(pending, preview=kept), command, extent)
 
-    async def _discard(self, pending: Pending, command: ResolveCommand) -> None:
+    async def _discard(self, pending: Preview, command: ResolveCommand) -> None:
         why = rejection_reason(command.reason, pending.preview, command.hunks)
         await self._finish(pending, replace(command, action="discard", reason=why))
 
-    async def _finish(self, pending: Pending, command: ResolveCommand, kept: str = "") -> None:
+    async def _finish(self, pending: Preview, command: ResolveCommand, kept: str = "") -> None:
         reason = command.reason or NO_REASON
         result = await self._previews.resolve(pending, command.action, reason)
         line = resolution_line(pending.label, command.action, result.is_error, kept)
@@ -157,14 +157,14 @@ class PreviewActions:
         self._tell(f"{did} Reason: {reason}\n{result.text}")
 
 
-def _is_shown(pending: Pending, seen: ShownPreview | None) -> bool:
+def _is_shown(pending: Preview, seen: ShownPreview | None) -> bool:
     if seen is None:
         return True
     change = pending.preview.change
-    return pending.id == seen.preview and seen.stamp in ("", stamp(change) if change else "")
+    return pending.id == seen.preview and seen.stamp in ("", change_hash(change) if change else "")
 
 
-def _changed_files(before: Pending, after: Pending) -> str:
+def _changed_files(before: Preview, after: Preview) -> str:
     """Return the names of the files that are not what they were."""
     old = before.preview.change.files if before.preview.change else ()
     new = after.preview.change.files if after.preview.change else ()

@@ -16,22 +16,22 @@ from types import MappingProxyType
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.result_store import Storage
+from agentchat.agent.execution.result_store import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
 from agentchat.agent.interpreter import Interpreter
 from agentchat.agent.jobs import BackgroundJobs, Job, Jobs, Work
 from agentchat.agent.message_queue import MessageQueue
 from agentchat.agent.permissions.approvals import Approvals
-from agentchat.agent.permissions.rule_store import Rulebook
+from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.plan_mode import PlanMode
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions, ResolveCommand
 from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import replay
 from agentchat.agent.undo.commands import UndoCommands
-from agentchat.agent.undo.recovery import Leftovers, Recovery
+from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
-from agentchat.core.tools.mentions import Captured
+from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse
@@ -56,11 +56,11 @@ class Session:
         workspace: Workspace,
         view: View,
         journal: JournalWriter,
-        storage: Storage,
+        storage: ResultStore,
         model: ModelSource,
         max_parallel: int,
         frontend: Frontend | None = None,
-        rulebook: Rulebook | None = None,
+        rulebook: RuleStore | None = None,
         tool_files: ToolFiles | None = None,
     ) -> None:
         self.chat = chat
@@ -126,7 +126,9 @@ class Session:
 
     # What the user does.
 
-    def send(self, text: str, captured: Mapping[str, Captured] = MappingProxyType({})) -> None:
+    def send(
+        self, text: str, captured: Mapping[str, CapturedContext] = MappingProxyType({})
+    ) -> None:
         """Take what the user typed: it begins a turn, or joins the next request of the running one.
 
         Args:
@@ -203,7 +205,7 @@ class Session:
             self._background.start(self.judging.refresh(), "reading the rules"),
         ]
 
-    def recover(self, leftovers: Leftovers) -> None:
+    def recover(self, leftovers: LeftoverFiles) -> None:
         """End what a process that was killed left half made; turns wait until that is done."""
         if self._unfinished or (self._touched and not self._workspace.host):
             self._add(Job("recovery", partial(self._recover, leftovers)))
@@ -265,7 +267,7 @@ class Session:
             if not self._in_turn:  # a turn says it itself
                 self._view.note("error", str(error))
 
-    async def _recover(self, leftovers: Leftovers) -> None:
+    async def _recover(self, leftovers: LeftoverFiles) -> None:
         try:
             await self._workspace.ready()
         except Unreachable:  # the attempt to connect says it

@@ -7,18 +7,18 @@ from typing import Protocol
 
 from agentchat.core.errors import UserError
 from agentchat.core.tools.model import Model
-from agentchat.core.tools.ports import Diagnostic, Frontend, Inquiry
+from agentchat.core.tools.ports import Diagnostic, Frontend, UserQuestion
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Question
-from agentchat.core.turn.view import StatusLine
+from agentchat.core.turn.effects import ApprovalRequest
+from agentchat.core.turn.view import ChatStatus
 
 ModelSource = Callable[[], Model]
 """Returns the model to ask now; raises UserError if none can be."""
 
 
 def chat_status(
-    chat: Chat, model: ModelSource, *, running: bool, asking: bool, request: Question | None
-) -> StatusLine:
+    chat: Chat, model: ModelSource, *, running: bool, asking: bool, request: ApprovalRequest | None
+) -> ChatStatus:
     """Return the status of a chat.
 
     Args:
@@ -27,7 +27,7 @@ def chat_status(
     """
     usage = chat.history.usage()
     waiting = asking or request is not None
-    return StatusLine(
+    return ChatStatus(
         state="waiting" if waiting else "running" if running else "idle",
         prompts=request.total - request.number + 1 if request is not None else 0,
         pending=len(chat.pending),
@@ -66,7 +66,7 @@ class ObservedFrontend:
         """Whether a question is open."""
         return self._open > 0
 
-    async def ask(self, questions: Sequence[Inquiry]) -> Sequence[tuple[str, ...]]:
+    async def ask(self, questions: Sequence[UserQuestion]) -> Sequence[tuple[str, ...]]:
         """Ask the user; the chat waits meanwhile."""
         self._count(1)
         try:

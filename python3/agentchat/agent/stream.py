@@ -22,7 +22,7 @@ from agentchat.core.tools.model import (
     TextDelta,
 )
 from agentchat.core.tools.tool import Tool
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.view import BlockState, ToolBlock, View
 from agentchat.journal.writer import JournalWriter
 
@@ -149,7 +149,7 @@ def result_block(result: ToolResult) -> ToolBlock:
     return ToolBlock(state=state, body=body)
 
 
-async def replay(history: History, view: View, toolbox: Toolbox) -> None:
+async def replay(history: History, view: View, toolbox: Toolset) -> None:
     """Draw the messages, oldest first; no event says that any of it happens now."""
     for number, message in enumerate(history.messages, 1):
         _draw(message, view, toolbox)
@@ -157,7 +157,7 @@ async def replay(history: History, view: View, toolbox: Toolbox) -> None:
             await asyncio.sleep(REPLAY_PAUSE_SECONDS)
 
 
-def _draw(message: Message, view: View, toolbox: Toolbox) -> None:
+def _draw(message: Message, view: View, toolbox: Toolset) -> None:
     if isinstance(message, UserText):
         view.user(message.shown or message.text)
     elif isinstance(message, Reply):
@@ -166,7 +166,7 @@ def _draw(message: Message, view: View, toolbox: Toolbox) -> None:
         view.block(message.call_id, result_block(message))
 
 
-def _draw_reply(reply: Reply, view: View, toolbox: Toolbox) -> None:
+def _draw_reply(reply: Reply, view: View, toolbox: Toolset) -> None:
     view.begin_reply()
     if reply.reasoning:
         view.reasoning(reply.reasoning)

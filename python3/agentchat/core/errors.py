@@ -35,4 +35,4 @@ class Cancelled(Exception):
     """The user stopped the turn; thrown into the plan, which answers what is unanswered."""
 
 
-Stale = StalePreview  # the old name, until every room uses the new one
+StalePreview = StalePreview  # the old name, until every room uses the new one

@@ -25,7 +25,7 @@ _HIDDEN = re.compile(
 )
 
 
-def has_hidden(text: str) -> bool:
+def has_hidden_characters(text: str) -> bool:
     """Whether the text holds anything that :func:`escape` would show."""
     return _HIDDEN.search(text) is not None
 
@@ -35,15 +35,15 @@ def escape(text: str) -> str:
 
     A byte that is no UTF-8 (decoded with ``surrogateescape``) is shown like ``<0xFF>``.
     """
-    return _HIDDEN.sub(lambda found: shown(found.group()), text)
+    return _HIDDEN.sub(lambda found: escape_character(found.group()), text)
 
 
-def hidden_at(text: str) -> list[int]:
+def hidden_character_offsets(text: str) -> list[int]:
     """Return the offsets of all hidden characters."""
     return [found.start() for found in _HIDDEN.finditer(text)]
 
 
-def shown(char: str) -> str:
+def escape_character(char: str) -> str:
     """Return how one hidden character is shown."""
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
@@ -71,10 +71,10 @@ def excerpt(text: str, path: str) -> list[str]:
     lines = text.rstrip("\n").split("\n")
     if len(lines) > HEAD + TAIL + 1:
         lines = [*lines[:HEAD], "[...]", *lines[-TAIL:]]
-    return [*map(_clipped, lines), f"full output: {path}"]
+    return [*map(_clip, lines), f"full output: {path}"]
 
 
-def _clipped(line: str) -> str:
+def _clip(line: str) -> str:
     return line if len(line) <= WIDEST else f"{line[: WIDEST - 4]} ..."
 
 
@@ -97,19 +97,19 @@ def head_and_tail(text: str, path: str, limit: int = RESULT_BYTES) -> str:
     if len(data) <= limit:
         return text
     half = limit // 2
-    head, tail = whole_end(data[:half]), whole_start(data[-half:])
+    head, tail = drop_partial_end(data[:half]), drop_partial_start(data[-half:])
     dropped = len(data) - len(head) - len(tail)
     decoded = [part.decode("utf-8", "surrogatepass") for part in (head, tail)]
-    return joined(decoded[0], decoded[1], dropped, path)
+    return join_head_and_tail(decoded[0], decoded[1], dropped, path)
 
 
-def joined(head: str, tail: str, dropped: int, path: str) -> str:
+def join_head_and_tail(head: str, tail: str, dropped: int, path: str) -> str:
     """Return head and tail with the line between them that tells what is missing."""
     before = "" if head.endswith("\n") or not head else "\n"
     return f"{head}{before}[... {dropped} bytes truncated; full output: {path} ...]\n{tail}"
 
 
-def whole_end(data: bytes) -> bytes:
+def drop_partial_end(data: bytes) -> bytes:
     """Return UTF-8 without the beginning of a character at its end."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
@@ -121,7 +121,7 @@ def whole_end(data: bytes) -> bytes:
     return data
 
 
-def whole_start(data: bytes) -> bytes:
+def drop_partial_start(data: bytes) -> bytes:
     """Return UTF-8 without the end of a character at its start."""
     start = 0
     while start < min(3, len(data)) and 0x80 <= data[start] < 0xC0:
@@ -152,7 +152,7 @@ _NAMES = list(_TOKENS)
 _TOKEN = re.compile("(?<![A-Za-z0-9])(?:" + "|".join(f"({p})" for p in _TOKENS.values()) + ")")
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """Return a text in which every key that is known by its mark reads ``[masked: KIND]``."""
     if "PRIVATE KEY" in text:
         text = _PRIVATE_KEY.sub("[masked: private key]", text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentchat.core.messages import Note
-from agentchat.core.tools.tool import Undo
+from agentchat.core.tools.tool import UndoCall
 from agentchat.journal import records as r
 
 PreviewRecord = r.PreviewStaged | r.PreviewResolving | r.PreviewResolved
@@ -53,7 +53,7 @@ class CallRun:
     tool: str
     arguments: Mapping[str, Any]
     status: str = ""
-    undo: Undo | None = None
+    undo: UndoCall | None = None
     reverts: str = ""
 
     @property
@@ -315,7 +315,7 @@ class _Builder:
 def _end_call(call: CallRun, record: r.CallFinished | r.UndoOffered) -> CallRun:
     if isinstance(record, r.CallFinished):
         return replace(call, status=record.status)
-    undo = Undo(
+    undo = UndoCall(
         description=record.description,
         tool=record.tool,
         given=record.arguments,

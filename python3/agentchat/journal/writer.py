@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.diff.hunk_decisions import noted
+from agentchat.core.diff.hunk_decisions import decision_note
 from agentchat.core.messages import History, Message, ToolResult
 from agentchat.core.permissions.policy import Decision
-from agentchat.core.tools.tool import Undo
-from agentchat.core.tools.toolset import Held
-from agentchat.core.turn.effects import Answer, Question, Ready
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.tools.tool import UndoCall
+from agentchat.core.tools.toolset import ToolSelection
+from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, ReadyCall
+from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile
 from agentchat.journal.reader import read_history
@@ -26,7 +26,7 @@ class RestoredChat:
 
     history: History
     timeline: Timeline
-    tools: Held | None
+    tools: ToolSelection | None
 
 
 class JournalWriter:
@@ -60,7 +60,7 @@ class JournalWriter:
         """Record that the chat was opened, or opened again."""
         self._file.append(r.ChatOpened(chat, cwd, model, version))
 
-    def record_tools(self, held: Held) -> None:
+    def record_tools(self, held: ToolSelection) -> None:
         """Record the tools of the chat, after the user added or removed one."""
         self._file.append(
             r.ToolsGiven(given=held.given, removed=held.taken, activated=held.activated)
@@ -96,10 +96,10 @@ class JournalWriter:
             self._file.append(r.ReplyProgress(text[start:], start))
             self._progress = text
 
-    def record_response(self, request: Question, response: Answer) -> None:
+    def record_response(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
         """Record the user's response to an approval request."""
         call, scope = request.call, request.decision.scope
-        why = [response.reason, noted(request.preview, response.hunks)]
+        why = [response.reason, decision_note(request.preview, response.hunks)]
         if response.choice == "edit":
             edited = (f"Edited {one.path}" for one in response.replaced)
             why += [response.arguments or "", *edited]
@@ -114,7 +114,7 @@ class JournalWriter:
             )
         )
 
-    def record_call_started(self, ready: Ready) -> None:
+    def record_call_started(self, ready: ReadyCall) -> None:
         """Record that a call is about to run; durable on return, unless it only reads."""
         call, metadata = ready.call, ready.call.tool.metadata
         self._record_decision(call.call.id, call.tool.name, ready.decision)
@@ -167,22 +167,22 @@ class JournalWriter:
         """
         self._file.append(r.RecoveryStarted(id, source), durable=True)
 
-    def record_preview_staged(self, preview: Pending) -> None:
+    def record_preview_staged(self, preview: Preview) -> None:
         """Record that a preview is pending; the bytes it would change are durable on return."""
         change = preview.preview.change
         files = self._store_files(change.parts) if change is not None else ()
         staged = r.PreviewStaged(preview.id, preview.label, preview.source, files)
         self._file.append(staged, durable=True)
 
-    def record_preview_resolving(self, preview: Pending, action: str) -> None:
+    def record_preview_resolving(self, preview: Preview, action: str) -> None:
         """Record that a preview is about to be applied or discarded; durable on return."""
         self._file.append(r.PreviewResolving(preview.id, action), durable=True)
 
-    def record_preview_resolved(self, preview: Pending, action: str, reason: str) -> None:
+    def record_preview_resolved(self, preview: Preview, action: str, reason: str) -> None:
         """Record that a preview was applied or discarded."""
         self._file.append(r.PreviewResolved(preview.id, preview.label, action, reason))
 
-    def record_undo_offered(self, call_id: str, undo: Undo) -> None:
+    def record_undo_offered(self, call_id: str, undo: UndoCall) -> None:
         """Record how a call that succeeded can be undone."""
         self._file.append(
             r.UndoOffered(
@@ -246,5 +246,7 @@ def _restore(records: Sequence[r.Record]) -> RestoredChat:
     return RestoredChat(
         history=read_history(records),
         timeline=read_timeline(records, reopened=True),
-        tools=Held(tools.given, tools.removed, tools.activated) if tools is not None else None,
+        tools=ToolSelection(tools.given, tools.removed, tools.activated)
+        if tools is not None
+        else None,
     )

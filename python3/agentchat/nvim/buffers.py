@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentchat.nvim.lua_api import LuaApi, LuaFunction
-from agentchat.workspace.buffer_text import Form, Snapshot
-from agentchat.workspace.editor_port import LineEdits, Made, Moved, SaveOutcome
+from agentchat.workspace.buffer_text import BufferSnapshot, TextForm
+from agentchat.workspace.editor_port import BufferEdit, BufferMovedError, LineEdits, SaveOutcome
 from agentchat.workspace.files.transaction import ChangeFailed
 
 
@@ -18,35 +18,35 @@ class NvimBuffers:
         self._bridge = bridge
         self.plain_save = plain_save
 
-    async def snapshot(self, path: str) -> Snapshot | None:
+    async def snapshot(self, path: str) -> BufferSnapshot | None:
         """Return the loaded buffer of a file; ``None`` if there is none."""
         found = await self._bridge.request("buffers.snapshot", path)
         return _snapshot(found) if found else None
 
-    async def unsaved(self) -> Mapping[str, Snapshot]:
+    async def unsaved(self) -> Mapping[str, BufferSnapshot]:
         """Return the buffers with unsaved changes, by path."""
         found: Sequence[Mapping[str, Any]] = await self._bridge.request("buffers.snapshots")
         return {item["path"]: _snapshot(item) for item in found}
 
-    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> Made:
+    async def replace(self, path: str, tick: int, edits: LineEdits, form: TextForm) -> BufferEdit:
         """Make the edits as one undo step and set the form."""
         lines = [[first, last, list(new)] for first, last, new in edits]
         done = await self._change("buffers.replace", path, tick, lines, form)
-        return Made(done["changedtick"], done["undo"])
+        return BufferEdit(done["changedtick"], done["undo"])
 
-    async def undo(self, path: str, tick: int, state: int, form: Form) -> None:
+    async def undo(self, path: str, tick: int, state: int, form: TextForm) -> None:
         """Go back to a state of the undo tree, and to the form."""
         await self._change("buffers.undo", path, tick, state, form)
 
     async def _change(
-        self, name: LuaFunction, path: str, tick: int, change: object, form: Form
+        self, name: LuaFunction, path: str, tick: int, change: object, form: TextForm
     ) -> Mapping[str, Any]:
         shape = {"eol": form.eol, "bomb": form.bomb, "fileformat": form.fileformat}
         done: Mapping[str, Any] = await self._bridge.request(name, path, tick, change, shape)
         if done["ok"]:
             return done
         if done.get("reason") == "moved":
-            raise Moved(path)
+            raise BufferMovedError(path)
         raise ChangeFailed(done["message"])
 
     async def rename(self, path: str, new: str) -> None:
@@ -67,9 +67,9 @@ class NvimBuffers:
         await self._bridge.request("buffers.reload", path)
 
 
-def _snapshot(found: Mapping[str, Any]) -> Snapshot:
-    form = Form(bool(found["eol"]), bool(found["bomb"]), found["fileformat"])
-    return Snapshot(
+def _snapshot(found: Mapping[str, Any]) -> BufferSnapshot:
+    form = TextForm(bool(found["eol"]), bool(found["bomb"]), found["fileformat"])
+    return BufferSnapshot(
         tick=found["changedtick"],
         modified=bool(found["modified"]),
         lines=tuple(found["lines"]),

@@ -13,16 +13,16 @@ from typing import Any
 
 import agentchat
 from agentchat.agent.chat_tools import ToolFiles
-from agentchat.agent.execution.result_store import Storage
-from agentchat.agent.permissions.rule_drafts import MOST_CALLS, Ruling
-from agentchat.agent.permissions.rule_store import Reading, Rulebook
+from agentchat.agent.execution.result_store import ResultStore
+from agentchat.agent.permissions.rule_drafts import MOST_CALLS, RuleDrafts
+from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.session import Session
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.registry import Registry
-from agentchat.core.tools.tool import Surroundings
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.tool import Environment
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.journal.index import list_past_calls
 from agentchat.journal.log_text import only_decisions, render_log
@@ -31,11 +31,11 @@ from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import LuaApi
-from agentchat.nvim.rule_editor import RuleWriting, truster
+from agentchat.nvim.rule_editor import RuleEditor, truster
 from agentchat.nvim.settings import Settings, read_settings
 from agentchat.nvim.view import NvimView
 from agentchat.nvim.workspaces import leftovers_of, open_workspace, project_folder
-from agentchat.tools.builtin.catalogue import builtins
+from agentchat.tools.builtin.catalogue import builtin_tools
 from agentchat.tools.custom.registry import CustomRegistry
 
 log = logging.getLogger(__name__)
@@ -96,8 +96,8 @@ class OpenChat:
     models: ModelSelection
     frontend: NvimFrontend
     shelf: CustomRegistry
-    rulebook: Rulebook
-    rules: RuleWriting
+    rulebook: RuleStore
+    rules: RuleEditor
 
     def announce(self) -> None:
         """Show the chat's state and its tools, and what is wrong in the settings."""
@@ -124,7 +124,7 @@ class OpenChat:
                 self.view.notify("warn", problem)
         self.settings = settings
         self.models.settings = settings.model
-        self.rulebook.settings = Reading(settings.rules, settings.rule_problems)
+        self.rulebook.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
         self.attend(attended)
 
@@ -214,9 +214,9 @@ class ChatFactory:
         view = NvimView(bridge, name, root)
         models = ModelSelection(settings.model, partial(self._hide, journal))
         frontend = NvimFrontend(bridge, name, root)
-        rulebook = Rulebook(project, state.config, state.trust_file)
-        rulebook.settings = Reading(settings.rules, settings.rule_problems)
-        registry = Registry(builtins(settings.edits))
+        rulebook = RuleStore(project, state.config, state.trust_file)
+        rulebook.settings = RuleReading(settings.rules, settings.rule_problems)
+        registry = Registry(builtin_tools(settings.edits))
         chat = _chat(name, root, settings, registry)
         # After the host died the same chat is opened again, and goes on where its journal ends.
         chat.history = journal.restored.history
@@ -226,7 +226,7 @@ class ChatFactory:
             workspace=workspace,
             view=view,
             journal=journal,
-            storage=Storage(state.folder / "results" / name),
+            storage=ResultStore(state.folder / "results" / name),
             model=models.current,
             max_parallel=settings.max_parallel,
             frontend=frontend,
@@ -235,7 +235,7 @@ class ChatFactory:
         )
         session.set_sandbox(settings.sandbox)
         session.catch_up()
-        ruling = Ruling(
+        ruling = RuleDrafts(
             chat,
             workspace=workspace,
             rulebook=rulebook,
@@ -253,12 +253,12 @@ class ChatFactory:
             frontend=frontend,
             shelf=CustomRegistry(registry, chat.toolbox, project),
             rulebook=rulebook,
-            rules=RuleWriting(bridge, session, ruling),
+            rules=RuleEditor(bridge, session, ruling),
         )
 
 
 def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
-    toolbox = Toolbox(
+    toolbox = Toolset(
         registry,
         settings.groups,
         settings.default_tools,
@@ -266,4 +266,4 @@ def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
         deferred_threshold=settings.deferred_threshold,
     )
     policy = Policy(Grants(), settings.mode, settings.rules, settings.rule_problems)
-    return Chat(uuid, toolbox, Surroundings(root), policy)
+    return Chat(uuid, toolbox, Environment(root), policy)

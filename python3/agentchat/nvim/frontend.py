@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import SEVERITIES, Diagnostic, Inquiry
+from agentchat.core.tools.ports import SEVERITIES, Diagnostic, UserQuestion
 from agentchat.nvim.lua_api import LuaApi, settle
 
 NOBODY = (
@@ -33,7 +33,7 @@ class NvimFrontend:
         self.attended = True
         """Whether somebody sees the editor."""
 
-    async def ask(self, questions: Sequence[Inquiry]) -> Answers:
+    async def ask(self, questions: Sequence[UserQuestion]) -> Answers:
         """Put questions one after the other; cancelling this closes the one that is shown."""
         if not self.attended:
             raise ToolError(NOBODY)
@@ -63,7 +63,7 @@ class NvimFrontend:
         return sorted(listed, key=lambda item: (item.path, item.line, item.column))
 
 
-def _table(one: Inquiry) -> dict[str, Any]:
+def _table(one: UserQuestion) -> dict[str, Any]:
     """Return a question as ``ask_user.ask`` takes it."""
     return {
         "question": one.question,

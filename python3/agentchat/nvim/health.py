@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.permissions.rule_store import Reading, Rulebook
+from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.core.errors import UserError
 from agentchat.models.offline import OfflineModel
 from agentchat.models.select import choose_model
 from agentchat.nvim.settings import Settings, read_settings
-from agentchat.workspace.process.sandbox import AUTO, IMPOSSIBLE, OFF, Confinement
+from agentchat.workspace.process.sandbox import AUTO, IMPOSSIBLE, OFF, Sandbox
 
 Line = tuple[str, str]
 """How bad it is (``ok``, ``info``, ``warn`` or ``error``), and what the user reads."""
@@ -53,8 +53,8 @@ def model_lines(settings: Mapping[str, Any], environ: Mapping[str, str]) -> Iter
 
 def rule_lines(settings: Settings, asked: Mapping[str, str]) -> Iterator[Line]:
     """Yield what is wrong with rules, in the settings and in both files, or how many there are."""
-    book = Rulebook(asked["root"], Path(asked["config"]), Path(asked["trust"]))
-    book.settings = Reading(settings.rules, settings.rule_problems)
+    book = RuleStore(asked["root"], Path(asked["config"]), Path(asked["trust"]))
+    book.settings = RuleReading(settings.rules, settings.rule_problems)
     found = book.read()
     yield from (("error", problem) for problem in found.problems)
     yield from (("warn", line) for line in found.remarks if line not in found.problems)
@@ -64,7 +64,7 @@ def rule_lines(settings: Settings, asked: Mapping[str, str]) -> Iterator[Line]:
 
 def sandbox_line(root: str, wanted: str) -> Line:
     """Return how commands are confined here, or could be."""
-    way = Confinement(root, AUTO if wanted == OFF else wanted).describe()
+    way = Sandbox(root, AUTO if wanted == OFF else wanted).describe()
     if wanted == OFF:
         able = f"one could be had here: a command then {way}" if way else "none can be had here"
         return "info", f"off; {able}"

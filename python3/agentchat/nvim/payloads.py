@@ -6,20 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentchat.agent.preview_actions import ResolveCommand, ShownPreview
-from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
-from agentchat.core.turn.effects import Answer
+from agentchat.core.diff.hunk_decisions import HunkDecision, ProposedText
+from agentchat.core.turn.effects import ApprovalResponse
 
 Payload = Mapping[str, Any]
 
 
-def answer(payload: Payload) -> Answer:
+def answer(payload: Payload) -> ApprovalResponse:
     """Return the answer to a question."""
-    return Answer(
+    return ApprovalResponse(
         choice=payload["choice"],
         reason=payload.get("reason") or "",
         arguments=payload.get("arguments"),
         hunks=hunks(payload),
-        replaced=tuple(Replacement(one["path"], one["text"]) for one in _list(payload, "replaced")),
+        replaced=tuple(
+            ProposedText(one["path"], one["text"]) for one in _list(payload, "replaced")
+        ),
     )
 
 

@@ -17,9 +17,9 @@ import pynvim
 import agentchat
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.session import Session
-from agentchat.core.diff.hunk_decisions import Replacement
+from agentchat.core.diff.hunk_decisions import ProposedText
 from agentchat.core.errors import UserError
-from agentchat.core.tools.mentions import Captured
+from agentchat.core.tools.mentions import CapturedContext
 from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
 from agentchat.nvim import payloads
 from agentchat.nvim.chat_factory import ChatFactory, OpenChat, State
@@ -180,11 +180,11 @@ class Router:
         chat.configure(payload.get("settings") or {}, payload.get("attended", True))
         captured = payload.get("captured") or {}
         chat.session.send(
-            payload["text"], {name: Captured(**found) for name, found in captured.items()}
+            payload["text"], {name: CapturedContext(**found) for name, found in captured.items()}
         )
 
     def _amend(self, payload: Payload) -> None:
-        text = Replacement(payload["path"], payload["text"])
+        text = ProposedText(payload["path"], payload["text"])
         self._session(payload).resolving.amend(payload["preview"], text)
 
     def _attended(self, payload: Payload) -> None:

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.permissions.rule_drafts import Draft, Ruling
+from agentchat.agent.permissions.rule_drafts import RuleDraft, RuleDrafts
 from agentchat.agent.session import Session
 from agentchat.core.errors import UserError
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.render.rules import draft_table
 
 
-class RuleWriting:
+class RuleEditor:
     """Takes the events about rules of one chat, and draws what becomes of them."""
 
-    def __init__(self, bridge: LuaApi, session: Session, ruling: Ruling) -> None:
+    def __init__(self, bridge: LuaApi, session: Session, ruling: RuleDrafts) -> None:
         self._bridge = bridge
         self._session = session
         self._ruling = ruling
@@ -40,7 +40,7 @@ class RuleWriting:
         """Put the rule that is shown into force."""
         self._bridge.call("notify.info", await self._ruling.write(payload["draft"]))
 
-    def _show(self, draft: Draft) -> None:
+    def _show(self, draft: RuleDraft) -> None:
         chat = self._session.chat
         where = self._ruling.where(draft.scope)
         self._bridge.call("rules.show", chat.uuid, draft_table(draft, where, chat.policy))

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.text import escape
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Question
-from agentchat.core.turn.preview_stack import Pending
-from agentchat.core.turn.view import Block, StatusLine
+from agentchat.core.turn.effects import ApprovalRequest
+from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.view import ChatStatus, ToolBlock
 from agentchat.nvim.lua_api import LuaApi, LuaFunction
 from agentchat.nvim.render.approval import preview_table, prompt_table, proposal_table
 from agentchat.nvim.render.listings import mentions
@@ -38,7 +38,7 @@ class NvimView:
         self._chat = chat
         self._root = root
         self._ops: list[list[Any]] = []
-        self._status = StatusLine()
+        self._status = ChatStatus()
         self._mentions: list[dict[str, Any]] = []
         self._output: dict[str, LiveOutput] = {}
         self._frame: asyncio.TimerHandle | None = None
@@ -68,7 +68,7 @@ class NvimView:
         """The model's message is complete."""
         self._draw("finish")
 
-    def block(self, call_id: str, change: Block) -> None:
+    def block(self, call_id: str, change: ToolBlock) -> None:
         """Show or change the block of one call; live output waits for the next frame."""
         fields = {name: value for name, value in asdict(change).items() if value is not None}
         if change.append is not None:
@@ -95,7 +95,7 @@ class NvimView:
         """Show one line to the user."""
         self._draw("notify", level, text)
 
-    def status(self, status: StatusLine) -> None:
+    def status(self, status: ChatStatus) -> None:
         """Show the chat's state, if it changed."""
         if status != self._status:
             self._status = status
@@ -112,7 +112,7 @@ class NvimView:
             self._mentions = names
             self._draw("tools", names)
 
-    def ask(self, prompt: str, question: Question) -> None:
+    def ask(self, prompt: str, question: ApprovalRequest) -> None:
         """Show a question."""
         self.flush()
         build = partial(prompt_table, prompt, question, self._root)
@@ -122,7 +122,7 @@ class NvimView:
         """Take a question away."""
         self._out.call("approval.close", self._chat, prompt)
 
-    def stage(self, pending: Pending) -> None:
+    def stage(self, pending: Preview) -> None:
         """Show a staged preview."""
         build = partial(preview_table, pending, self._root)
         self._out.call_built("review.show", self._chat, build=build)
@@ -132,7 +132,7 @@ class NvimView:
         table = proposal_table(subject, file, self._root)
         self._out.call("approval.edit_proposal", self._chat, table)
 
-    def unstage(self, pending: Pending) -> None:
+    def unstage(self, pending: Preview) -> None:
         """Take a preview away."""
         self._out.call("review.close", self._chat, pending.id)
 

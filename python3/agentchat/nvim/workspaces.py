@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.undo.recovery import Leftovers
+from agentchat.agent.undo.recovery import LeftoverFiles
 from agentchat.core.tools.ports import Workspace
 from agentchat.models.select import environment_keys
 from agentchat.nvim.buffers import NvimBuffers
@@ -53,7 +53,7 @@ def project_folder(workspace: Workspace, place: str, state: Path) -> str:
     return str(state / FAR_PROJECTS / digest[:16])
 
 
-def leftovers_of(workspace: Workspace) -> Leftovers:
+def leftovers_of(workspace: Workspace) -> LeftoverFiles:
     """Return what removes the files that a killed process left behind in a workspace."""
     return NoLeftovers() if workspace.host else LocalLeftovers()
 
@@ -63,11 +63,11 @@ class LocalLeftovers:
 
     def put_back(self, paths: Iterable[str]) -> None:
         """Give files that were set aside their names back."""
-        cleanup.put_back(paths)
+        cleanup.restore_originals(paths)
 
     def sweep(self, made: Mapping[str, int]) -> None:
         """Remove temporary files beside paths, and the so many folders made for each of them."""
-        cleanup.sweep(made)
+        cleanup.remove_leftovers(made)
 
 
 class NoLeftovers:

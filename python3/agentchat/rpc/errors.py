@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import StalePreview, ToolError
 
 MOST_CHARACTERS = 10_000
 """Of the message of an error."""
@@ -31,7 +31,7 @@ class RemoteTraceback(Exception):
 
 def encode_error(error: BaseException) -> dict[str, Any]:
     """Return an error as data."""
-    if isinstance(error, Stale):
+    if isinstance(error, StalePreview):
         return {"kind": "stale", "path": error.path}
     if isinstance(error, ToolError):
         return {"kind": "tool", "text": error_text(error)}
@@ -48,7 +48,7 @@ def decode_error(data: Mapping[str, Any]) -> Exception:
     """Return an error as it is raised at this end."""
     kind = data.get("kind")
     if kind == "stale":
-        return Stale(str(data["path"]))
+        return StalePreview(str(data["path"]))
     if kind == "tool":
         return ToolError(str(data["text"]))
     if kind == "cancelled":

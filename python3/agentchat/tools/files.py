@@ -5,11 +5,11 @@ from __future__ import annotations
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.text_file import LARGEST_EDIT
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Applied, Loaded, Target
+from agentchat.core.tools.ports import AppliedFile, BufferState, FileTarget
 from agentchat.core.tools.tool import ToolContext
 
 
-async def existing(path: str, context: ToolContext) -> tuple[Target, str]:
+async def locate_existing(path: str, context: ToolContext) -> tuple[FileTarget, str]:
     """Return the target and its kind (``file``, ``directory``, ``other``).
 
     Raises:
@@ -25,9 +25,9 @@ async def existing(path: str, context: ToolContext) -> tuple[Target, str]:
     return target, kind
 
 
-async def file_at(path: str, context: ToolContext) -> Target:
+async def locate_file(path: str, context: ToolContext) -> FileTarget:
     """Return the target; raises ToolError unless it is a file."""
-    target, kind = await existing(path, context)
+    target, kind = await locate_existing(path, context)
     if kind == "directory":
         raise ToolError(f"Path is a directory, not a file: {target.shown}")
     if kind != "file":
@@ -35,15 +35,15 @@ async def file_at(path: str, context: ToolContext) -> Target:
     return target
 
 
-async def directory_at(path: str, context: ToolContext) -> Target:
+async def locate_directory(path: str, context: ToolContext) -> FileTarget:
     """Return the target; raises ToolError unless it is a directory."""
-    target, kind = await existing(path, context)
+    target, kind = await locate_existing(path, context)
     if kind != "directory":
         raise ToolError(f"Path is not a directory: {target.shown}")
     return target
 
 
-async def content(target: Target, context: ToolContext) -> bytes:
+async def read_for_change(target: FileTarget, context: ToolContext) -> bytes:
     """Return all bytes of a file that is to be changed; raises ToolError, also if it is huge."""
     try:
         if await context.workspace.size(target.path) > LARGEST_EDIT:
@@ -59,27 +59,27 @@ async def content(target: Target, context: ToolContext) -> bytes:
         raise cannot_read(target, error) from error
 
 
-def refuse_locked(target: Target) -> None:
+def refuse_locked(target: FileTarget) -> None:
     """Raise ToolError if the file is open in a buffer that cannot be changed."""
-    if target.loaded is Loaded.LOCKED:
+    if target.loaded is BufferState.LOCKED:
         raise ToolError(f"The buffer of {target.shown} is 'nomodifiable'. Nothing was changed.")
 
 
-def cannot_read(target: Target, error: OSError) -> ToolError:
+def cannot_read(target: FileTarget, error: OSError) -> ToolError:
     """Return what the model is told when the system refuses to read."""
     return ToolError(f"Cannot read {target.shown}: {error.strerror or error}.")
 
 
-async def apply(change: ChangeSet, context: ToolContext) -> list[str]:
+async def apply_change(change: ChangeSet, context: ToolContext) -> list[str]:
     """Make the change; return a line for each thing that is not as the model would think.
 
     Raises Stale or ToolError; then nothing was changed.
     """
     applied = await context.workspace.apply(change)
-    return [note for one in applied for note in notes(one)]
+    return [note for one in applied for note in apply_notes(one)]
 
 
-def notes(applied: Applied) -> list[str]:
+def apply_notes(applied: AppliedFile) -> list[str]:
     """Return what the model must know of one file."""
     found = []
     if not applied.saved:

@@ -22,12 +22,12 @@ def limit_reached(limit: int, what: str) -> str:
     return f"[{limit} {what} limit reached. Use limit={2 * limit} for more, or refine pattern]"
 
 
-def given_text(value: object, missing: str = "...") -> str:
+def argument_text(value: object, missing: str = "...") -> str:
     """Return an argument as far as it has arrived, on one line; ``missing`` if it has not."""
-    return one_line(value) if isinstance(value, str) and value else missing
+    return escape_name(value) if isinstance(value, str) and value else missing
 
 
-def one_line(name: str) -> str:
+def escape_name(name: str) -> str:
     """Return a file name without anything that would break or hide the line."""
     return escape(name).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
 
@@ -43,7 +43,7 @@ _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,4096}\x1b
 _CONTROLS = dict.fromkeys([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
 
 
-class Plain:
+class TerminalText:
     """Turns a stream of bytes into plain text; pieces may end anywhere."""
 
     def __init__(self) -> None:
@@ -53,12 +53,12 @@ class Plain:
     def feed(self, data: bytes, final: bool = False) -> str:
         """Return the text that is certain by now."""
         text = self._held + self._decoder.decode(data, final)
-        cut = len(text) if final else _certain(text)
+        cut = len(text) if final else _complete_until(text)
         self._held = text[cut:]
         return _ESCAPES.sub("", text[:cut]).translate(_CONTROLS)
 
 
-def _certain(text: str) -> int:
+def _complete_until(text: str) -> int:
     """Return where an escape begins that may go on in the next piece; else the text's end."""
     last = text.rfind("\x1b")
     for at in (text.rfind("\x1b", 0, max(last, 0)), last):
@@ -67,6 +67,6 @@ def _certain(text: str) -> int:
     return len(text)
 
 
-def plain(data: bytes) -> str:
+def strip_terminal_codes(data: bytes) -> str:
     """Return the plain text of a whole output."""
-    return Plain().feed(data, final=True)
+    return TerminalText().feed(data, final=True)

@@ -18,7 +18,7 @@ _MAGIC = (
 )
 
 
-class Undecodable(Exception):
+class UndecodableImage(Exception):
     """The bytes begin like an image and are none."""
 
 
@@ -29,7 +29,7 @@ def kind_of(data: bytes) -> str | None:
     return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
 
 
-def fitted(data: bytes, kind: str, pixels: int = IMAGE_PIXELS) -> tuple[Image, str]:
+def scale_down(data: bytes, kind: str, pixels: int = IMAGE_PIXELS) -> tuple[Image, str]:
     """Return the image, scaled down if wider or higher than ``pixels``, and a note about that.
 
     Raises:
@@ -48,7 +48,7 @@ def fitted(data: bytes, kind: str, pixels: int = IMAGE_PIXELS) -> tuple[Image, s
             scaled, kind = _encoded(image, kind)
             shown = f"{image.size[0]}x{image.size[1]}"
     except (OSError, SyntaxError, ValueError, Warning, Pillow.DecompressionBombError) as error:
-        raise Undecodable(str(error)) from error
+        raise UndecodableImage(str(error)) from error
     note = f"[Scaled down from {width}x{height} to {shown} pixels.]"
     return Image(kind, scaled), note
 

@@ -18,7 +18,7 @@ _ENDS = {"unix": b"\n", "dos": b"\r\n", "mac": b"\r"}
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TextForm:
     """How a buffer's lines are written: Neovim's ``eol``, ``bomb`` and ``fileformat``."""
 
     eol: bool = True
@@ -27,7 +27,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class BufferSnapshot:
     """A loaded buffer of a file at one moment.
 
     ``lines`` are without line ends, and empty for a buffer without text (``line2byte('$' + 1)``
@@ -38,7 +38,7 @@ class Snapshot:
     tick: int
     modified: bool
     lines: tuple[str, ...]
-    form: Form = Form()
+    form: TextForm = TextForm()
     modifiable: bool = True
     readonly: bool = False
     encoding: str = "utf-8"
@@ -75,7 +75,7 @@ def _codec(encoding: str) -> str:
     return _CODECS.get(encoding, encoding)
 
 
-def encode_lines(lines: Sequence[str], form: Form) -> bytes:
+def encode_lines(lines: Sequence[str], form: TextForm) -> bytes:
     """Return lines as the bytes of a file."""
     mark = BOM if form.bomb else b""
     if not lines:
@@ -85,7 +85,7 @@ def encode_lines(lines: Sequence[str], form: Form) -> bytes:
     return mark + end.join(raw) + (end if form.eol else b"")
 
 
-def decode_lines(data: bytes, form: Form) -> tuple[tuple[str, ...], Form]:
+def decode_lines(data: bytes, form: TextForm) -> tuple[tuple[str, ...], TextForm]:
     """Return bytes as lines, and the form in which they are these bytes again.
 
     The form is the given one as far as that is possible; ``unix`` fits everything.
@@ -96,10 +96,10 @@ def decode_lines(data: bytes, form: Form) -> tuple[tuple[str, ...], Form]:
     return lines, found
 
 
-def _split_lines(data: bytes, fileformat: str) -> tuple[tuple[str, ...], Form]:
+def _split_lines(data: bytes, fileformat: str) -> tuple[tuple[str, ...], TextForm]:
     end = _ENDS[fileformat]
     text = data.removeprefix(BOM)
-    form = Form(not text or text.endswith(end), data.startswith(BOM), fileformat)
+    form = TextForm(not text or text.endswith(end), data.startswith(BOM), fileformat)
     raw = text.removesuffix(end).split(end) if text else []
     return tuple(_line(line) for line in raw), form
 

@@ -7,25 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange, line_edits
-from agentchat.core.diff.line_diff import changes
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.diff.line_diff import diff_lines
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.tools.ports import (
-    Applied,
+    AppliedFile,
+    BufferState,
     Command,
     CommandSandbox,
-    Entry,
-    Finished,
-    Loaded,
-    Target,
+    DirectoryEntry,
+    FileTarget,
+    ProcessResult,
     Workspace,
 )
-from agentchat.workspace.buffer_text import Snapshot, decode_lines
-from agentchat.workspace.editor_port import Editor, LineEdits, Made, Moved
+from agentchat.workspace.buffer_text import BufferSnapshot, decode_lines
+from agentchat.workspace.editor_port import BufferEdit, BufferMovedError, Editor, LineEdits
 from agentchat.workspace.files.transaction import ChangeFailed
 
 
 @dataclass
-class Work:
+class BufferApply:
     """Where the files of a change are changed.
 
     ``behind`` are the paths of buffers whose file changes under them, ``renamed`` the loaded files
@@ -78,7 +78,7 @@ class BuffersWorkspace:
         self._reading = None
         await self._inner.close()
 
-    async def locate(self, path: str) -> Target:
+    async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path; a read-only buffer makes it read-only."""
         target = await self._inner.locate(path)
         seen = await self._editor.snapshot(target.path)
@@ -91,12 +91,12 @@ class BuffersWorkspace:
             loaded=self._loaded(seen),
         )
 
-    def _loaded(self, seen: Snapshot) -> Loaded:
+    def _loaded(self, seen: BufferSnapshot) -> BufferState:
         if not seen.modifiable:
-            return Loaded.LOCKED
+            return BufferState.LOCKED
         if seen.modified:
-            return Loaded.UNSAVED
-        return Loaded.PLAIN if self._editor.plain_save else Loaded.SAVED
+            return BufferState.UNSAVED
+        return BufferState.PLAIN if self._editor.plain_save else BufferState.SAVED
 
     async def kind(self, path: str) -> str | None:
         """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
@@ -121,7 +121,7 @@ class BuffersWorkspace:
         self._reading = (path, data) if end < len(data) else None
         return data[start:end]
 
-    async def list(self, path: str) -> Sequence[Entry]:
+    async def list(self, path: str) -> Sequence[DirectoryEntry]:
         """Return the entries of a directory, unsorted; raises OSError."""
         return await self._inner.list(path)
 
@@ -133,7 +133,7 @@ class BuffersWorkspace:
 
     async def run(
         self, command: Command, on_output: Callable[[bytes], None] | None = None
-    ) -> Finished:
+    ) -> ProcessResult:
         """Run a program in its own process group; the group is dead when this returns."""
         finished = await self._inner.run(command, on_output)
         if command.confine:  # the program is the model's choice, and may have changed files
@@ -150,7 +150,7 @@ class BuffersWorkspace:
         """Return a line for each file that decides what a shell command does in ``cwd``."""
         return await self._inner.evidence(commands, command, cwd)
 
-    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change in buffers and on disk, all files or none; raises Stale or ToolError.
 
         Once begun it is finished, whether cancelled or not.
@@ -162,8 +162,8 @@ class BuffersWorkspace:
             await asyncio.gather(applying, return_exceptions=True)
             raise
 
-    async def _apply(self, change: ChangeSet) -> tuple[Applied, ...]:
-        work = Work()
+    async def _apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
+        work = BufferApply()
         for file in change.files:
             await self._sort(file, work)
         disk = ChangeSet(tuple(work.on_disk))
@@ -183,7 +183,7 @@ class BuffersWorkspace:
             await self._editor.reload(path)
         return tuple(done[file.path] for file in change.files)
 
-    async def _sort(self, file: FileChange, work: Work) -> None:
+    async def _sort(self, file: FileChange, work: BufferApply) -> None:
         """Put a file where it is changed: in its buffer, on disk, or both; raises as ``apply``."""
         seen = await self._editor.snapshot(file.origin)
         if file.old_path and await self._editor.snapshot(file.path) is not None:
@@ -204,13 +204,13 @@ class BuffersWorkspace:
             work.loaded[file.path] = BufferChange(self._editor, file, seen)
             await self._check(work.loaded[file.path], file, seen)
 
-    async def _comes_back(self, file: FileChange, seen: Snapshot) -> bool:
+    async def _comes_back(self, file: FileChange, seen: BufferSnapshot) -> bool:
         """Whether the file is gone and only a buffer still has a text of it, not the user's own."""
         if file.before is not None or seen.modified or not seen.lines:
             return False
         return await self._inner.kind(file.path) is None
 
-    async def _check(self, buffer: BufferChange, file: FileChange, seen: Snapshot) -> None:
+    async def _check(self, buffer: BufferChange, file: FileChange, seen: BufferSnapshot) -> None:
         """Raise Stale or ToolError if the buffer moved, or saving would undo foreign work."""
         buffer.check()
         if seen.modified:
@@ -219,9 +219,9 @@ class BuffersWorkspace:
         if data is None and not seen.lines:
             return
         if data is None or not seen.matches(data):
-            raise Stale(file.name)
+            raise StalePreview(file.name)
 
-    async def _disk_change(self, file: FileChange, seen: Snapshot) -> FileChange:
+    async def _disk_change(self, file: FileChange, seen: BufferSnapshot) -> FileChange:
         """Return the deletion or new name of a loaded file, from the bytes that the disk has."""
         if seen.modified:
             raise ChangeFailed(f"{file.name} is open with the user's unsaved changes.")
@@ -231,7 +231,7 @@ class BuffersWorkspace:
                 f"{file.name} is open in a buffer, in the encoding {seen.encoding}: close it first."
             )
         if seen.to_bytes() != file.before:
-            raise Stale(file.name)
+            raise StalePreview(file.name)
         return replace(file, before=await self._on_disk(file.origin))
 
     async def _on_disk(self, path: str) -> bytes | None:
@@ -240,7 +240,7 @@ class BuffersWorkspace:
         except FileNotFoundError:
             return None
 
-    async def _take_back(self, disk: ChangeSet, work: Work, error: Exception) -> None:
+    async def _take_back(self, disk: ChangeSet, work: BufferApply, error: Exception) -> None:
         """Undo what was done; raise if something could not be taken back."""
         stuck: list[str] = []
         for buffer in reversed(list(work.loaded.values())):
@@ -258,7 +258,7 @@ class BuffersWorkspace:
         if stuck:
             raise ToolError(" ".join([_reason(error), *stuck])) from error
 
-    async def _buffer_of(self, path: str) -> Snapshot | None:
+    async def _buffer_of(self, path: str) -> BufferSnapshot | None:
         """Return the buffer that stands for a file."""
         seen = await self._editor.snapshot(path)
         if seen is None or seen.modified:
@@ -269,18 +269,18 @@ class BuffersWorkspace:
 class BufferChange:
     """Changes a buffer from ``before`` to ``after``, and back if something else fails."""
 
-    def __init__(self, editor: Editor, file: FileChange, seen: Snapshot) -> None:
+    def __init__(self, editor: Editor, file: FileChange, seen: BufferSnapshot) -> None:
         self._editor = editor
         self._file = file
         self._seen = seen
         self._lines, self._form = decode_lines(file.after or b"", seen.form)
-        self._made: Made | None = None
+        self._made: BufferEdit | None = None
         self._saved = False
 
     def check(self) -> None:
         """Raise Stale or ToolError if the change cannot be made in the buffer."""
         if self._seen.to_bytes() != (self._file.before or b""):
-            raise Stale(self._file.name)
+            raise StalePreview(self._file.name)
         if not self._seen.modifiable:
             raise ChangeFailed(f"The buffer of {self._file.name} is 'nomodifiable'.")
         if not self._seen.can_hold(self._lines):
@@ -296,8 +296,8 @@ class BufferChange:
             self._made = await self._editor.replace(
                 self._file.path, self._seen.tick, edits, self._form
             )
-        except Moved as error:
-            raise Stale(self._file.name) from error
+        except BufferMovedError as error:
+            raise StalePreview(self._file.name) from error
 
     async def save(self) -> None:
         """Save the buffer, if the user had no changes of their own in it; raises ToolError."""
@@ -308,15 +308,15 @@ class BufferChange:
             raise ChangeFailed(f"Cannot save {self._file.name}: {outcome.problem}.")
         self._saved = True
 
-    async def result(self) -> Applied:
+    async def result(self) -> AppliedFile:
         """Return what became of it, after saving."""
         reformatted: tuple[tuple[int, int], ...] = ()
         now = await self._editor.snapshot(self._file.path) if self._saved else None
         if now is not None:
-            found = changes(self._lines, now.lines)
+            found = diff_lines(self._lines, now.lines)
             reformatted = tuple((one.b_start + 1, max(one.b_end, one.b_start + 1)) for one in found)
         unsaved = self._made is not None and not self._saved
-        return Applied(self._file.path, not unsaved, reformatted)
+        return AppliedFile(self._file.path, not unsaved, reformatted)
 
     async def take_back(self) -> None:
         """Put the text back as it was; raises ToolError if it moved meanwhile."""
@@ -327,10 +327,10 @@ class BufferChange:
             raise ToolError(f"{self._file.name} could not be taken back.")
         try:
             await self._restore(now, self._made)
-        except Moved as error:
+        except BufferMovedError as error:
             raise ToolError(f"{self._file.name} could not be taken back.") from error
 
-    async def _restore(self, now: Snapshot, made: Made) -> None:
+    async def _restore(self, now: BufferSnapshot, made: BufferEdit) -> None:
         """Go back in the undo tree; where that leads elsewhere, make the text as it was."""
         path, form = self._file.path, self._seen.form
         await self._editor.undo(path, now.tick, made.undo, form)
@@ -345,7 +345,7 @@ class BufferChange:
 
 def _reason(error: Exception) -> str:
     """Return why a change failed, without what became of the files."""
-    if isinstance(error, Stale):
+    if isinstance(error, StalePreview):
         return f"{error.path} changed since the preview."
     return error.reason if isinstance(error, ChangeFailed) else str(error)
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agentchat.workspace.buffer_text import Form, Snapshot
+from agentchat.workspace.buffer_text import BufferSnapshot, TextForm
 
 LineEdits = Sequence[tuple[int, int, Sequence[str]]]
 """``(first, last, new lines)``: 0-based, ``last`` excluded, the last place first."""
 
 
-class Moved(Exception):
+class BufferMovedError(Exception):
     """The buffer is no longer as it was at that tick; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class BufferEdit:
     """Edits that were made: the new tick, and the state of the undo tree before them."""
 
     tick: int
@@ -39,22 +39,22 @@ class Editor(Protocol):
     def plain_save(self) -> bool:
         """Whether a buffer is saved without the user's autocommands."""
 
-    async def snapshot(self, path: str) -> Snapshot | None:
+    async def snapshot(self, path: str) -> BufferSnapshot | None:
         """Return the loaded buffer of a file; ``None`` if there is none.
 
         Without unsaved changes it has taken what the disk has, unless the user forbids that.
         """
 
-    async def unsaved(self) -> Mapping[str, Snapshot]:
+    async def unsaved(self) -> Mapping[str, BufferSnapshot]:
         """Return the buffers with unsaved changes, by path."""
 
-    async def replace(self, path: str, tick: int, edits: LineEdits, form: Form) -> Made:
+    async def replace(self, path: str, tick: int, edits: LineEdits, form: TextForm) -> BufferEdit:
         """Make the edits as one undo step and set the form.
 
         An empty buffer has one line to replace. Raises Moved if its tick is another.
         """
 
-    async def undo(self, path: str, tick: int, state: int, form: Form) -> None:
+    async def undo(self, path: str, tick: int, state: int, form: TextForm) -> None:
         """Go back to a state of the undo tree, and to the form; raises Moved as ``replace``."""
 
     async def rename(self, path: str, new: str) -> None:

@@ -33,7 +33,9 @@ _RECIPES = {
 _GIT_FILES = ("config", "config.worktree", "info/attributes", "hooks")
 
 
-def evidence(commands: Sequence[Sequence[str]], command: str, cwd: str) -> tuple[str, ...]:
+def command_fingerprint(
+    commands: Sequence[Sequence[str]], command: str, cwd: str
+) -> tuple[str, ...]:
     """Return a line for each file that decides what ``command`` does in ``cwd``.
 
     ``commands`` are the words of each command it consists of.

@@ -9,13 +9,19 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target
+from agentchat.core.tools.ports import (
+    AppliedFile,
+    Command,
+    DirectoryEntry,
+    FileTarget,
+    ProcessResult,
+)
 from agentchat.workspace.files.disk import Disk, read_file
-from agentchat.workspace.files.transaction import AtomicWriter
-from agentchat.workspace.fingerprint import evidence
+from agentchat.workspace.files.transaction import FileTransaction
+from agentchat.workspace.fingerprint import command_fingerprint
 from agentchat.workspace.paths import Paths
 from agentchat.workspace.process import run
-from agentchat.workspace.process.sandbox import Confinement
+from agentchat.workspace.process.sandbox import Sandbox
 
 
 class LocalWorkspace:
@@ -28,8 +34,8 @@ class LocalWorkspace:
 
     def __init__(self, root: str, guarded: Sequence[str] = (), disk: Disk | None = None) -> None:
         self._paths = Paths(root, guarded)
-        self.confinement = Confinement(self._paths.root)
-        self._writer = AtomicWriter(disk or Disk(), self._paths.show)
+        self.confinement = Sandbox(self._paths.root)
+        self._writer = FileTransaction(disk or Disk(), self._paths.show)
 
     @property
     def root(self) -> str:
@@ -47,7 +53,7 @@ class LocalWorkspace:
     async def close(self) -> None:
         """Do nothing: nothing is open."""
 
-    async def locate(self, path: str) -> Target:
+    async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it."""
         return await asyncio.to_thread(self._paths.locate, path)
 
@@ -63,7 +69,7 @@ class LocalWorkspace:
         """Return the bytes of a file, at most ``limit`` from ``start``; raises OSError."""
         return await asyncio.to_thread(read_file, path, limit, start)
 
-    async def list(self, path: str) -> Sequence[Entry]:
+    async def list(self, path: str) -> Sequence[DirectoryEntry]:
         """Return the entries of a directory, unsorted; raises OSError."""
         return await asyncio.to_thread(_entries, path)
 
@@ -71,7 +77,7 @@ class LocalWorkspace:
         """Return nothing: there is no editor here."""
         return {}
 
-    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change, all files or none; raises Stale or ToolError.
 
         Cancelled before the first file is touched, nothing happens; after that the change is
@@ -87,11 +93,11 @@ class LocalWorkspace:
             off.set()
             await asyncio.gather(writing, return_exceptions=True)
             raise
-        return tuple(Applied(file.path) for file in change.files)
+        return tuple(AppliedFile(file.path) for file in change.files)
 
     async def run(
         self, command: Command, on_output: Callable[[bytes], None] | None = None
-    ) -> Finished:
+    ) -> ProcessResult:
         """Run a program in its own process group; the group is dead when this returns."""
         if command.confine:
             command = await self.confinement.confine(command)
@@ -105,7 +111,7 @@ class LocalWorkspace:
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``."""
-        return await asyncio.to_thread(evidence, commands, command, cwd)
+        return await asyncio.to_thread(command_fingerprint, commands, command, cwd)
 
 
 def _kind(path: str) -> str | None:
@@ -118,9 +124,9 @@ def _kind(path: str) -> str | None:
     return "file" if stat.S_ISREG(mode) else "other"
 
 
-def _entries(path: str) -> list[Entry]:
+def _entries(path: str) -> list[DirectoryEntry]:
     with os.scandir(path) as found:
-        return [Entry(entry.name, _entry_kind(entry)) for entry in found]
+        return [DirectoryEntry(entry.name, _entry_kind(entry)) for entry in found]
 
 
 def _entry_kind(entry: os.DirEntry[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, is_secret
-from agentchat.core.tools.ports import Target, Zone
+from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.workspace.files.operation import attributes
 
 _SPECIAL = re.compile(
@@ -46,7 +46,7 @@ class Paths:
         found = [os.path.realpath(os.path.join(self.root, f)) for f in os.get_exec_path() if f]
         return [folder for folder in found if folder != self.root and inside(folder, self.root)]
 
-    def locate(self, path: str) -> Target:
+    def locate(self, path: str) -> FileTarget:
         """Return the identity of ``path`` (see ``core.ports.Workspace``)."""
         refuse_special(path)
         try:
@@ -54,7 +54,7 @@ class Paths:
             found = _lstat(real)
         except (OSError, ValueError) as error:
             raise ToolError(f"{path}: {_reason(error)}.") from error
-        return Target(
+        return FileTarget(
             path=real,
             shown=self.show(real),
             zone=self.zone(real),

@@ -18,12 +18,12 @@ SECONDS = 1.0
 _REMEMBERED = 256
 
 
-async def read_shell(command: str) -> Script:
+async def parse_shell(command: str) -> Script:
     """Return what a command consists of; never raises, and what fails is in ``unread``."""
-    return await asyncio.to_thread(read_shell_now, command)
+    return await asyncio.to_thread(parse_shell_sync, command)
 
 
-def read_shell_now(command: str) -> Script:
+def parse_shell_sync(command: str) -> Script:
     """Return what a command consists of, waiting for the parser."""
     reason = why_unparsable(command)
     if reason:

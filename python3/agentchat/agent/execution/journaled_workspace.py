@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Applied, Target, Workspace
+from agentchat.core.tools.ports import AppliedFile, FileTarget, Workspace
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class JournaledWorkspace:
         journal: JournalWriter,
         source: str,
         reverts: Sequence[int] = (),
-        located: Mapping[str, Target] | None = None,
+        located: Mapping[str, FileTarget] | None = None,
         finish_seconds: float = FINISH_SECONDS,
     ) -> None:
         self._inner = inner
@@ -44,11 +44,11 @@ class JournaledWorkspace:
         self._located = located or {}
         self._finish_seconds = finish_seconds
 
-    async def locate(self, path: str) -> Target:
+    async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it."""
         return self._located.get(path) or await self._inner.locate(path)
 
-    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Record the bytes before and after, then make the change.
 
         A change that has begun is finished and recorded even if the caller is cancelled: then
@@ -67,7 +67,7 @@ class JournaledWorkspace:
                 raise ToolError(_unknown(change)) from None
             return applying.result()
 
-    async def _apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def _apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change and record what became of it."""
         try:
             applied = await self._inner.apply(change)
@@ -95,7 +95,7 @@ class JournaledWorkspace:
             missing, folder = missing + 1, os.path.dirname(folder)
         return missing
 
-    async def _resaved(self, change: ChangeSet, applied: Sequence[Applied]) -> list[FileChange]:
+    async def _resaved(self, change: ChangeSet, applied: Sequence[AppliedFile]) -> list[FileChange]:
         """Return the files that saving changed further, with the bytes they have now."""
         formatted = {one.path for one in applied if one.reformatted}
         resaved = []
@@ -128,7 +128,7 @@ def _absorb_cancellation() -> None:
         task.uncancel()
 
 
-def _log_failure(task: asyncio.Future[tuple[Applied, ...]]) -> None:
+def _log_failure(task: asyncio.Future[tuple[AppliedFile, ...]]) -> None:
     if not task.cancelled() and task.exception() is not None:
         log.error("a change that was not waited for failed", exc_info=task.exception())
 

@@ -10,11 +10,11 @@ from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.text import clip
-from agentchat.core.tools.call import Call, CallTarget, Place, ValidCall
-from agentchat.core.tools.ports import Target, Workspace
-from agentchat.core.tools.tool import Tool, Touch
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.ports import FileTarget, Workspace
+from agentchat.core.tools.tool import Access, Tool
 from agentchat.core.turn.chat import Chat
-from agentchat.workspace.shfmt import read_shell
+from agentchat.workspace.shfmt import parse_shell
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ LONGEST_PATH = 4096
 
 
 async def locate_call(
-    call: ValidCall, workspace: Workspace, supposed: Touch | None = None
+    call: ValidCall, workspace: Workspace, supposed: Access | None = None
 ) -> CallTarget:
     """Return the targets, directory and command of a call.
 
@@ -50,7 +50,7 @@ async def locate_call(
 
 
 async def survey(
-    call: ValidCall, workspace: Workspace, supposed: Touch | None = None
+    call: ValidCall, workspace: Workspace, supposed: Access | None = None
 ) -> CallTarget | str:
     """The old form of ``locate_call``, until every room uses the new one."""
     try:
@@ -59,7 +59,7 @@ async def survey(
         return str(error)
 
 
-def _touched(call: ValidCall) -> Touch:
+def _touched(call: ValidCall) -> Access:
     try:
         return call.tool.touches(call.arguments)
     except ToolError:
@@ -82,8 +82,8 @@ async def _asks(call: ValidCall) -> bool | None:
         return True
 
 
-async def _located(paths: Iterable[str], workspace: Workspace) -> dict[str, Target]:
-    found: dict[str, Target] = {}
+async def _located(paths: Iterable[str], workspace: Workspace) -> dict[str, FileTarget]:
+    found: dict[str, FileTarget] = {}
     for path in paths:
         if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
             raise ToolError(f"The path is too long: {clip(path)}")
@@ -100,7 +100,7 @@ async def _command(
     """Return what a command consists of, and the state of what it would run."""
     if command is None:
         return None, ()
-    script = await read_shell(command)
+    script = await parse_shell(command)
     commands = [part.texts for part in script.parts if part.words]
     return script, await workspace.evidence(commands, command, workspace.root)
 
@@ -108,18 +108,20 @@ async def _command(
 USAGE = "Name a tool and what it would get, like: bash git status, or edit src/a.py."
 
 
-async def suppose(chat: Chat, workspace: Workspace, text: str) -> tuple[Call, Place | str]:
+async def suppose(
+    chat: Chat, workspace: Workspace, text: str
+) -> tuple[ValidCall, CallTarget | str]:
     """Return the call that a text names, with its place, or why it would have none.
 
     Raises:
         UserError: no such tool, or nothing that it would get.
     """
     name, _, rest = text.strip().partition(" ")
-    tool = next((t for t in chat.toolbox.everything() if name in _names(t)), None)
+    tool = next((t for t in chat.toolbox.all_tools() if name in _names(t)), None)
     if tool is None:
         raise UserError(f"There is no tool {name}. {USAGE}" if name else USAGE)
     touch = _touch(tool, rest.strip())
-    call = Call(ToolCall("", tool.name, ""), tool, given={}, arguments=None)
+    call = ValidCall(ToolCall("", tool.name, ""), tool, given={}, arguments=None)
     return call, await survey(call, workspace, touch)
 
 
@@ -127,13 +129,13 @@ def _names(tool: Tool) -> tuple[str, ...]:
     return (tool.name, *tool.metadata.aliases)
 
 
-def _touch(tool: Tool, rest: str) -> Touch:
+def _touch(tool: Tool, rest: str) -> Access:
     """Return what a call would touch, if its command or path were ``rest``."""
     fields = tool.arguments.schema().get("properties") or {}
     if not rest:
-        return Touch()
+        return Access()
     if "command" in fields:
-        return Touch(command=rest)
+        return Access(command=rest)
     if "path" not in fields:
-        return Touch()
-    return Touch(reads=(rest,)) if tool.metadata.read_only else Touch(writes=(rest,))
+        return Access()
+    return Access(reads=(rest,)) if tool.metadata.read_only else Access(writes=(rest,))

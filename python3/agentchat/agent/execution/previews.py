@@ -15,13 +15,13 @@ from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.permissions.grants import Scope, hides_characters, path_scope, tool_scope
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import Extra, Result, Staged
+from agentchat.core.tools.tool import Extra, Result, StagedChange
 from agentchat.core.turn.effects import Action
 from agentchat.core.turn.preview_stack import (
-    Pending,
-    PendingStore,
-    discarded,
-    pended,
+    Preview,
+    PreviewStack,
+    discard_message,
+    make_preview,
     resolution_details,
 )
 from agentchat.core.turn.view import View
@@ -38,7 +38,7 @@ class Previews:
 
     def __init__(
         self,
-        store: PendingStore,
+        store: PreviewStack,
         workspace: Workspace,
         view: View,
         scribe: JournalWriter,
@@ -53,7 +53,7 @@ class Previews:
         self._view = view
         self._scribe = scribe
 
-    async def stage(self, call: ValidCall, staged: list[Staged]) -> None:
+    async def stage(self, call: ValidCall, staged: list[StagedChange]) -> None:
         """Register what one call staged, in order; what joined a preview takes its place."""
         for one in staged:
             earlier = self.collected() if one.collects else None
@@ -66,14 +66,14 @@ class Previews:
             self._view.stage(registered)
             self._event("AgentPreviewStaged", registered)
 
-    def collected(self) -> Pending | None:
+    def collected(self) -> Preview | None:
         """Return the preview that calls of this reply may join.
 
         One of an earlier reply is resolved by now, or nothing but ``resolve`` runs.
         """
         return next((one for one in self._store if one.collects), None)
 
-    async def refresh(self, pending: Pending) -> Pending:
+    async def refresh(self, pending: Preview) -> Preview:
         """Rebase a preview on what its files are now, and show it under the same id.
 
         Returns the preview itself if nothing changed.
@@ -90,14 +90,14 @@ class Previews:
             self.replace(fresh)
         return fresh
 
-    def replace(self, pending: Pending) -> None:
+    def replace(self, pending: Preview) -> None:
         """Show a preview in the place of the one with its id."""
         self._store.replace(pending)
         self._scribe.record_preview_staged(pending)
         self._view.stage(pending)
 
     async def resolve(
-        self, pending: Pending, action: Action, reason: str, extra: Extra = None
+        self, pending: Preview, action: Action, reason: str, extra: Extra = None
     ) -> Result:
         """Apply or discard a preview; what raises becomes an error result and stays pending.
 
@@ -124,7 +124,7 @@ class Previews:
                 task.cancel()
             raise
 
-    def _report_late(self, pending: Pending, action: Action, done: asyncio.Task[Result]) -> None:
+    def _report_late(self, pending: Preview, action: Action, done: asyncio.Task[Result]) -> None:
         """Report how a resolution ended whose call was cancelled."""
         if done.cancelled():
             return
@@ -139,7 +139,7 @@ class Previews:
             f"The preview {pending.label!r} {what}: that had begun before the stop.\n{ended}"
         )
 
-    async def _resolve(self, pending: Pending, action: Action, reason: str, extra: Extra) -> Result:
+    async def _resolve(self, pending: Preview, action: Action, reason: str, extra: Extra) -> Result:
         self._scribe.record_preview_resolving(pending, action)
         try:
             result = await _call_back(pending, action, reason, extra)
@@ -155,18 +155,18 @@ class Previews:
             return self._kept(pending, action, f"{prefix}{error}")
         return await self._consumed(pending, action, reason, extra, result)
 
-    def _kept(self, pending: Pending, action: Action, text: str) -> Result:
+    def _kept(self, pending: Preview, action: Action, text: str) -> Result:
         self._event("AgentPreviewResolved", pending, action=action, status="error")
         return Result(text, is_error=True)
 
     async def _consumed(
-        self, pending: Pending, action: Action, reason: str, extra: Extra, result: Result | None
+        self, pending: Preview, action: Action, reason: str, extra: Extra, result: Result | None
     ) -> Result:
         if any(pending.id == other.id for other in self._store):
             self._store.remove(pending)
             self._view.unstage(pending)
         details = resolution_details(pending, action, reason, extra, result)
-        said = result or Result(discarded(pending, reason) if action == "discard" else "")
+        said = result or Result(discard_message(pending, reason) if action == "discard" else "")
         self._scribe.record_preview_resolved(pending, action, reason)
         if action == "apply":
             # Before anybody knows: who resolves the next one then has seen it as it is.
@@ -175,7 +175,7 @@ class Previews:
         self._event("AgentPreviewResolved", pending, action=action, status=status)
         return replace(said, details=details)
 
-    async def _rebase_older(self, applied: Pending) -> None:
+    async def _rebase_older(self, applied: Preview) -> None:
         """Put the older previews of the files that were just changed on top of that."""
         paths = set(_paths(applied))
         for other in list(self._store):
@@ -186,7 +186,7 @@ class Previews:
                 if fresh is not other:
                     self.replace(fresh)
 
-    async def _rebased(self, pending: Pending) -> Pending:
+    async def _rebased(self, pending: Preview) -> Preview:
         """Return the preview on top of what its files are now; raises StalePreview."""
         change = pending.preview.change
         if change is None or pending.make is None:
@@ -209,22 +209,22 @@ class Previews:
         except OSError:
             return None
 
-    async def _registered(self, call: ValidCall, staged: Staged) -> Pending:
+    async def _registered(self, call: ValidCall, staged: StagedChange) -> Preview:
         targets = tuple([await self._workspace.locate(path) for path in _paths(staged)])
-        pending = pended(staged, uuid.uuid4().hex, targets, None)
+        pending = make_preview(staged, uuid.uuid4().hex, targets, None)
         return replace(pending, scope=_scope(call, pending))
 
-    def _event(self, name: str, pending: Pending, **more: str) -> None:
+    def _event(self, name: str, pending: Preview, **more: str) -> None:
         self._changed()
         self._view.event(name, {"label": pending.label, "source": pending.source, **more})
 
 
-def _paths(pending: Staged) -> tuple[str, ...]:
+def _paths(pending: StagedChange) -> tuple[str, ...]:
     change = pending.preview.change
     return change.paths if change is not None else ()
 
 
-def _in_place_of(earlier: Pending, pending: Pending) -> Pending:
+def _in_place_of(earlier: Preview, pending: Preview) -> Preview:
     """Return a preview under the id of the one it adds to; what the user edited stays known."""
     change, edited = pending.preview.change, earlier.proposed
     proposed = None
@@ -236,7 +236,7 @@ def _in_place_of(earlier: Pending, pending: Pending) -> Pending:
     return replace(pending, id=earlier.id, proposed=proposed)
 
 
-def _scope(call: ValidCall, pending: Pending) -> Scope | None:
+def _scope(call: ValidCall, pending: Preview) -> Scope | None:
     if hides_characters(call):
         return None
     """Return what *always* would mean: the tool on ordinary files, else these very paths."""
@@ -247,7 +247,7 @@ def _scope(call: ValidCall, pending: Pending) -> Scope | None:
     return path_scope(", ".join(pending.collects) or name, definition, targets)
 
 
-async def _call_back(pending: Pending, action: Action, reason: str, extra: Extra) -> Result | None:
+async def _call_back(pending: Preview, action: Action, reason: str, extra: Extra) -> Result | None:
     if action == "apply":
         if pending.make is not None:
             return await pending.make(pending.preview)

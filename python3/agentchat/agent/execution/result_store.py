@@ -13,7 +13,7 @@ OWN_LIMIT = frozenset({"read", "bash"})
 """Tools that keep to limits of their own."""
 
 
-class Storage:
+class ResultStore:
     """Files under the state directory, one chat's in one folder, readable by the user only."""
 
     def __init__(self, folder: Path) -> None:

@@ -12,24 +12,24 @@ from typing import Any, TypeVar, cast
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.result_store import Storage
+from agentchat.agent.execution.result_store import ResultStore
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
-from agentchat.core.text import clip, masked
+from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import Frontend, Target, Workspace
+from agentchat.core.tools.ports import FileTarget, Frontend, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
-    Preview,
+    DryRunResult,
     Result,
-    Staged,
+    StagedChange,
     Step,
     Tool,
     ToolContext,
-    no_store,
+    refuse_staging,
 )
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.journal.writer import JournalWriter
@@ -52,9 +52,9 @@ class ToolRunner:
         view: View,
         scribe: JournalWriter,
         previews: Previews,
-        storage: Storage,
+        storage: ResultStore,
         *,
-        toolbox: Toolbox,
+        toolbox: Toolset,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
@@ -73,7 +73,7 @@ class ToolRunner:
             StalePreview: a file changed since the preview, and nothing was done.
         """
         call = ready.call
-        staged: list[Staged] = []
+        staged: list[StagedChange] = []
         context = self._context(call, staged.append, ready.preview, ready.target.located)
         result = await _guarded(call.tool, call.arguments, context)
         await self._previews.stage(call, staged)
@@ -81,11 +81,11 @@ class ToolRunner:
             await self._note_undo(call, result)
         return self.bounded(call.call.id, call.tool.name, result, STAGED if staged else "")
 
-    async def dry_run(self, call: ValidCall, target: CallTarget) -> Preview:
+    async def dry_run(self, call: ValidCall, target: CallTarget) -> DryRunResult:
         """Return what a call would do; raises ToolError if it cannot work."""
         if call.tool.dry_run is None:
-            return Preview()
-        context = self._context(call, no_store, None, target.located)
+            return DryRunResult()
+        context = self._context(call, refuse_staging, None, target.located)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError:
@@ -124,7 +124,7 @@ class ToolRunner:
 
     def bounded(self, call_id: str, tool: str, result: Result, heading: str = "") -> ToolResult:
         """Return a tool's result as the model gets it: without secrets, of limited length."""
-        text = masked(result.text)
+        text = mask_secrets(result.text)
         full = f"{heading}\n{text}" if heading else text
         text, stored = self._storage.bounded(tool, full)
         return ToolResult(
@@ -141,7 +141,7 @@ class ToolRunner:
     async def _hook(self, call: ValidCall, hook: Step | None) -> None:
         if hook is None:
             return
-        context = self._context(call, no_store, None)
+        context = self._context(call, refuse_staging, None)
         try:
             await _limited(_run_step(hook, call.arguments, context), HOOK_SECONDS)
         except ToolError:
@@ -169,9 +169,9 @@ class ToolRunner:
     def _context(
         self,
         call: ValidCall,
-        stage: Callable[[Staged], None],
-        preview: Preview | None,
-        located: Mapping[str, Target] | None = None,
+        stage: Callable[[StagedChange], None],
+        preview: DryRunResult | None,
+        located: Mapping[str, FileTarget] | None = None,
     ) -> ToolContext:
         def progress(text: str) -> None:
             self._view.block(call.call.id, ToolBlock(tool=call.tool.name, append=text))

@@ -8,11 +8,11 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from agentchat.agent.permissions.rule_store import Reading, Rulebook
+from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.core.permissions.policy import Decision, Verdict, decide
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Choice
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.resolve import judge_resolution
 from agentchat.core.turn.view import View
 
@@ -30,13 +30,13 @@ class Approvals:
     """
 
     def __init__(
-        self, chat: Chat, view: View, rulebook: Rulebook | None, changed: Callable[[], None]
+        self, chat: Chat, view: View, rulebook: RuleStore | None, changed: Callable[[], None]
     ) -> None:
         self._chat = chat
         self._view = view
         self._rulebook = rulebook
         self._changed = changed
-        self._last = Reading()
+        self._last = RuleReading()
         self._shown_remarks: set[str] = set()
         self._id = ""
         self._response: asyncio.Future[ApprovalResponse] | None = None
@@ -70,7 +70,7 @@ class Approvals:
         """Whether the request with this id waits for its response."""
         return self.request is not None and self._id == request_id
 
-    def asks_about(self, pending: Pending) -> bool:
+    def asks_about(self, pending: Preview) -> bool:
         """Whether the open request is about applying this preview."""
         asked = self.request.pending if self.request is not None else None
         return asked is not None and asked.id == pending.id
@@ -121,7 +121,7 @@ class Approvals:
             return None
         return judge_resolution(policy, request.pending, "apply")
 
-    def _apply_rules(self, reading: Reading) -> None:
+    def _apply_rules(self, reading: RuleReading) -> None:
         is_new, self._last = reading != self._last, reading
         policy = self._chat.policy
         policy.rules, policy.problems = reading.rules, reading.problems
@@ -132,7 +132,7 @@ class Approvals:
         if is_new:
             self.judge_again()
 
-    async def _read(self, rulebook: Rulebook) -> Reading:
+    async def _read(self, rulebook: RuleStore) -> RuleReading:
         try:
             return await asyncio.to_thread(rulebook.read)
         except Exception as error:

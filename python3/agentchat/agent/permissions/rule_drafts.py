@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentchat.agent.execution.locate import suppose, survey
 from agentchat.agent.permissions.approvals import Approvals
-from agentchat.agent.permissions.rule_store import Rulebook
+from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.proposals import (
@@ -23,10 +23,10 @@ from agentchat.core.permissions.proposals import (
 )
 from agentchat.core.permissions.rule_file import read_rule
 from agentchat.core.permissions.rules import Rule, matches
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Question
+from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.journal.index import PastCall
 
 MOST_CALLS = 200
@@ -45,12 +45,12 @@ class MatchedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class RuleDraft:
     """A rule as it is shown before it is agreed to; ``id`` is that of exactly this text."""
 
     id: str
-    call: Call
-    place: Place
+    call: ValidCall
+    place: CallTarget
     choices: tuple[Rule, ...]
     rule: Rule
     scope: RuleHome = "chat"
@@ -63,8 +63,8 @@ class LocatedCall:
     """A call of the past, and where it would act now."""
 
     past: PastCall
-    call: Call
-    place: Place
+    call: ValidCall
+    place: CallTarget
 
     @property
     def shown(self) -> str:
@@ -75,7 +75,7 @@ class LocatedCall:
         return " ".join(f"{self.past.tool} {where}".split())
 
 
-class Ruling:
+class RuleDrafts:
     """Writes rules in one chat.
 
     Args:
@@ -88,7 +88,7 @@ class Ruling:
         chat: Chat,
         *,
         workspace: Workspace,
-        rulebook: Rulebook,
+        rulebook: RuleStore,
         judging: Approvals,
         past: Callable[[], Sequence[PastCall]],
         trust: Callable[[Path, str], Awaitable[bool]],
@@ -100,9 +100,9 @@ class Ruling:
         self._past = past
         self._trust = trust
         self._calls: tuple[LocatedCall, ...] = ()
-        self._draft: Draft | None = None
+        self._draft: RuleDraft | None = None
 
-    async def propose(self, question: Question | None, text: str = "") -> Draft:
+    async def propose(self, question: ApprovalRequest | None, text: str = "") -> RuleDraft:
         """Begin a rule about the call that ``text`` names, or else about the open question.
 
         Raises:
@@ -111,10 +111,10 @@ class Ruling:
         call, place = await self._subject(question, text)
         self._calls = tuple(await self._locate_past())
         choices = proposals(call, place)
-        draft = Draft(id="", call=call, place=place, choices=choices, rule=choices[0])
+        draft = RuleDraft(id="", call=call, place=place, choices=choices, rule=choices[0])
         return self._show(draft)
 
-    def revise(self, draft: str, change: str, text: str = "") -> Draft | None:
+    def revise(self, draft: str, change: str, text: str = "") -> RuleDraft | None:
         """Change a draft that is still shown: its ``action``, ``scope`` or ``words``.
 
         Args:
@@ -168,7 +168,9 @@ class Ruling:
         homes = [home for home in RULE_HOMES if home != "user" or self._rulebook.user is not None]
         return homes[(homes.index(scope) + 1) % len(homes)]
 
-    async def _subject(self, question: Question | None, text: str) -> tuple[Call, Place]:
+    async def _subject(
+        self, question: ApprovalRequest | None, text: str
+    ) -> tuple[ValidCall, CallTarget]:
         if text:
             call, place = await suppose(self._chat, self._workspace, text)
         elif question is not None and question.pending is None:
@@ -181,7 +183,7 @@ class Ruling:
             raise UserError(NO_RULE)
         return call, place
 
-    def _show(self, draft: Draft) -> Draft:
+    def _show(self, draft: RuleDraft) -> RuleDraft:
         found = [one for one in self._calls if matches(draft.rule, one.call, one.place)]
         matched = tuple(_count_outcomes(found))
         new = uuid.uuid4().hex
@@ -210,14 +212,14 @@ class Ruling:
             touch = tool.touches(arguments)
         except Exception:  # the tool is another one now, or the user's and broken
             return None
-        call = Call(ToolCall("", tool.name, ""), tool, past.given, arguments)
+        call = ValidCall(ToolCall("", tool.name, ""), tool, past.given, arguments)
         place = await survey(call, self._workspace, touch)
         if isinstance(place, str):
             return None
         return LocatedCall(past=past, call=call, place=place)
 
 
-def _next_choice(draft: Draft) -> Rule:
+def _next_choice(draft: RuleDraft) -> Rule:
     """Return the next of the rules that were proposed, with the action that was chosen."""
     rules = [replace(rule, action=draft.rule.action) for rule in draft.choices]
     at = rules.index(draft.rule) if draft.rule in rules else -1

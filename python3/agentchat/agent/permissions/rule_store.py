@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.errors import Stale, ToolError, UserError
+from agentchat.core.errors import StalePreview, ToolError, UserError
 from agentchat.core.permissions.rule_file import RuleFileError, add_rule, read_rules
 from agentchat.core.permissions.rules import Rule
 from agentchat.tools.custom.files import DENIED, Source, is_trusted, read_source, read_trust
 from agentchat.workspace.files.disk import Disk
-from agentchat.workspace.files.transaction import AtomicWriter
+from agentchat.workspace.files.transaction import FileTransaction
 
 FILE = Path("agentchat", "rules.json")
 PROJECT_FILE = Path(".agentchat", "rules.json")
@@ -23,7 +23,7 @@ TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RuleReading:
     """The rules as they are now.
 
     ``problems`` name what cannot be read, by file and line; ``remarks`` are the lines the user is
@@ -36,14 +36,14 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenRule:
     """A file a rule was added to; ``trust`` is the hash to trust it by, where it may be."""
 
     path: Path
     trust: str = ""
 
 
-class Rulebook:
+class RuleStore:
     """Where the rules of one chat stand. Its methods read and write files: call them in a thread.
 
     Args:
@@ -57,14 +57,14 @@ class Rulebook:
         self._trust = trust
         self.project = self._root / PROJECT_FILE
         self.user = config / FILE if config.is_absolute() else None
-        self.settings = Reading()
+        self.settings = RuleReading()
         self.own: tuple[Rule, ...] = ()
         """The chat's own: kept in memory, gone with it."""
 
-    def read(self) -> Reading:
+    def read(self) -> RuleReading:
         """Return all rules there are now."""
-        readings = [self.settings, *self._files(), Reading(self.own)]
-        return Reading(
+        readings = [self.settings, *self._files(), RuleReading(self.own)]
+        return RuleReading(
             tuple(rule for one in readings for rule in one.rules),
             tuple(line for one in readings for line in one.problems),
             tuple(line for one in readings for line in one.remarks),
@@ -74,7 +74,7 @@ class Rulebook:
         """Add a rule for this chat."""
         self.own = (*self.own, replace(rule, source=CHAT))
 
-    def write(self, path: Path, rule: Rule) -> Written:
+    def write(self, path: Path, rule: Rule) -> WrittenRule:
         """Add a rule to a file, which is made if it is not there.
 
         Raises:
@@ -83,7 +83,7 @@ class Rulebook:
         for _ in range(TRIES):
             try:
                 return self._add(path, rule)
-            except Stale:
+            except StalePreview:
                 continue
             except ToolError as error:
                 raise UserError(str(error)) from error
@@ -96,23 +96,23 @@ class Rulebook:
         home = str(Path.home())
         return f"~{str(path)[len(home) :]}" if str(path).startswith(f"{home}/") else str(path)
 
-    def _files(self) -> Iterator[Reading]:
+    def _files(self) -> Iterator[RuleReading]:
         if self.user is not None:
             yield self._read(self.user)
         yield self._read(self.project)
 
-    def _read(self, path: Path) -> Reading:
+    def _read(self, path: Path) -> RuleReading:
         try:
             source = _source(path)
         except OSError as error:
             reason = error.strerror or str(error)
             problem = f"{self.name(path)} cannot be read: {reason}."
-            return Reading((), (problem,), (problem,))
+            return RuleReading((), (problem,), (problem,))
         if source is None:
-            return Reading()
+            return RuleReading()
         rules, problems = read_rules(source.data, self.name(path))
         if path == self.user or self._trusts(source):
-            return Reading(rules, problems, problems)
+            return RuleReading(rules, problems, problems)
         return self._narrowing(source, rules, problems)
 
     def _trusts(self, source: Source) -> bool:
@@ -120,19 +120,19 @@ class Rulebook:
 
     def _narrowing(
         self, source: Source, rules: tuple[Rule, ...], problems: tuple[str, ...]
-    ) -> Reading:
+    ) -> RuleReading:
         """Return what counts of a file that nobody trusts: what refuses or asks."""
         kept = tuple(rule for rule in rules if rule.action != "allow")
         if all(rule.action != "allow" for rule in rules) or self._is_denied(source):
-            return Reading(kept, problems, problems)
+            return RuleReading(kept, problems, problems)
         name = self.name(source.path)
         remark = f"{name} allows nothing until you trust it: :AgentApprovals trust"
-        return Reading(kept, problems, (*problems, remark))
+        return RuleReading(kept, problems, (*problems, remark))
 
     def _is_denied(self, source: Source) -> bool:
         return read_trust(self._trust).get(str(source.path.resolve())) == DENIED
 
-    def _add(self, path: Path, rule: Rule) -> Written:
+    def _add(self, path: Path, rule: Rule) -> WrittenRule:
         try:
             source = _source(path)
         except OSError as error:
@@ -145,9 +145,9 @@ class Rulebook:
             place = f"{self.name(path)}:{error.line}"
             raise UserError(f"{place}: {error} Not written: fix the error first.") from error
         change = FileChange(str(self._real(path)), before, after, self.name(path))
-        AtomicWriter(Disk(), lambda shown: shown).apply([change])
+        FileTransaction(Disk(), lambda shown: shown).apply([change])
         may_trust = path == self.project and (source is None or self._trusts(source))
-        return Written(path, Source(path, after).digest if may_trust else "")
+        return WrittenRule(path, Source(path, after).digest if may_trust else "")
 
     def _real(self, path: Path) -> Path:
         real = Path(os.path.realpath(path))

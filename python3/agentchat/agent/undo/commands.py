@@ -12,8 +12,8 @@ from agentchat.core.diff.changeset import digest
 from agentchat.core.permissions.policy import PLANNING
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Tool
-from agentchat.core.tools.toolset import Toolbox
-from agentchat.core.turn.view import Screen
+from agentchat.core.tools.toolset import Toolset
+from agentchat.core.turn.view import View
 from agentchat.journal.timeline import CallRun, Timeline, read_timeline
 from agentchat.journal.undo_plan import (
     UndoPlan,
@@ -33,10 +33,10 @@ class UndoCommands:
 
     def __init__(
         self,
-        toolbox: Toolbox,
+        toolbox: Toolset,
         *,
         workspace: Workspace,
-        screen: Screen,
+        screen: View,
         journal: JournalWriter,
         runner: ToolRunner,
         tell: Callable[[str], None],
@@ -127,5 +127,5 @@ class UndoCommands:
 
     def _find_tool(self, name: str) -> Tool | None:
         """Return a tool whether the model may call it or not: the user may."""
-        known = (t for t in self._toolbox.everything() if name in (t.name, *t.metadata.aliases))
+        known = (t for t in self._toolbox.all_tools() if name in (t.name, *t.metadata.aliases))
         return self._toolbox.find(name) or next(known, None)

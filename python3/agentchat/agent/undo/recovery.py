@@ -45,7 +45,7 @@ from agentchat.agent.undo.rollback import one_line, read_file
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.turn.view import Screen
+from agentchat.core.turn.view import View
 from agentchat.journal.timeline import FileStep, UnfinishedChange
 from agentchat.journal.undo_plan import read_contents
 from agentchat.journal.writer import JournalWriter
@@ -54,7 +54,7 @@ Contents = Mapping[str, bytes | None]
 """Stored bytes by their hash; ``None`` for those withheld because of a secret."""
 
 
-class Leftovers(Protocol):
+class LeftoverFiles(Protocol):
     """What a killed process leaves beside the files it was changing; both methods block."""
 
     def put_back(self, paths: Iterable[str]) -> None:
@@ -90,9 +90,9 @@ class Recovery:
     def __init__(
         self,
         workspace: Workspace,
-        screen: Screen,
+        screen: View,
         journal: JournalWriter,
-        leftovers: Leftovers,
+        leftovers: LeftoverFiles,
         tell: Callable[[str], None],
     ) -> None:
         self._workspace = workspace

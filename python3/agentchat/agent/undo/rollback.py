@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.messages import Status, ToolCall
 from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.text import escape
-from agentchat.core.tools.call import Call, Place
-from agentchat.core.tools.ports import Applied, Target, Workspace
-from agentchat.core.tools.tool import ArgumentError, Hooks, Tool, Undo
-from agentchat.core.turn.effects import Ready
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.ports import AppliedFile, FileTarget, Workspace
+from agentchat.core.tools.tool import ArgumentError, Hooks, Tool, UndoCall
+from agentchat.core.turn.effects import ReadyCall
 from agentchat.journal.timeline import CallRun, Timeline
 from agentchat.journal.undo_plan import (
     FileRestore,
@@ -99,7 +99,7 @@ class Rollback:
             if target.path != file.path:
                 raise ToolError("its path leads to another file now")
             return await self._restore(file, target, name)
-        except Stale:
+        except StalePreview:
             reason = CHANGED
         except ToolError as error:
             reason = str(error)
@@ -107,7 +107,7 @@ class Rollback:
             reason = f"it cannot be read: {error.strerror or error}"
         return UndoOutcome(f"left alone: {name}: {one_line(reason)}", False)
 
-    async def _restore(self, file: FileUndo, target: Target, name: str) -> UndoOutcome:
+    async def _restore(self, file: FileUndo, target: FileTarget, name: str) -> UndoOutcome:
         """Restore the file; raises ToolError or OSError if it must be left alone."""
         now = await read_file(self._workspace, file.path)
         restore = plan_restore(file.steps, digest(now))
@@ -168,20 +168,20 @@ class Rollback:
             return UndoOutcome(f"could not undo {shown}: {one_line(str(error))}", False)
         return UndoOutcome(f"undone: {shown} ({one_line(undo.description)})", True)
 
-    async def _run(self, tool: Tool, undo: Undo, call_id: str) -> None:
+    async def _run(self, tool: Tool, undo: UndoCall, call_id: str) -> None:
         """Run the call that undoes another; raises ArgumentError or ToolError if it fails."""
         arguments = await parse_arguments(tool, undo.given)
         given = dict(undo.given)
         raw = ToolCall(call_id, tool.name, json.dumps(given, default=str))
-        call = Call(raw, tool, given, arguments)
+        call = ValidCall(raw, tool, given, arguments)
         decision = Decision(Verdict.ALLOW, Reason("command"))
         try:
             await self._runner.set_up(call)
-            await self._run_steps(Ready(call, Place(self._workspace.root), decision))
+            await self._run_steps(ReadyCall(call, CallTarget(self._workspace.root), decision))
         finally:
             await self._runner.tear_down(call)
 
-    async def _run_steps(self, ready: Ready) -> None:
+    async def _run_steps(self, ready: ReadyCall) -> None:
         self._journal.record_call_started(ready)
         outcome = await self._runner.run(ready)
         self._journal.record_call_finished(outcome)
@@ -211,7 +211,7 @@ def _verb(change: FileChange, redo: bool) -> str:
     return when_redone if redo else when_undone
 
 
-def _remarks(applied: Applied) -> list[str]:
+def _remarks(applied: AppliedFile) -> list[str]:
     remarks = [] if applied.saved else ["not saved, for its buffer has unsaved changes"]
     if applied.reformatted:
         remarks.append("saving changed more of it (a formatter or autocommand)")
@@ -239,7 +239,7 @@ def _render_call(call: CallRun, tool: Tool | None) -> str:
     return f"{call.tool} `{text}`" if text else call.tool
 
 
-def _guide(undo: Undo | None) -> str:
+def _guide(undo: UndoCall | None) -> str:
     if undo is None:
         return ""
     said = f": {one_line(undo.description)}" if undo.description else ""

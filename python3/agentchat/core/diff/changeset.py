@@ -9,7 +9,7 @@ before and after, and that one value goes through every stage:
 1. *Computed* by a tool's dry run, from the text the user sees (unsaved buffers included).
 2. *Shown* in the approval float or the review, as the hunks of :func:`hunks`.
 3. *Decided*: the user keeps or rejects each hunk, or edits the proposed text
-   (``hunk_decisions``). :func:`accept` makes the change that holds only what is kept.
+   (``hunk_decisions``). :func:`keep_hunks` makes the change that holds only what is kept.
 4. *Checked*: a change applies only to the bytes it was computed from. If a file moved meanwhile
    the change is *stale*: :func:`rebase` puts it on top of the new text, and it is shown and asked
    again. Where the two conflict, nothing is written.
@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from agentchat.core.diff.line_diff import Change, changes
+from agentchat.core.diff.line_diff import LineChange, diff_lines
 from agentchat.core.diff.text_file import split_lines, why_not_text
 
 CONTEXT = 3
@@ -192,7 +192,7 @@ class ChangeSet:
 
     def counts(self) -> tuple[int, int]:
         """Return how many lines are added and removed in all."""
-        each = [counts(file) for file in self.files]
+        each = [count_lines(file) for file in self.files]
         return sum(added for added, _ in each), sum(removed for _, removed in each)
 
     def summary(self) -> str:
@@ -211,7 +211,7 @@ def digest(data: bytes | None) -> str | None:
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
-def counts(file: FileChange) -> tuple[int, int]:
+def count_lines(file: FileChange) -> tuple[int, int]:
     """Return how many lines are added and removed; a binary file counts none."""
     found = _changes(file)
     return sum(c.b_end - c.b_start for c in found), sum(c.a_end - c.a_start for c in found)
@@ -248,7 +248,7 @@ def _line_before(file: FileChange, line: int) -> tuple[int, int]:
     return line + shift, line + shift
 
 
-def accept(file: FileChange, kept: Collection[int]) -> FileChange:
+def keep_hunks(file: FileChange, kept: Collection[int]) -> FileChange:
     """Return the change with only the hunks whose indexes are kept, byte for byte.
 
     A renamed file of which nothing is kept stays where it is.
@@ -260,7 +260,7 @@ def accept(file: FileChange, kept: Collection[int]) -> FileChange:
         return replace(file, path=file.origin, after=file.before, old_path="")
     wanted = [change for index in sorted(kept) for change in groups[index : index + 1]]
     parts = [change for group in wanted for change in group]
-    return replace(file, after=_applied(_lines(file.before), _lines(file.after), parts))
+    return replace(file, after=_apply_line_changes(_lines(file.before), _lines(file.after), parts))
 
 
 def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
@@ -278,11 +278,11 @@ def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
         return None
     if why_not_text(current):
         return None
-    merged = _merged(_lines(file.before), _lines(file.after), _lines(current))
+    merged = _merge(_lines(file.before), _lines(file.after), _lines(current))
     return None if merged is None else replace(file, before=current, after=merged)
 
 
-def then(first: FileChange, second: FileChange) -> FileChange:
+def combine(first: FileChange, second: FileChange) -> FileChange:
     """Return both changes of one file as one; the second begins where the first ends."""
     if first.path != second.path or first.after != second.before:
         raise ValueError(f"the changes of {first.path} do not follow each other")
@@ -295,7 +295,7 @@ def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:
     0-based, ``last`` excluded, the last place of the file first, so that each can be made
     without moving the next.
     """
-    found = reversed(changes(before, after))
+    found = reversed(diff_lines(before, after))
     return [(c.a_start, c.a_end, list(after[c.b_start : c.b_end])) for c in found]
 
 
@@ -304,15 +304,15 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 @lru_cache(maxsize=32)
-def _changes(file: FileChange) -> tuple[Change, ...]:
+def _changes(file: FileChange) -> tuple[LineChange, ...]:
     if file.is_binary:
         return ()
-    return tuple(changes(_lines(file.before), _lines(file.after)))
+    return tuple(diff_lines(_lines(file.before), _lines(file.after)))
 
 
-def _groups(found: Sequence[Change]) -> list[list[Change]]:
+def _groups(found: Sequence[LineChange]) -> list[list[LineChange]]:
     """Return the changes that are shown together because they lie close."""
-    groups: list[list[Change]] = []
+    groups: list[list[LineChange]] = []
     for change in found:
         if groups and change.a_start - groups[-1][-1].a_end <= 2 * CONTEXT:
             groups[-1].append(change)
@@ -321,14 +321,14 @@ def _groups(found: Sequence[Change]) -> list[list[Change]]:
     return groups
 
 
-def _hunk(index: int, group: list[Change], old: list[str], new: list[str]) -> Hunk:
+def _hunk(index: int, group: list[LineChange], old: list[str], new: list[str]) -> Hunk:
     before = min(CONTEXT, group[0].a_start)
     behind = min(CONTEXT, len(old) - group[-1].a_end)
     i, j = group[0].a_start - before, group[0].b_start - before
     i_end, j_end = group[-1].a_end + behind, group[-1].b_end + behind
     lines: list[HunkLine] = []
     at, shift = i, j - i
-    for change in [*group, Change(i_end, i_end, j_end, j_end)]:
+    for change in [*group, LineChange(i_end, i_end, j_end, j_end)]:
         lines += (_line(" ", old[n], n, n + shift) for n in range(at, change.a_start))
         lines += (_line("-", old[n], n, None) for n in range(change.a_start, change.a_end))
         lines += (_line("+", new[n], None, n) for n in range(change.b_start, change.b_end))
@@ -347,7 +347,7 @@ def _line(kind: str, line: str, old: int | None, new: int | None) -> HunkLine:
     return HunkLine(kind, text, end, *number)
 
 
-def _applied(old: list[str], new: list[str], parts: Sequence[Change]) -> bytes:
+def _apply_line_changes(old: list[str], new: list[str], parts: Sequence[LineChange]) -> bytes:
     """Return the old text with some of the changes made."""
     out: list[str] = []
     at = 0
@@ -358,10 +358,10 @@ def _applied(old: list[str], new: list[str], parts: Sequence[Change]) -> bytes:
     return "".join(out + old[at:]).encode("utf-8", "surrogateescape")
 
 
-def _merged(base: list[str], mine: list[str], current: list[str]) -> bytes | None:
+def _merge(base: list[str], mine: list[str], current: list[str]) -> bytes | None:
     """Return ``current`` with my changes to ``base`` made; ``None`` if two changes conflict."""
-    own = [(change, mine) for change in changes(base, mine)]
-    others = [(change, current) for change in changes(base, current)]
+    own = [(change, mine) for change in diff_lines(base, mine)]
+    others = [(change, current) for change in diff_lines(base, current)]
     both = sorted(own + others, key=lambda pair: (pair[0].a_start, pair[0].a_end))
     for (one, side), (other, other_side) in pairwise(both):
         if side is not other_side and _conflict(one, other):
@@ -375,7 +375,7 @@ def _merged(base: list[str], mine: list[str], current: list[str]) -> bytes | Non
     return "".join(out + base[at:]).encode("utf-8", "surrogateescape")
 
 
-def _conflict(first: Change, second: Change) -> bool:
+def _conflict(first: LineChange, second: LineChange) -> bool:
     """Whether two changes of one text, the first one first, cannot both be made.
 
     Replaced lines that only touch can: each line belongs to one of the changes. Where one of the

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, counts, then
+from agentchat.core.diff.changeset import ChangeSet, FileChange, combine, count_lines
 
-LIKENESS = 0.5
+MIN_SIMILARITY = 0.5
 """The share of a text's lines that must stay for its file to count as renamed, as in git."""
 
 
-def composed(first: ChangeSet, second: ChangeSet) -> ChangeSet:
+def compose(first: ChangeSet, second: ChangeSet) -> ChangeSet:
     """Return both changes as one, renamed files found; the second begins where the first ends.
 
     Raises ValueError if it does not.
@@ -19,7 +19,7 @@ def composed(first: ChangeSet, second: ChangeSet) -> ChangeSet:
     parts = {file.path: file for file in first.parts}
     for file in second.parts:
         earlier = parts.get(file.path)
-        parts[file.path] = then(earlier, file) if earlier is not None else file
+        parts[file.path] = combine(earlier, file) if earlier is not None else file
     return with_renames(file for file in parts.values() if _is_there(file))
 
 
@@ -32,27 +32,27 @@ def with_renames(files: Iterable[FileChange]) -> ChangeSet:
     found = list(files)
     gone = [file for file in found if file.letter == "D"]
     for made in [file for file in found if file.letter == "A"]:
-        scores = [(_likeness(old, made), old) for old in gone]
+        scores = [(_similarity(old, made), old) for old in gone]
         score, old = max(scores, key=lambda pair: pair[0], default=(0.0, made))
-        if score >= LIKENESS:
+        if score >= MIN_SIMILARITY:
             gone.remove(old)
             found.remove(old)
-            found[found.index(made)] = _renamed(old, made)
+            found[found.index(made)] = _as_rename(old, made)
     return ChangeSet(tuple(found))
 
 
-def _renamed(old: FileChange, new: FileChange) -> FileChange:
+def _as_rename(old: FileChange, new: FileChange) -> FileChange:
     shown = f"{old.name} → {new.name}"
     return replace(new, before=old.before, shown=shown, old_path=old.path, mode=old.mode)
 
 
-def _likeness(old: FileChange, new: FileChange) -> float:
+def _similarity(old: FileChange, new: FileChange) -> float:
     """Return how much of the longer text the two share, from 0 to 1."""
     if old.before == new.after:
         return 1.0 if old.before else 0.0
     both = replace(new, before=old.before)
     if both.is_binary:
         return 0.0
-    added, removed = counts(both)
+    added, removed = count_lines(both)
     lines = [len((side or b"").splitlines()) for side in (old.before, new.after)]
     return 1 - max(added, removed) / max(*lines, 1)

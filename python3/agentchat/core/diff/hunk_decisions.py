@@ -11,13 +11,13 @@ from agentchat.core.diff.changeset import (
     FileChange,
     Hunk,
     ReplacedLines,
-    accept,
     hunks,
+    keep_hunks,
     rebase,
 )
 from agentchat.core.diff.text_file import encode
 from agentchat.core.errors import StalePreview
-from agentchat.core.tools.tool import Preview
+from agentchat.core.tools.tool import DryRunResult
 
 _EDITED_LINES = 60
 """Lines of the user's own changes that the model is told; the rest it can read."""
@@ -34,20 +34,20 @@ class HunkDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
+class ProposedText:
     """The text that the user would have a file get instead of the proposed one."""
 
     path: str
     text: str
 
 
-def stamp(change: ChangeSet) -> str:
+def change_hash(change: ChangeSet) -> str:
     """Return a hash of exactly this change, for telling whether it is still the one shown."""
     said = "\0".join(f"{f.origin}\0{f.path}\0{f.before_hash}\0{f.after_hash}" for f in change.files)
     return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def span(hunk: Hunk) -> tuple[int, int]:
+def changed_lines(hunk: Hunk) -> tuple[int, int]:
     """Return the first and last line that a hunk changes, 1-based, in the text before.
 
     Of a hunk that only adds: the lines around the new ones, or in a new file the new ones.
@@ -69,7 +69,7 @@ def _last(hunk: Hunk) -> int:
     return len(hunk.lines) - 1
 
 
-def keys(file: FileChange) -> list[str]:
+def hunk_keys(file: FileChange) -> list[str]:
     """Return a name for each hunk that it has in every diff of the file, wherever it moves."""
     seen: dict[str, int] = {}
     names = []
@@ -82,7 +82,7 @@ def keys(file: FileChange) -> list[str]:
     return names
 
 
-def replace_proposed_texts(change: ChangeSet, replaced: Iterable[Replacement]) -> ChangeSet:
+def replace_proposed_texts(change: ChangeSet, replaced: Iterable[ProposedText]) -> ChangeSet:
     """Return the change with the user's text in place of the proposed one."""
     texts = {one.path: encode(one.text) for one in replaced}
     return ChangeSet(
@@ -109,8 +109,8 @@ def rebase_change(change: ChangeSet, now: Mapping[str, bytes | None]) -> ChangeS
 
 
 def apply_decisions(
-    preview: Preview, decisions: Sequence[HunkDecision], proposed: ChangeSet | None = None
-) -> Preview | None:
+    preview: DryRunResult, decisions: Sequence[HunkDecision], proposed: ChangeSet | None = None
+) -> DryRunResult | None:
     """Return the preview with only what the user keeps; ``None`` if they keep nothing.
 
     ``proposed`` is the change before the user edited its text, if they did. The headline says
@@ -119,12 +119,15 @@ def apply_decisions(
     change = preview.change
     if change is None or not (decisions or proposed):
         return preview
-    left = [_left(file, decisions) for file in change.files]
+    left = [_without_rejected(file, decisions) for file in change.files]
     if all(file.changes_nothing for file in left):
         return None
     made = ChangeSet(tuple(file for file in left if not file.changes_nothing))
-    edited = _edited(proposed, change)
-    said = [*_counted(change, decisions, {one.path for one in edited}), *_told(edited)]
+    edited = _user_edits(proposed, change)
+    said = [
+        *_count_applied(change, decisions, {one.path for one in edited}),
+        *_describe_edits(edited),
+    ]
     places = tuple(place for place in preview.places if _is_made(place, change, decisions))
     return replace(preview, change=made, headline="\n".join(said), places=places)
 
@@ -158,31 +161,31 @@ def _is_made(place: ReplacedLines, change: ChangeSet, decisions: Sequence[HunkDe
 
 
 def rejection_reason(
-    reason: str, preview: Preview | None, decisions: Sequence[HunkDecision]
+    reason: str, preview: DryRunResult | None, decisions: Sequence[HunkDecision]
 ) -> str:
     """Return the reason of a *no* together with what the user said of single hunks."""
     said = [reason] if reason else []
     for file in preview.change.files if preview is not None and preview.change else ():
-        commented = [(h, one) for h, one in _decided(file, decisions) if one.comment]
-        said += [f"{file.name} {_named(hunk, one)}" for hunk, one in commented]
+        commented = [(h, one) for h, one in _decided_hunks(file, decisions) if one.comment]
+        said += [f"{file.name} {_describe_hunk(hunk, one)}" for hunk, one in commented]
     return "; ".join(said)
 
 
-def noted(preview: Preview | None, decisions: Sequence[HunkDecision]) -> str:
+def decision_note(preview: DryRunResult | None, decisions: Sequence[HunkDecision]) -> str:
     """Return what the user kept and said, for the journal."""
     files = preview.change.files if preview is not None and preview.change else ()
-    decided = [(file, list(_decided(file, decisions))) for file in files]
-    return " ".join(_line(file, some, "Kept") for file, some in decided if some)
+    decided = [(file, list(_decided_hunks(file, decisions))) for file in files]
+    return " ".join(_file_summary(file, some, "Kept") for file, some in decided if some)
 
 
-def _left(file: FileChange, decisions: Sequence[HunkDecision]) -> FileChange:
-    rejected = {hunk.index for hunk, one in _decided(file, decisions) if not one.keep}
+def _without_rejected(file: FileChange, decisions: Sequence[HunkDecision]) -> FileChange:
+    rejected = {hunk.index for hunk, one in _decided_hunks(file, decisions) if not one.keep}
     if not rejected:
         return file
-    return accept(file, {hunk.index for hunk in hunks(file)} - rejected)
+    return keep_hunks(file, {hunk.index for hunk in hunks(file)} - rejected)
 
 
-def _decided(
+def _decided_hunks(
     file: FileChange, decisions: Sequence[HunkDecision]
 ) -> Iterator[tuple[Hunk, HunkDecision]]:
     """Yield the hunks of a file that the user said something of, in order."""
@@ -190,27 +193,27 @@ def _decided(
     return ((hunk, mine[hunk.index]) for hunk in hunks(file) if hunk.index in mine)
 
 
-def _counted(
+def _count_applied(
     change: ChangeSet, decisions: Sequence[HunkDecision], edited: Collection[str]
 ) -> Iterator[str]:
     """Yield a line for each file the user said something of, and one for the others."""
     others = 0
     for file in change.files:
-        decided = list(_decided(file, decisions))
+        decided = list(_decided_hunks(file, decisions))
         if decided or file.path in edited:
-            yield _line(file, decided)
+            yield _file_summary(file, decided)
         else:
             others += 1
     if others and others < len(change.files):
         yield f"Applied all hunks in {others} other {'file' if others == 1 else 'files'}."
 
 
-def _line(
+def _file_summary(
     file: FileChange, decided: Sequence[tuple[Hunk, HunkDecision]], verb: str = "Applied"
 ) -> str:
     total = len(hunks(file))
-    rejected = [_named(hunk, one) for hunk, one in decided if not one.keep]
-    remarks = [_named(hunk, one) for hunk, one in decided if one.keep and one.comment]
+    rejected = [_describe_hunk(hunk, one) for hunk, one in decided if not one.keep]
+    remarks = [_describe_hunk(hunk, one) for hunk, one in decided if one.keep and one.comment]
     line = f"{verb} {total - len(rejected)} of {total} hunks in {file.name}."
     if rejected:
         line += f" Rejected: {'; '.join(rejected)}"
@@ -219,13 +222,13 @@ def _line(
     return line
 
 
-def _named(hunk: Hunk, decision: HunkDecision) -> str:
-    first, last = span(hunk)
+def _describe_hunk(hunk: Hunk, decision: HunkDecision) -> str:
+    first, last = changed_lines(hunk)
     comment = " ".join(decision.comment.split())
     return f"hunk {hunk.index + 1} (lines {first}-{last}){': ' if comment else ''}{comment}"
 
 
-def _edited(proposed: ChangeSet | None, change: ChangeSet) -> list[FileChange]:
+def _user_edits(proposed: ChangeSet | None, change: ChangeSet) -> list[FileChange]:
     """Return what the user made of the proposed text, file by file."""
     before = {file.path: file.after for file in (proposed.files if proposed is not None else ())}
     return [
@@ -235,7 +238,7 @@ def _edited(proposed: ChangeSet | None, change: ChangeSet) -> list[FileChange]:
     ]
 
 
-def _told(edited: Iterable[FileChange]) -> Iterator[str]:
+def _describe_edits(edited: Iterable[FileChange]) -> Iterator[str]:
     for file in edited:
         yield f"The user edited the proposed text of {file.name}:"
         yield from _diff(file)

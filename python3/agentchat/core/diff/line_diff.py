@@ -28,7 +28,7 @@ _LONGEST_LINE = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LineChange:
     """Lines ``a_start`` up to ``a_end`` of the one become ``b_start`` up to ``b_end`` of the other.
 
     0-based, ends excluded.
@@ -40,24 +40,24 @@ class Change:
     b_end: int
 
 
-def changes(a: Sequence[Line], b: Sequence[Line]) -> list[Change]:
+def diff_lines(a: Sequence[Line], b: Sequence[Line]) -> list[LineChange]:
     """Return what turns ``a`` into ``b``, in order; changes never touch each other."""
-    left, right = _numbered(a, b)
+    left, right = _number_lines(a, b)
     deleted, inserted = [False] * len(a), [False] * len(b)
-    for part in _parts(left, right, Change(0, len(a), 0, len(b))):
+    for part in _differing_parts(left, right, LineChange(0, len(a), 0, len(b))):
         deleted[part.a_start : part.a_end] = [True] * (part.a_end - part.a_start)
         inserted[part.b_start : part.b_end] = [True] * (part.b_end - part.b_start)
-    return list(_joined(deleted, inserted))
+    return list(_to_changes(deleted, inserted))
 
 
-def _numbered(a: Sequence[Line], b: Sequence[Line]) -> tuple[list[int], list[int]]:
+def _number_lines(a: Sequence[Line], b: Sequence[Line]) -> tuple[list[int], list[int]]:
     """Return both sides with equal lines as equal small numbers, which compare faster."""
     number: dict[Line, int] = {}
     left = [number.setdefault(line, len(number)) for line in a]
     return left, [number.setdefault(line, len(number)) for line in b]
 
 
-def _joined(deleted: list[bool], inserted: list[bool]) -> Iterator[Change]:
+def _to_changes(deleted: list[bool], inserted: list[bool]) -> Iterator[LineChange]:
     i = j = 0
     while i < len(deleted) or j < len(inserted):
         start = (i, j)
@@ -66,46 +66,46 @@ def _joined(deleted: list[bool], inserted: list[bool]) -> Iterator[Change]:
         while j < len(inserted) and inserted[j]:
             j += 1
         if start != (i, j):
-            yield Change(start[0], i, start[1], j)
+            yield LineChange(start[0], i, start[1], j)
         i, j = i + 1, j + 1
 
 
-def _parts(a: list[int], b: list[int], whole: Change) -> Iterator[Change]:
+def _differing_parts(a: list[int], b: list[int], whole: LineChange) -> Iterator[LineChange]:
     """Yield pieces that differ; pieces may touch."""
     waiting = [whole]
     while waiting:
-        part = _trimmed(a, b, waiting.pop())
+        part = _trim(a, b, waiting.pop())
         if part.a_start == part.a_end or part.b_start == part.b_end:
             yield part
             continue
         anchors = _anchors(a, b, part)
         if anchors:
             waiting.extend(_between(part, anchors))
-        elif in_place := _in_place(a, b, part):
+        elif in_place := _line_by_line(a, b, part):
             yield from in_place
         else:
             yield from _greedy(a, b, part)
 
 
-def _trimmed(a: list[int], b: list[int], part: Change) -> Change:
+def _trim(a: list[int], b: list[int], part: LineChange) -> LineChange:
     """Return the part without the lines that are the same at its start and at its end."""
     i, i_end, j, j_end = part.a_start, part.a_end, part.b_start, part.b_end
     while i < i_end and j < j_end and a[i] == b[j]:
         i, j = i + 1, j + 1
     while i < i_end and j < j_end and a[i_end - 1] == b[j_end - 1]:
         i_end, j_end = i_end - 1, j_end - 1
-    return Change(i, i_end, j, j_end)
+    return LineChange(i, i_end, j, j_end)
 
 
-def _anchors(a: list[int], b: list[int], part: Change) -> list[tuple[int, int]]:
+def _anchors(a: list[int], b: list[int], part: LineChange) -> list[tuple[int, int]]:
     """Return the longest ascending run of pairs of lines that occur once on each side."""
-    once = _once(b, part.b_start, part.b_end)
-    mine = _once(a, part.a_start, part.a_end)
+    once = _unique_lines(b, part.b_start, part.b_end)
+    mine = _unique_lines(a, part.a_start, part.a_end)
     pairs = [(i, once[line]) for line, i in mine.items() if line in once]
-    return _ascending(pairs)
+    return _longest_ascending(pairs)
 
 
-def _once(lines: list[int], start: int, end: int) -> dict[int, int]:
+def _unique_lines(lines: list[int], start: int, end: int) -> dict[int, int]:
     """Return the place of each line that occurs exactly once between start and end."""
     seen: dict[int, int] = {}
     for at in range(start, end):
@@ -113,7 +113,7 @@ def _once(lines: list[int], start: int, end: int) -> dict[int, int]:
     return {line: at for line, at in seen.items() if at >= 0}
 
 
-def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _longest_ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest subsequence of pairs (sorted by the first) that ascends in the second."""
     tails: list[int] = []
     at_tail: list[int] = []
@@ -134,15 +134,15 @@ def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return longest[::-1]
 
 
-def _between(part: Change, anchors: list[tuple[int, int]]) -> Iterator[Change]:
+def _between(part: LineChange, anchors: list[tuple[int, int]]) -> Iterator[LineChange]:
     i, j = part.a_start, part.b_start
     for a_at, b_at in [*anchors, (part.a_end, part.b_end)]:
         if i < a_at or j < b_at:
-            yield Change(i, a_at, j, b_at)
+            yield LineChange(i, a_at, j, b_at)
         i, j = a_at + 1, b_at + 1
 
 
-def _in_place(a: list[int], b: list[int], part: Change) -> list[Change]:
+def _line_by_line(a: list[int], b: list[int], part: LineChange) -> list[LineChange]:
     """Return the lines that differ if few do when compared one to one, else nothing."""
     size = part.a_end - part.a_start
     if size != part.b_end - part.b_start:
@@ -152,10 +152,10 @@ def _in_place(a: list[int], b: list[int], part: Change) -> list[Change]:
     if len(differ) * 4 > size:
         return []
     i, j = part.a_start, part.b_start
-    return [Change(i + at, i + at + 1, j + at, j + at + 1) for at in differ]
+    return [LineChange(i + at, i + at + 1, j + at, j + at + 1) for at in differ]
 
 
-def _greedy(a: list[int], b: list[int], part: Change) -> Iterator[Change]:
+def _greedy(a: list[int], b: list[int], part: LineChange) -> Iterator[LineChange]:
     """Yield Myers' edits of a part, a bounded round at a time."""
     rest = part
     if set(a[part.a_start : part.a_end]).isdisjoint(b[part.b_start : part.b_end]):
@@ -165,7 +165,7 @@ def _greedy(a: list[int], b: list[int], part: Change) -> Iterator[Change]:
     while rest.a_start < rest.a_end and rest.b_start < rest.b_end:
         steps, (i, j) = _round(a, b, rest, next(rounds))
         yield from steps
-        rest = Change(i, rest.a_end, j, rest.b_end)
+        rest = LineChange(i, rest.a_end, j, rest.b_end)
     yield rest
 
 
@@ -173,8 +173,8 @@ Row = dict[int, int]
 
 
 def _round(
-    a: list[int], b: list[int], part: Change, most: int
-) -> tuple[list[Change], tuple[int, int]]:
+    a: list[int], b: list[int], part: LineChange, most: int
+) -> tuple[list[LineChange], tuple[int, int]]:
     """Return the edits up to the end of the part, or as far as the ``most`` edits lead.
 
     ``rows[d][k]`` is how far into ``a`` one gets with ``d`` edits when ``k`` more lines of ``a``
@@ -192,10 +192,10 @@ def _round(
                 x += 1
             row[k] = x
             if x == n and x - k == m:
-                return _walked([*rows, row], k, part), (part.a_end, part.b_end)
+                return _trace([*rows, row], k, part), (part.a_end, part.b_end)
         rows.append(row)
     best = max(row, key=lambda k: (2 * row[k] - k, -abs(k)))
-    return _walked(rows, best, part), (part.a_start + row[best], part.b_start + row[best] - best)
+    return _trace(rows, best, part), (part.a_start + row[best], part.b_start + row[best] - best)
 
 
 def _step(row: Row, k: int, n: int, m: int) -> int:
@@ -207,7 +207,7 @@ def _step(row: Row, k: int, n: int, m: int) -> int:
     return max(right, down)
 
 
-def _walked(rows: list[Row], k: int, part: Change) -> list[Change]:
+def _trace(rows: list[Row], k: int, part: LineChange) -> list[LineChange]:
     """Return the edits that led to diagonal ``k`` of the last row, first one first."""
     n, m = part.a_end - part.a_start, part.b_end - part.b_start
     steps = []
@@ -215,23 +215,23 @@ def _walked(rows: list[Row], k: int, part: Change) -> list[Change]:
         x = _step(row, k, n, m)
         i, j = part.a_start + x, part.b_start + x - k
         if row.get(k - 1, -2) + 1 == x:
-            steps.append(Change(i - 1, i, j, j))
+            steps.append(LineChange(i - 1, i, j, j))
             k -= 1
         else:
-            steps.append(Change(i, i, j - 1, j))
+            steps.append(LineChange(i, i, j - 1, j))
             k += 1
     return steps[::-1]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class WordSpan:
     """A part of a line: ``start`` up to ``end``, in characters."""
 
     start: int
     end: int
 
 
-def changed_words(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
+def changed_words(before: str, after: str) -> tuple[list[WordSpan], list[WordSpan]]:
     """Return the parts of each of two versions of a line that the other does not have.
 
     Whole words, not letters. Two lines with little in common are not compared: both lists are
@@ -239,7 +239,7 @@ def changed_words(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
     """
     if max(len(before), len(after)) > _LONGEST_LINE:
         return _changed_middle(before, after)
-    old, new = words(before), words(after)
+    old, new = split_words(before), split_words(after)
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     codes = matcher.get_opcodes()
     kept = sum(len(word.strip()) for op in codes if op[0] == "equal" for word in old[op[1] : op[2]])
@@ -252,23 +252,23 @@ def changed_words(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
     )
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words, runs of white space and runs of one other character; joined: the text."""
     return [found.group() for found in _WORD.finditer(text)]
 
 
-def _pieces(parts: list[str], spans: list[tuple[int, int]]) -> list[Piece]:
+def _pieces(parts: list[str], spans: list[tuple[int, int]]) -> list[WordSpan]:
     starts = [0]
     for part in parts:
         starts.append(starts[-1] + len(part))
-    return [Piece(starts[first], starts[last]) for first, last in spans if first < last]
+    return [WordSpan(starts[first], starts[last]) for first, last in spans if first < last]
 
 
-def _changed_middle(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
+def _changed_middle(before: str, after: str) -> tuple[list[WordSpan], list[WordSpan]]:
     size = min(len(before), len(after))
     start = next((at for at in range(size) if before[at] != after[at]), size)
     end = next(
         (at for at in range(size - start) if before[-1 - at] != after[-1 - at]), size - start
     )
-    pieces = (Piece(start, len(before) - end), Piece(start, len(after) - end))
+    pieces = (WordSpan(start, len(before) - end), WordSpan(start, len(after) - end))
     return [pieces[0]], [pieces[1]]

@@ -16,7 +16,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 
 
-class NotText(ToolError):
+class NotTextError(ToolError):
     """The file cannot be edited as text; the message names it and says why."""
 
 
@@ -30,7 +30,7 @@ def decode(data: bytes, path: str) -> str:
     """
     reason = why_not_text(data)
     if reason:
-        raise NotText(f"{path} {reason}, so it cannot be edited as text. Nothing was changed.")
+        raise NotTextError(f"{path} {reason}, so it cannot be edited as text. Nothing was changed.")
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -64,7 +64,7 @@ def split_lines(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class LfText:
+class NormalizedLines:
     """A text whose line ends are all ``\\n``, with the way back to the original.
 
     ``crlf`` are the offsets in ``text`` of the newlines that stand for ``\\r\\n``, ascending;
@@ -88,19 +88,19 @@ class LfText:
         return "\r\n" if self.crlf[place : place + 1] == (offset,) else "\n"
 
 
-def with_plain_newlines(text: str) -> LfText:
+def with_plain_newlines(text: str) -> NormalizedLines:
     """Return the text with plain newlines.
 
     A lone ``\\r`` is an ordinary character, unless the text has no ``\\n`` at all.
     """
     if "\r" not in text:
-        return LfText(text, (), "\n" if "\n" in text else "")
+        return NormalizedLines(text, (), "\n" if "\n" in text else "")
     if "\n" not in text:
-        return LfText(text.replace("\r", "\n"), (), "\r")
+        return NormalizedLines(text.replace("\r", "\n"), (), "\r")
     found = (at.start() for at in re.finditer("\r\n", text))
     crlf = tuple(at - before for before, at in enumerate(found))
     plain = text.replace("\r\n", "\n")
-    return LfText(plain, crlf, _kind(plain, len(crlf)))
+    return NormalizedLines(plain, crlf, _kind(plain, len(crlf)))
 
 
 def _kind(plain: str, crlf: int) -> str:

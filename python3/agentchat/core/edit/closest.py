@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from agentchat.core.edit.normalize import Folded, fold, line_key
+from agentchat.core.edit.normalize import NormalizedText, line_key, normalize
 
 _CANDIDATES = 24
 _COMPARED_LINES = 12
@@ -24,28 +24,28 @@ _WORD = re.compile(r"\w{2,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
+class ClosestMatch:
     """The closest lines: ``line`` is the 1-based number of the first."""
 
     line: int
     text: str
 
 
-def nearest(file: Folded, quote: str) -> Nearest | None:
+def find_closest(file: NormalizedText, quote: str) -> ClosestMatch | None:
     """Return the lines closest to the quote, as many as it has; ``None`` in a blank file.
 
     The cost is bounded: only places that share whole lines or rare words with the quote are
     compared, and of long lines only the beginning.
     """
-    wanted = fold(quote).strip("\n").split("\n")
+    wanted = normalize(quote).strip("\n").split("\n")
     pairs = [_letter_pairs(line) for line in wanted[:_COMPARED_LINES]]
     best = max(_candidates(file, wanted), key=lambda at: _likeness(file, pairs, at), default=None)
     if best is None:
         return None
-    return Nearest(best + 1, _shown(file.lines[best : best + min(len(wanted), _SHOWN_LINES)]))
+    return ClosestMatch(best + 1, _shown(file.lines[best : best + min(len(wanted), _SHOWN_LINES)]))
 
 
-def _candidates(file: Folded, wanted: list[str]) -> list[int]:
+def _candidates(file: NormalizedText, wanted: list[str]) -> list[int]:
     """Return 0-based first lines worth comparing, the likeliest first."""
     votes: Counter[int] = Counter()
     for ahead, line in enumerate(wanted):
@@ -58,7 +58,7 @@ def _candidates(file: Folded, wanted: list[str]) -> list[int]:
     return lines or list(islice(_lines_with_text(file), _LINES_TRIED // len(wanted) + 1))
 
 
-def _votes_of_words(file: Folded, wanted: list[str]) -> Counter[int]:
+def _votes_of_words(file: NormalizedText, wanted: list[str]) -> Counter[int]:
     votes: Counter[int] = Counter()
     for ahead, line in enumerate(wanted[:_COMPARED_LINES]):
         for word in sorted(set(_WORD.findall(line)), key=len, reverse=True)[:_WORDS]:
@@ -68,7 +68,7 @@ def _votes_of_words(file: Folded, wanted: list[str]) -> Counter[int]:
     return votes
 
 
-def _lines_of(file: Folded, word: str) -> Iterator[int]:
+def _lines_of(file: NormalizedText, word: str) -> Iterator[int]:
     """Yield the lines in which a word occurs, each once."""
     at = file.plain.find(word)
     while at >= 0:
@@ -79,11 +79,11 @@ def _lines_of(file: Folded, word: str) -> Iterator[int]:
         at = file.plain.find(word, file.plain_start(line + 1))
 
 
-def _lines_with_text(file: Folded) -> Iterator[int]:
+def _lines_with_text(file: NormalizedText) -> Iterator[int]:
     return (at for at, line in enumerate(file.lines) if line and not line.isspace())
 
 
-def _likeness(file: Folded, wanted: list[Counter[str]], at: int) -> int:
+def _likeness(file: NormalizedText, wanted: list[Counter[str]], at: int) -> int:
     """Return how many pairs of letters the lines share, less those they do not."""
     return sum(map(_shared, wanted, file.plain_lines[at : at + len(wanted)]))
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from agentchat.core.edit.indent import Indentation, Pair, learn, same_depth
-from agentchat.core.edit.normalize import Folded, fold, leading_blanks, line_key
+from agentchat.core.edit.indent import Indentation, Pair, has_same_depth, infer_indentation
+from agentchat.core.edit.normalize import NormalizedText, leading_blanks, line_key, normalize
 
 _COUNTED = 4
 
@@ -21,7 +21,7 @@ _RUN = re.compile(r"([ \t]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class EditText:
     """What is looked for, and what shall be there instead; both with plain newlines."""
 
     old: str
@@ -29,7 +29,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FuzzyMatch:
     """A place that fits: offsets in the text, and how to indent there.
 
     ``whole_line`` says whether it begins at the start of a line; ``open_end`` that the quote's
@@ -43,7 +43,7 @@ class Fit:
     open_end: bool
 
 
-def fits(file: Folded, quote: Quote, limit: int) -> list[Fit]:
+def find_fuzzy_matches(file: NormalizedText, quote: EditText, limit: int) -> list[FuzzyMatch]:
     """Return the places that fit, in order, ``limit`` at most."""
     if not quote.old.strip():
         return []
@@ -59,13 +59,13 @@ def fits(file: Folded, quote: Quote, limit: int) -> list[Fit]:
     return sorted(found, key=lambda fit: fit.start)[:limit]
 
 
-def _overlap(fit: Fit, other: Fit) -> bool:
+def _overlap(fit: FuzzyMatch, other: FuzzyMatch) -> bool:
     return fit.start < other.end and other.start < fit.end
 
 
-def _look_alikes(file: Folded, quote: Quote) -> Iterator[Fit]:
+def _look_alikes(file: NormalizedText, quote: EditText) -> Iterator[FuzzyMatch]:
     """Yield the places whose plain form holds the quote's, tabs and spaces aside."""
-    plain_old = fold(quote.old)
+    plain_old = normalize(quote.old)
     plain = file.plain if file.plain.endswith("\n") else file.plain + "\n"
     rarest = _rarest(plain, _RUN.split(plain_old))
     ahead = plain_old[: plain_old.index(rarest)].count("\n")
@@ -84,7 +84,7 @@ def _rarest(plain: str, parts: list[str]) -> str:
     return min(longest, key=lambda part: (plain.count(part), -len(part)))
 
 
-def _lines_with(file: Folded, plain: str, part: str) -> Iterator[int]:
+def _lines_with(file: NormalizedText, plain: str, part: str) -> Iterator[int]:
     """Yield the lines in which ``part`` begins, each once."""
     at = plain.find(part)
     while at >= 0:
@@ -100,8 +100,8 @@ def _part_pattern(part: str) -> str:
 
 
 def _in_line(
-    file: Folded, plain: str, pattern: re.Pattern[str], line: int, quote: Quote
-) -> Iterator[Fit]:
+    file: NormalizedText, plain: str, pattern: re.Pattern[str], line: int, quote: EditText
+) -> Iterator[FuzzyMatch]:
     """Yield the places that begin in one line."""
     if line < 0:
         return
@@ -115,7 +115,9 @@ def _in_line(
         found = pattern.search(plain, found.start() + 1, end)
 
 
-def _original_place(file: Folded, quote: Quote, plain_start: int, plain_end: int) -> Fit | None:
+def _original_place(
+    file: NormalizedText, quote: EditText, plain_start: int, plain_end: int
+) -> FuzzyMatch | None:
     open_end = plain_end > len(file.plain)
     start = file.original_offset(plain_start)
     end = len(file.text) if open_end else file.original_offset(plain_end)
@@ -124,9 +126,9 @@ def _original_place(file: Folded, quote: Quote, plain_start: int, plain_end: int
     return _fit(file, quote, start, end, open_end)
 
 
-def _same_lines(file: Folded, quote: Quote) -> Iterator[Fit]:
+def _same_lines(file: NormalizedText, quote: EditText) -> Iterator[FuzzyMatch]:
     """Yield the places where whole lines are the quote's but for blanks around them."""
-    lines = fold(quote.old).split("\n")
+    lines = normalize(quote.old).split("\n")
     head = len(lines) > 1 and lines[0] == ""
     tail = len(lines) > 1 and lines[-1] == ""
     lines = lines[head : len(lines) - tail]
@@ -140,7 +142,7 @@ def _same_lines(file: Folded, quote: Quote) -> Iterator[Fit]:
                 yield fit
 
 
-def _lines_fit(file: Folded, lines: list[str], first: int, anchor: int) -> bool:
+def _lines_fit(file: NormalizedText, lines: list[str], first: int, anchor: int) -> bool:
     count = len(file.lines) - (file.lines[-1] == "")
     if first + len(lines) > count or not _alike(lines[anchor], file.plain_lines[first + anchor]):
         return False
@@ -163,8 +165,8 @@ def _same_part(part: str, other: str) -> bool:
 
 
 def _line_place(
-    file: Folded, quote: Quote, first: int, behind: int, head: bool, tail: bool
-) -> Fit | None:
+    file: NormalizedText, quote: EditText, first: int, behind: int, head: bool, tail: bool
+) -> FuzzyMatch | None:
     """Return whole lines as a place; ``head`` and ``tail``: the newlines around belong to it."""
     start = file.starts[first] - head
     end = file.starts[behind - 1] + len(file.lines[behind - 1])
@@ -176,30 +178,34 @@ def _line_place(
     # The quote may have lost the indentation of its first line only.
     start += leading_blanks(file.lines[first])
     rest = _depths(file, quote, start, end)
-    if whole is None or (rest and same_depth(rest, _deep_lines(quote))):
+    if whole is None or (rest and has_same_depth(rest, _deep_lines(quote))):
         return _fit(file, quote, start, end, open_end)
     return whole
 
 
-def _fit(file: Folded, quote: Quote, start: int, end: int, open_end: bool) -> Fit | None:
+def _fit(
+    file: NormalizedText, quote: EditText, start: int, end: int, open_end: bool
+) -> FuzzyMatch | None:
     """Return the place if its lines stand to each other as the quote's do."""
     whole_line = _begins_line(file, quote, start)
     quoted = quote.old.split("\n") if whole_line else []
     quoted += [*_deep_lines(quote), *quote.new.split("\n")[:1]]
-    indentation = learn(_depths(file, quote, start, end), quoted, file.lines)
-    return None if indentation is None else Fit(start, end, indentation, whole_line, open_end)
+    indentation = infer_indentation(_depths(file, quote, start, end), quoted, file.lines)
+    return (
+        None if indentation is None else FuzzyMatch(start, end, indentation, whole_line, open_end)
+    )
 
 
-def _begins_line(file: Folded, quote: Quote, start: int) -> bool:
+def _begins_line(file: NormalizedText, quote: EditText, start: int) -> bool:
     return start == 0 or (file.text[start - 1] == "\n" and quote.old[0] != "\n")
 
 
-def _deep_lines(quote: Quote) -> list[str]:
+def _deep_lines(quote: EditText) -> list[str]:
     """Return the lines whose indentation is surely whole: all but the first ones."""
     return [*quote.old.split("\n")[1:], *quote.new.split("\n")[1:]]
 
 
-def _depths(file: Folded, quote: Quote, start: int, end: int) -> list[Pair]:
+def _depths(file: NormalizedText, quote: EditText, start: int, end: int) -> list[Pair]:
     """Return the indentation of each line that is quoted from its start and is not blank."""
     first = 0 if _begins_line(file, quote, start) else 1
     pairs = zip(quote.old.split("\n"), file.text[start:end].split("\n"), strict=False)

@@ -59,7 +59,7 @@ def width(indent: str, tab: int) -> int:
     return len(indent.expandtabs(tab))
 
 
-def learn(
+def infer_indentation(
     pairs: Sequence[Pair], quoted: Iterable[str], file_lines: Sequence[str]
 ) -> Indentation | None:
     """Return how to indent for the file; ``None`` if quote and file are not built alike.
@@ -79,7 +79,7 @@ def learn(
     return Indentation(known, quote_tab, step, unit)
 
 
-def same_depth(pairs: Sequence[Pair], quoted: Iterable[str]) -> bool:
+def has_same_depth(pairs: Sequence[Pair], quoted: Iterable[str]) -> bool:
     """Whether the lines are quoted as deep as they are, tabs perhaps written as spaces."""
     unit = gcd(*(len(split_indent(line)[0]) for line in quoted if line.strip()))
     return all(own in (quote, "\t" * (len(quote) // (unit or 1))) for quote, own in pairs)

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from agentchat.core.diff.text_file import BOM, LfText, has_surrogates, with_plain_newlines
-from agentchat.core.edit.closest import nearest
-from agentchat.core.edit.fuzzy import Fit, Quote, fits
-from agentchat.core.edit.normalize import Folded
+from agentchat.core.diff.text_file import BOM, NormalizedLines, has_surrogates, with_plain_newlines
+from agentchat.core.edit.closest import find_closest
+from agentchat.core.edit.fuzzy import EditText, FuzzyMatch, find_fuzzy_matches
+from agentchat.core.edit.normalize import NormalizedText
 from agentchat.core.edit.rewrite import rewrite
-from agentchat.core.edit.splice import Replacement, splice
+from agentchat.core.edit.splice import TextReplacement, splice
 from agentchat.core.errors import ToolError
 
 MOST_REPLACEMENTS = 10_000
@@ -78,7 +78,7 @@ def apply_edits(text: str, edits: Sequence[Edit], path: str) -> EditOutcome:
     return EditOutcome(text, len(found), tuple(matcher.notes), tuple(_lines(file.text, found)))
 
 
-def _lines(text: str, found: Sequence[Replacement]) -> Iterator[tuple[int, int]]:
+def _lines(text: str, found: Sequence[TextReplacement]) -> Iterator[tuple[int, int]]:
     """Yield the first and last line of each replacement; they come in order."""
     line, at = 1, 0
     for one in found:
@@ -87,7 +87,7 @@ def _lines(text: str, found: Sequence[Replacement]) -> Iterator[tuple[int, int]]
         yield line, line + text.count("\n", one.start, max(one.end - 1, one.start))
 
 
-def _refuse_overlaps(found: list[Replacement], path: str) -> None:
+def _refuse_overlaps(found: list[TextReplacement], path: str) -> None:
     for one, other in pairwise(found):
         if other.start < one.end:
             first, second = sorted((one.edit, other.edit))
@@ -98,15 +98,15 @@ def _refuse_overlaps(found: list[Replacement], path: str) -> None:
 class _Matcher:
     """Finds the places of edits in one file, and words the errors."""
 
-    def __init__(self, file: LfText, path: str, *, bom: bool) -> None:
+    def __init__(self, file: NormalizedLines, path: str, *, bom: bool) -> None:
         self.notes: list[str] = []
         self._text = file.text
         self._kind = file.kind
         self._bom = bom
         self._path = path
-        self._folded_text: Folded | None = None
+        self._folded_text: NormalizedText | None = None
 
-    def find(self, index: int, edit: Edit) -> list[Replacement]:
+    def find(self, index: int, edit: Edit) -> list[TextReplacement]:
         """Return the replacements of one edit; raises EditError."""
         quote = self._checked(index, edit)
         if edit.replace_all:
@@ -117,10 +117,10 @@ class _Matcher:
         if len(places) > 1:
             raise self._ambiguous(index, places)
         if places:
-            return [Replacement(index, places[0], places[0] + len(quote.old), quote.new)]
+            return [TextReplacement(index, places[0], places[0] + len(quote.old), quote.new)]
         return [self._tolerant(index, quote, edit.replace_all)]
 
-    def _checked(self, index: int, edit: Edit) -> Quote:
+    def _checked(self, index: int, edit: Edit) -> EditText:
         """Return the texts as they are compared; raises EditError if they can mean nothing."""
         quote = self._without_bom(self._plain(edit.old_text), edit.new_text)
         problem = self._problem(quote)
@@ -128,7 +128,7 @@ class _Matcher:
             raise EditError(f"edits[{index}]: {problem}")
         return quote
 
-    def _problem(self, quote: Quote) -> str:
+    def _problem(self, quote: EditText) -> str:
         if not quote.old:
             return "old_text is empty. Use write to create or replace a whole file."
         if quote.old == quote.new:
@@ -139,18 +139,18 @@ class _Matcher:
             return f"{self._path} is not valid UTF-8, so new_text may hold ASCII only."
         return ""
 
-    def _without_bom(self, old: str, new: str) -> Quote:
+    def _without_bom(self, old: str, new: str) -> EditText:
         """Return the texts without the BOM, which stays where it is in any case."""
         new = self._plain(new) if self._kind else new
         if old.startswith(BOM) and (self._bom or old not in self._text):
-            return Quote(old.removeprefix(BOM), new.removeprefix(BOM))
-        return Quote(old, new.removeprefix(BOM) if self._bom else new)
+            return EditText(old.removeprefix(BOM), new.removeprefix(BOM))
+        return EditText(old, new.removeprefix(BOM) if self._bom else new)
 
     def _plain(self, text: str) -> str:
         plain = text.replace("\r\n", "\n")
         return plain.replace("\r", "\n") if self._kind == "\r" else plain
 
-    def _everywhere(self, index: int, quote: Quote) -> list[Replacement]:
+    def _everywhere(self, index: int, quote: EditText) -> list[TextReplacement]:
         count = self._text.count(quote.old)
         if count > MOST_REPLACEMENTS:
             problem = f"old_text matches {count} places in {self._path}"
@@ -160,13 +160,13 @@ class _Matcher:
         for at in _occurrences(self._text, quote.old):
             if at >= end:
                 end = at + size
-                found.append(Replacement(index, at, end, quote.new))
+                found.append(TextReplacement(index, at, end, quote.new))
         return found
 
-    def _tolerant(self, index: int, quote: Quote, replace_all: bool) -> Replacement:
+    def _tolerant(self, index: int, quote: EditText, replace_all: bool) -> TextReplacement:
         if self._text.count("\n") > MOST_TOLERANT_LINES:
             raise EditError(f"edits[{index}]: old_text not found in {self._path}.")
-        found = fits(self._folded, quote, _LISTED + 1)
+        found = find_fuzzy_matches(self._folded, quote, _LISTED + 1)
         if len(found) > 1 and not replace_all:
             raise self._ambiguous(index, [fit.start for fit in found])
         if len(found) != 1:
@@ -182,7 +182,7 @@ class _Matcher:
         )
         return made
 
-    def _fitted(self, index: int, quote: Quote, fit: Fit) -> Replacement:
+    def _fitted(self, index: int, quote: EditText, fit: FuzzyMatch) -> TextReplacement:
         """Return the replacement in the file's own style, its final newline as it was."""
         old, new, start = quote.old, quote.new, fit.start
         found = self._text[start : fit.end]
@@ -194,12 +194,12 @@ class _Matcher:
         elif fit.end == len(self._text) and old.endswith("\n") and new:
             new = new.removesuffix("\n") + "\n"
         text = rewrite(old, found, new, fit.indentation, whole_line=fit.whole_line)
-        return Replacement(index, start, fit.end, text)
+        return TextReplacement(index, start, fit.end, text)
 
     @property
-    def _folded(self) -> Folded:
+    def _folded(self) -> NormalizedText:
         if self._folded_text is None:
-            self._folded_text = Folded(self._text)
+            self._folded_text = NormalizedText(self._text)
         return self._folded_text
 
     def _line(self, offset: int) -> int:
@@ -215,7 +215,7 @@ class _Matcher:
 
     def _not_found(self, index: int, old: str) -> EditError:
         problem = f"edits[{index}]: old_text not found in {self._path}."
-        closest = nearest(self._folded, old)
+        closest = find_closest(self._folded, old)
         if closest is None:
             return EditError(problem)
         return EditError(f"{problem} Closest match at line {closest.line}:\n{closest.text}\n")

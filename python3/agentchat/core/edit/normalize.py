@@ -23,7 +23,7 @@ _BLANKS = re.compile(r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]*")
 _KEY_WORDS = 5
 
 
-def fold(text: str) -> str:
+def normalize(text: str) -> str:
     """Return the plain form: quotes, dashes and spaces as in ASCII, the rest as NFKC.
 
     Line ends and tabs stay, so lines of the plain form are lines of the text.
@@ -52,13 +52,13 @@ def leading_blanks(line: str) -> int:
     return found.end() if found else 0
 
 
-class Folded:
+class NormalizedText:
     """A whole text (plain newlines) beside its plain form, line by line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.lines = text.split("\n")
-        self.plain = fold(text)
+        self.plain = normalize(text)
         self.plain_lines = self.lines if self.plain is text else self.plain.split("\n")
         self.starts = _starts(self.lines)
         self._plain_starts = self.starts if self.plain is text else _starts(self.plain_lines)
@@ -107,10 +107,10 @@ def original_column(line: str, plain: str, column: int) -> int | None:
     if len(line) > _LONGEST_MAPPED:
         return None
     wanted = (plain[:column], plain[column:])
-    at = bisect_left(range(len(line)), column, key=lambda end: len(fold(line[:end])))
+    at = bisect_left(range(len(line)), column, key=lambda end: len(normalize(line[:end])))
     while at <= len(line):
-        head = fold(line[:at])
-        if head == wanted[0] and fold(line[at:]) == wanted[1]:
+        head = normalize(line[:at])
+        if head == wanted[0] and normalize(line[at:]) == wanted[1]:
             return at
         if len(head) > column:
             return None

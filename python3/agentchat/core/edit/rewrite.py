@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from agentchat.core.diff.line_diff import changes, words
+from agentchat.core.diff.line_diff import diff_lines, split_words
 from agentchat.core.edit.indent import Indentation
-from agentchat.core.edit.normalize import fold, split_indent
+from agentchat.core.edit.normalize import normalize, split_indent
 
 _BLANK_RUN = re.compile(r"[^\S\n]+")
 _LONGEST_LINE = 2_000
@@ -31,7 +31,7 @@ def rewrite(old: str, found: str, new: str, indentation: Indentation, *, whole_l
     old_lines, found_lines, new_lines = old.split("\n"), found.split("\n"), new.split("\n")
     out: list[str] = []
     at = 0
-    for change in changes(old_lines, new_lines):
+    for change in diff_lines(old_lines, new_lines):
         out += found_lines[at : change.a_start]
         pairs = range(change.a_start, change.a_end)
         for row, line in enumerate(new_lines[change.b_start : change.b_end]):
@@ -61,7 +61,7 @@ def _carried_over(old: str, found: str, new: str) -> str:
     """Return ``new`` with the file's own characters for the words it shares with ``old``."""
     if old == found or max(len(old), len(new)) > _LONGEST_LINE:
         return new
-    old_words, new_words = words(old), words(new)
+    old_words, new_words = split_words(old), split_words(new)
     ends = _word_ends(old_words, found)
     if ends is None:
         return new
@@ -95,9 +95,9 @@ def _end_of(word: str, found: str, start: int) -> int:
         return start + len(word)
     if len(word) > _LONGEST_WORD:
         return -1
-    plain = fold(word)
+    plain = normalize(word)
     for end in range(start + 1, min(len(found), start + 2 * len(word) + 4) + 1):
-        if fold(found[start:end]) == plain and not _goes_on(found, end):
+        if normalize(found[start:end]) == plain and not _goes_on(found, end):
             return end
     return -1
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agentchat.core.diff.line_diff import changes
-from agentchat.core.diff.text_file import LfText
+from agentchat.core.diff.line_diff import diff_lines
+from agentchat.core.diff.text_file import NormalizedLines
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
+class TextReplacement:
     """One place and what will stand there: offsets and text with plain newlines.
 
     ``edit`` is the index of the edit that asked for it.
@@ -22,7 +22,7 @@ class Replacement:
     text: str
 
 
-def splice(raw: str, file: LfText, replacements: Sequence[Replacement]) -> str:
+def splice(raw: str, file: NormalizedLines, replacements: Sequence[TextReplacement]) -> str:
     """Return ``raw`` with the replacements made.
 
     Args:
@@ -38,7 +38,7 @@ def splice(raw: str, file: LfText, replacements: Sequence[Replacement]) -> str:
     return "".join([*out, raw[at:]])
 
 
-def _with_line_ends(file: LfText, one: Replacement) -> str:
+def _with_line_ends(file: NormalizedLines, one: TextReplacement) -> str:
     if file.kind != "mixed":
         return one.text.replace("\n", file.kind or "\n")
     lines = one.text.split("\n")
@@ -46,7 +46,7 @@ def _with_line_ends(file: LfText, one: Replacement) -> str:
     return "".join(line + end for line, end in zip(lines, [*ends, ""], strict=True))
 
 
-def _line_ends(file: LfText, one: Replacement, lines: list[str]) -> Iterator[str]:
+def _line_ends(file: NormalizedLines, one: TextReplacement, lines: list[str]) -> Iterator[str]:
     """Yield a line end for each newline: that of the line it replaces, else of its neighbour."""
     old = file.text[one.start : one.end].split("\n")
     twins = _twins(old, lines)
@@ -66,7 +66,7 @@ def _twins(old: list[str], new: list[str]) -> dict[int, int]:
     """Return for lines of ``new`` the line of ``old`` that they are, or stand in for."""
     twins: dict[int, int] = {}
     at, row = 0, 0
-    for change in changes(old, new):
+    for change in diff_lines(old, new):
         twins.update(zip(range(row, change.b_start), range(at, change.a_start), strict=True))
         replaced = range(change.a_start, change.a_end)
         twins.update(zip(range(change.b_start, change.b_end), replaced, strict=False))
@@ -75,7 +75,7 @@ def _twins(old: list[str], new: list[str]) -> dict[int, int]:
     return twins
 
 
-def _neighbour(file: LfText, one: Replacement) -> str:
+def _neighbour(file: NormalizedLines, one: TextReplacement) -> str:
     before = file.text.rfind("\n", 0, one.start)
     if before >= 0:
         return file.end_at(before)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentchat.core.shell.parse import LONGEST
-from agentchat.core.text import has_hidden
-from agentchat.core.tools.call import Call, Place
-from agentchat.core.tools.ports import Target
+from agentchat.core.text import has_hidden_characters
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.ports import FileTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Grants:
         self._uses.clear()
 
 
-def scope_of(call: Call, place: Place) -> Scope | None:
+def scope_of(call: ValidCall, place: CallTarget) -> Scope | None:
     """Return exactly what *always* would mean for a call; nothing where it cannot be offered."""
     name = call.tool.name
     if place.command is not None and len(place.command) > LONGEST:
@@ -72,14 +72,14 @@ def scope_of(call: Call, place: Place) -> Scope | None:
     return tool_scope(name, call.tool.definition, bool(place.writes))
 
 
-def _asks_once(call: Call, place: Place) -> bool:
+def _asks_once(call: ValidCall, place: CallTarget) -> bool:
     """Whether any yes to a call holds for these very paths: they are only read."""
     return call.tool.metadata.read_only and bool(place.unusual)
 
 
-def hides_characters(call: Call) -> bool:
+def hides_characters(call: ValidCall) -> bool:
     """Whether the arguments of a call hold characters that cannot be seen."""
-    return any(map(has_hidden, _strings(call.given)))
+    return any(map(has_hidden_characters, _strings(call.given)))
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _parsed(text: str) -> object:
         return None
 
 
-def _command_scope(call: Call, place: Place) -> Scope:
+def _command_scope(call: ValidCall, place: CallTarget) -> Scope:
     command = place.command or ""
     digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
     key = ("command", digest, place.cwd, *place.evidence)
@@ -113,7 +113,7 @@ def _command_scope(call: Call, place: Place) -> Scope:
     return Scope(tool=call.tool.name, definition=call.tool.definition, key=key, shown=shown)
 
 
-def path_scope(tool: str, definition: str, targets: tuple[Target, ...]) -> Scope:
+def path_scope(tool: str, definition: str, targets: tuple[FileTarget, ...]) -> Scope:
     """Return the scope of one tool on exactly these paths."""
     paths = sorted({t.path for t in targets})
     shown = f"{tool} on {', '.join(paths)}"

@@ -51,8 +51,8 @@ from agentchat.core.permissions.rules import (
     refusing_rule,
     suggestion,
 )
-from agentchat.core.tools.call import Call, Place
-from agentchat.core.tools.ports import Target
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Tool
 
 Mode = Literal["ask", "edit", "plan", "yolo"]
@@ -147,7 +147,7 @@ class Policy:
     """How commands are confined; an answer for a sandbox is none for a run without it."""
 
 
-def decide(call: Call, place: Place, policy: Policy) -> Decision:
+def decide(call: ValidCall, place: CallTarget, policy: Policy) -> Decision:
     """Return what happens to a call, with the reason and the scope an *always* would have.
 
     Whatever goes wrong here is a question, without *always*.
@@ -161,7 +161,7 @@ def decide(call: Call, place: Place, policy: Policy) -> Decision:
         return Decision(Verdict.DENY, reason, message=NOBODY)
 
 
-def _decide(call: Call, place: Place, policy: Policy) -> Decision:
+def _decide(call: ValidCall, place: CallTarget, policy: Policy) -> Decision:
     scope = scope_of(call, place)
     confined = policy.confined if place.command is not None else ""
     if scope is not None and confined:
@@ -175,7 +175,7 @@ def _decide(call: Call, place: Place, policy: Policy) -> Decision:
     return replace(decision, scope=scope, parts=parts, confined=confined)
 
 
-def _denial(call: Call, place: Place, policy: Policy) -> Decision | None:
+def _denial(call: ValidCall, place: CallTarget, policy: Policy) -> Decision | None:
     name = call.tool.name
     if forbidden(policy.mode, call.tool):
         message = f"Not allowed in plan mode: {name}."
@@ -187,7 +187,9 @@ def _denial(call: Call, place: Place, policy: Policy) -> Decision | None:
     return Decision(Verdict.DENY, Reason("rule", rule.located), message=message)
 
 
-def _first_answer(call: Call, place: Place, policy: Policy, scope: Scope | None) -> Decision:
+def _first_answer(
+    call: ValidCall, place: CallTarget, policy: Policy, scope: Scope | None
+) -> Decision:
     asked = refusing_rule(policy.rules, "ask", call, place)
     if asked is not None:
         return Decision(Verdict.ASK, Reason("rule", asked.located))
@@ -203,7 +205,7 @@ def _first_answer(call: Call, place: Place, policy: Policy, scope: Scope | None)
     return _by_nature(call, place)
 
 
-def _by_nature(call: Call, place: Place) -> Decision:
+def _by_nature(call: ValidCall, place: CallTarget) -> Decision:
     only_reads = call.tool.metadata.read_only
     asks = place.asks if place.asks is not None else not only_reads
     if not asks:
@@ -213,14 +215,14 @@ def _by_nature(call: Call, place: Place) -> Decision:
     return Decision(Verdict.ASK, EFFECT)
 
 
-def _unusual(target: Target) -> Reason:
+def _unusual(target: FileTarget) -> Reason:
     """Return why a path asks in every mode."""
     if target.ordinary or target.hard_linked:
         return Reason("hard_link", target.shown)
     return Reason("path", f"{target.shown} is {target.zone.value}")
 
 
-def _while_unreadable(call: Call, policy: Policy, decision: Decision) -> Decision:
+def _while_unreadable(call: ValidCall, policy: Policy, decision: Decision) -> Decision:
     """Ask about every effect while a rule cannot be read: it might be one that denies."""
     harmless = call.tool.metadata.read_only or call.tool.name in PLANNING
     if decision.verdict is not Verdict.ALLOW or harmless or not policy.problems:
@@ -228,7 +230,7 @@ def _while_unreadable(call: Call, policy: Policy, decision: Decision) -> Decisio
     return Decision(Verdict.ASK, Reason("unreadable_rule", policy.problems[0]))
 
 
-def _while_unattended(call: Call, place: Place, decision: Decision) -> Decision:
+def _while_unattended(call: ValidCall, place: CallTarget, decision: Decision) -> Decision:
     """Deny what would ask, and tell the model which rule would allow it, if one can."""
     rule = "" if decision.reason.kind == "rule" else suggestion(call, place)
     if rule:
@@ -238,7 +240,7 @@ def _while_unattended(call: Call, place: Place, decision: Decision) -> Decision:
     return Decision(Verdict.DENY, Reason("unattended", decision.why), message=message)
 
 
-def _missing_rule(place: Place) -> str:
+def _missing_rule(place: CallTarget) -> str:
     parts = place.script.parts if place.script is not None else ()
     return next((f"no rule covers {p.source!r}, {p.unsure}" for p in parts if p.unsure), "")
 

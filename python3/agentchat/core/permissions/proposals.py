@@ -12,8 +12,8 @@ from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Verdict,
 from agentchat.core.permissions.rules import ACTIONS, Rule, why_not_safe
 from agentchat.core.shell.parse import LONGEST, Part
 from agentchat.core.shell.programs import has_commands
-from agentchat.core.text import has_hidden
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.text import has_hidden_characters
+from agentchat.core.tools.call import CallTarget, ValidCall
 
 RuleHome = Literal["chat", "project", "user"]
 """Where a rule is kept: in this chat alone, in the project's file or in the user's."""
@@ -21,13 +21,17 @@ RuleHome = Literal["chat", "project", "user"]
 RULE_HOMES: Final[tuple[RuleHome, ...]] = get_args(RuleHome)
 
 
-def offers_rule(call: Call, place: Place) -> bool:
+def offers_rule(call: ValidCall, place: CallTarget) -> bool:
     """Whether a rule can be written from a question: all of the call is shown, as it is."""
     command = place.command or ""
-    return len(command) <= LONGEST and not has_hidden(command) and not hides_characters(call)
+    return (
+        len(command) <= LONGEST
+        and not has_hidden_characters(command)
+        and not hides_characters(call)
+    )
 
 
-def proposals(call: Call, place: Place) -> tuple[Rule, ...]:
+def proposals(call: ValidCall, place: CallTarget) -> tuple[Rule, ...]:
     """Return rules that allow calls like this one, the likeliest first; there is always one."""
     tool = call.tool.name
     found = [*_by_words(tool, place), *_by_path(tool, place), Rule(action="allow", tool=tool)]
@@ -36,7 +40,7 @@ def proposals(call: Call, place: Place) -> tuple[Rule, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def consequence(rule: Rule, call: Call, place: Place, policy: Policy) -> str:
+def consequence(rule: Rule, call: ValidCall, place: CallTarget, policy: Policy) -> str:
     """Return what would become of the call if the rule were in force."""
     with_it = replace(policy, rules=(*policy.rules, rule), attended=True)
     decision = decide(call, place, with_it)
@@ -63,7 +67,7 @@ def _why(decision: Decision) -> str:
     return asking.why or f"no rule covers {asking.part.source}"
 
 
-def _by_words(tool: str, place: Place) -> Iterator[Rule]:
+def _by_words(tool: str, place: CallTarget) -> Iterator[Rule]:
     for part in place.script.parts if place.script is not None else ():
         if part.words:
             for lead in _leads(part):
@@ -79,7 +83,7 @@ def _leads(part: Part) -> list[int]:
     return sure or leads[:1]
 
 
-def _by_path(tool: str, place: Place) -> Iterator[Rule]:
+def _by_path(tool: str, place: CallTarget) -> Iterator[Rule]:
     if place.command is not None:
         return
     shown = [target.shown for target in (*place.reads, *place.writes)]

@@ -12,7 +12,7 @@ from agentchat.core.globs import fits_path, literal
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.core.shell.covers import base_name, why_not_covered, writes
 from agentchat.core.shell.parse import Part, scan
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.call import CallTarget, ValidCall
 
 Action = Literal["deny", "ask", "allow"]
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
@@ -116,14 +116,14 @@ def parse_rule(item: Any, source: str = "") -> Rule:
 
 
 def refusing_rule(
-    rules: Iterable[Rule], action: Literal["deny", "ask"], call: Call, place: Place
+    rules: Iterable[Rule], action: Literal["deny", "ask"], call: ValidCall, place: CallTarget
 ) -> Rule | None:
     """Return the first rule with ``action`` (deny or ask) that could be about the call."""
     about = (r for r in rules if r.action == action and _is_about(r, call, place))
     return next((r for r in about if r.words is None or _mentions(r.words, place)), None)
 
 
-def allowing_rules(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...]:
+def allowing_rules(rules: Iterable[Rule], call: ValidCall, place: CallTarget) -> tuple[Rule, ...]:
     """Return the rules that together allow a call; none if a part of its command is left."""
     able = [r for r in rules if r.action == "allow" and _is_about(r, call, place)]
     whole = [r for r in able if r.words is None][:1]
@@ -138,12 +138,12 @@ def allowing_rules(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rul
     return tuple(dict.fromkeys(found)) if len(found) == len(covering) else ()
 
 
-def rules_about(rules: Iterable[Rule], call: Call, place: Place) -> tuple[Rule, ...]:
+def rules_about(rules: Iterable[Rule], call: ValidCall, place: CallTarget) -> tuple[Rule, ...]:
     """Return every rule that is about a call or a part of it, in their order."""
     return tuple(rule for rule in rules if matches(rule, call, place))
 
 
-def matches(rule: Rule, call: Call, place: Place) -> bool:
+def matches(rule: Rule, call: ValidCall, place: CallTarget) -> bool:
     """Whether a rule is about a call: all of it for one that allows by path, else any part."""
     if rule.action != "allow":
         return refusing_rule((rule,), rule.action, call, place) is not None
@@ -154,7 +154,9 @@ def matches(rule: Rule, call: Call, place: Place) -> bool:
     )
 
 
-def judge_parts(rules: Iterable[Rule], call: Call, place: Place) -> tuple[PartVerdict, ...]:
+def judge_parts(
+    rules: Iterable[Rule], call: ValidCall, place: CallTarget
+) -> tuple[PartVerdict, ...]:
     """Return what the rules say of each part of a command."""
     if place.script is None:
         return ()
@@ -220,7 +222,7 @@ def _is_guarded(path: str, whole: bool) -> bool:
     return path.startswith("/") or ".." in parts or is_protected(parts) or (whole and not parts)
 
 
-def _is_about(rule: Rule, call: Call, place: Place) -> bool:
+def _is_about(rule: Rule, call: ValidCall, place: CallTarget) -> bool:
     """Whether a rule is about this call, words aside."""
     if rule.tool is not None and rule.tool not in (call.tool.name, *call.tool.metadata.aliases):
         return False
@@ -231,7 +233,7 @@ def _is_about(rule: Rule, call: Call, place: Place) -> bool:
     return rule.words is None or place.command is not None
 
 
-def _path_matches(rule: Rule, place: Place) -> bool:
+def _path_matches(rule: Rule, place: CallTarget) -> bool:
     shown = [t.shown for t in (*place.reads, *place.writes)]
     if rule.action != "allow" and place.script is not None:
         shown += place.script.writes
@@ -241,7 +243,7 @@ def _path_matches(rule: Rule, place: Place) -> bool:
     return any(path == pattern or fits_path(pattern, path) for path in shown)
 
 
-def _mentions(words: tuple[str, ...], place: Place) -> bool:
+def _mentions(words: tuple[str, ...], place: CallTarget) -> bool:
     """Whether the words stand anywhere in a command, with and without its grammar."""
     if place.command is None:
         return False
@@ -282,7 +284,7 @@ def _is_glob_of(found: str, program: str) -> bool:
     return any(mark in name for mark in "*?[") and fits_path(name, program)
 
 
-def suggestion(call: Call, place: Place) -> str:
+def suggestion(call: ValidCall, place: CallTarget) -> str:
     """Return the rules that would allow a call, as they are written; empty if none can."""
     if place.unusual:
         return ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
-from agentchat.core.tools.ports import Target, Zone
+from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import Tool
 
 
@@ -33,8 +33,8 @@ class CallTarget:
     """Where a call would act: what it reads and writes, the working directory, its command."""
 
     cwd: str
-    reads: tuple[Target, ...] = ()
-    writes: tuple[Target, ...] = ()
+    reads: tuple[FileTarget, ...] = ()
+    writes: tuple[FileTarget, ...] = ()
     command: str | None = None
     script: Script | None = None
     """What the command consists of, as far as it could be parsed."""
@@ -44,11 +44,11 @@ class CallTarget:
     """What the tool itself says about asking, if it says anything."""
     host: str = ""
     """The machine, as the user calls it; empty for the user's own."""
-    located: Mapping[str, Target] = field(default_factory=dict)
+    located: Mapping[str, FileTarget] = field(default_factory=dict)
     """The same files by their paths as the model wrote them: a run looks none up again."""
 
     @property
-    def unusual(self) -> tuple[Target, ...]:
+    def unusual(self) -> tuple[FileTarget, ...]:
         """Return the targets that ask in every mode: protected, secret or outside ones."""
         reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
         writes = (t for t in self.writes if not t.ordinary)
@@ -56,5 +56,3 @@ class CallTarget:
 
 
 # The old names, until every room uses the new ones.
-Call = ValidCall
-Place = CallTarget

@@ -7,26 +7,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from agentchat.core.messages import Image, UserText
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.toolset import Toolset
 
 MENTION = re.compile(r"(?<![\w@])@(?:\{(?P<braced>[\w.-]+)\}|(?P<bare>\w(?:[\w.-]*\w)?))")
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioned:
+class ParsedPrompt:
     """What the model reads, and the tools and groups that were named."""
 
     text: str
     names: tuple[str, ...]
 
 
-def read_mentions(text: str, toolbox: Toolbox) -> Mentioned:
+def read_mentions(text: str, toolbox: Toolset) -> ParsedPrompt:
     """Replace mentions of known tools and groups by words; unknown ones stay plain text."""
     names: list[str] = []
 
     def words(match: re.Match[str]) -> str:
         name = match["braced"] or match["bare"]
-        if not toolbox.mentionable(name):
+        if not toolbox.can_be_mentioned(name):
             return match[0]
         names.append(name)
         group = toolbox.group(name)
@@ -34,7 +34,7 @@ def read_mentions(text: str, toolbox: Toolbox) -> Mentioned:
             return f"the {name} tool"
         return group.prompt or f"the {name} tools"
 
-    return Mentioned(MENTION.sub(words, text), tuple(dict.fromkeys(names)))
+    return ParsedPrompt(MENTION.sub(words, text), tuple(dict.fromkeys(names)))
 
 
 CONTEXT_MENTION = re.compile(
@@ -46,7 +46,7 @@ _AFTER_A_PATH = ".,;:!?)]'\""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ContextMention:
     """One mention as it was typed; ``path`` is that of a ``#file``."""
 
     mention: str
@@ -54,7 +54,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedContext:
     """What the editor had when a mention was sent.
 
     ``path`` is a file whose text is read; without one, ``text`` is all there is. ``problem``
@@ -76,17 +76,17 @@ class Attachment:
     images: tuple[Image, ...] = ()
 
 
-def wanted(text: str) -> tuple[Wanted, ...]:
+def context_mentions(text: str) -> tuple[ContextMention, ...]:
     """Return the context mentions of a text, each once, in order."""
-    return tuple(dict.fromkeys(one for _, _, one in _found(text)))
+    return tuple(dict.fromkeys(one for _, _, one in _iter_mentions(text)))
 
 
-def attach(message: UserText, given: Mapping[str, Attachment]) -> UserText:
+def add_attachments(message: UserText, given: Mapping[str, Attachment]) -> UserText:
     """Return the message with its attachments below it; mentions without one stay as typed."""
     if not given:
         return message
     pieces, end = [], 0
-    for start, stop, one in _found(message.text):
+    for start, stop, one in _iter_mentions(message.text):
         attachment = given.get(one.mention)
         if attachment is not None:
             pieces += [message.text[end:start], attachment.name]
@@ -97,16 +97,16 @@ def attach(message: UserText, given: Mapping[str, Attachment]) -> UserText:
     return UserText("\n\n".join([said, *blocks]), message.shown, message.images + images)
 
 
-def _found(text: str) -> Iterator[tuple[int, int, Wanted]]:
+def _iter_mentions(text: str) -> Iterator[tuple[int, int, ContextMention]]:
     """Yield where each mention begins and ends."""
     for match in CONTEXT_MENTION.finditer(text):
         if match["bare"] is None:
-            yield match.start(), match.end(), Wanted(match[0], match["braced"] or "")
+            yield match.start(), match.end(), ContextMention(match[0], match["braced"] or "")
             continue
         path = match["bare"].rstrip(_AFTER_A_PATH)
         if path:
             end = match.start("bare") + len(path)
-            yield match.start(), end, Wanted(text[match.start() : end], path)
+            yield match.start(), end, ContextMention(text[match.start() : end], path)
 
 
 def _block(one: Attachment) -> str:

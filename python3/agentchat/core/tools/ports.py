@@ -19,7 +19,7 @@ class Zone(str, Enum):
     OUTSIDE = "outside"
 
 
-class Loaded(str, Enum):
+class BufferState(str, Enum):
     """Whether the user's editor has a file open, and what a change of it would mean."""
 
     NO = "no"
@@ -34,7 +34,7 @@ class Loaded(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class FileTarget:
     """One identity of a file: ``path`` absolute with every symlink resolved.
 
     ``shown`` is relative to the workspace root inside it, absolute outside. ``read_only`` means
@@ -50,7 +50,7 @@ class Target:
     exists: bool = True
     read_only: bool = False
     hard_linked: bool = False
-    loaded: Loaded = Loaded.NO
+    loaded: BufferState = BufferState.NO
     mode: int | None = None
     owner: tuple[int, int] | None = None
     attributes: tuple[tuple[str, bytes], ...] = ()
@@ -64,7 +64,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DirectoryEntry:
     """One name in a directory; ``kind`` is ``file``, ``directory`` or ``other``."""
 
     name: str
@@ -95,7 +95,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class ProcessResult:
     """How a program ended. ``code`` is ``None`` if it timed out; ``-N`` if signal N killed it.
 
     ``head`` and ``tail`` are the kept bytes (all of it in ``head`` if nothing was dropped),
@@ -110,7 +110,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedFile:
     """What became of one file of a change set.
 
     ``saved`` is false where the text went into a buffer that has the user's unsaved changes;
@@ -159,7 +159,7 @@ class Workspace(Protocol):
     async def close(self) -> None:
         """Let go of it: the chat is closed."""
 
-    async def locate(self, path: str) -> Target:
+    async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it, relative to the root.
 
         Never expands ``~``, ``$`` or globs. Raises ToolError for names that editors open
@@ -179,13 +179,13 @@ class Workspace(Protocol):
         IsADirectoryError, PermissionError or another OSError.
         """
 
-    async def list(self, path: str) -> Sequence[Entry]:
+    async def list(self, path: str) -> Sequence[DirectoryEntry]:
         """Return the entries of a directory, unsorted, dot files included."""
 
     async def unsaved(self) -> Mapping[str, bytes]:
         """Return the text of every file whose buffer differs from the disk, by path."""
 
-    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change, all files or none.
 
         Raises Stale if a file no longer has the change's ``before`` bytes, ToolError if it
@@ -194,7 +194,7 @@ class Workspace(Protocol):
 
     async def run(
         self, command: Command, on_output: Callable[[bytes], None] | None = None
-    ) -> Finished:
+    ) -> ProcessResult:
         """Run a program in its own process group, stdin closed unless given.
 
         The whole group is dead when this returns, times out, or is cancelled. Raises
@@ -215,7 +215,7 @@ class Workspace(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class AnswerOption:
     """One answer that is offered."""
 
     label: str
@@ -223,12 +223,12 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
+class UserQuestion:
     """One question of the model to the user; without options the user writes the answer."""
 
     question: str
     header: str = ""
-    options: tuple[Option, ...] = ()
+    options: tuple[AnswerOption, ...] = ()
     multi_select: bool = False
 
 
@@ -256,7 +256,7 @@ SEVERITIES = ("error", "warning", "info", "hint")
 class Frontend(Protocol):
     """What a tool may ask of the user's editor."""
 
-    async def ask(self, questions: Sequence[Inquiry]) -> Sequence[tuple[str, ...]]:
+    async def ask(self, questions: Sequence[UserQuestion]) -> Sequence[tuple[str, ...]]:
         """Put questions one after the other and return what was chosen or written for each.
 
         Fewer answers than questions: the user closed the next one. Cancelling closes it, too.

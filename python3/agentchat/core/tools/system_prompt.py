@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from agentchat.core.tools.registry import Group
-from agentchat.core.tools.tool import Surroundings, Tool
+from agentchat.core.tools.tool import Environment, Tool
 
 ROLE = (
     "You are a coding agent inside the user's Neovim. You work on the files of their workspace "
@@ -24,7 +24,7 @@ LOOKING = ("grep", "find", "ls")
 def system_prompt(
     tools: Iterable[Tool],
     groups: Iterable[Group],
-    surroundings: Surroundings,
+    surroundings: Environment,
     silent: Collection[str] = (),
 ) -> str:
     """Return the system prompt for exactly these tools.
@@ -58,7 +58,7 @@ def _guidelines(tools: tuple[Tool, ...]) -> str:
     return "\n".join(["Guidelines:", *(f"- {line}" for line in lines)])
 
 
-def _surroundings(surroundings: Surroundings) -> str:
+def _surroundings(surroundings: Environment) -> str:
     on = f" (on the host {surroundings.host}, over ssh)" if surroundings.host else ""
     lines = [f"Working directory: {surroundings.cwd}{on}"]
     if surroundings.date:

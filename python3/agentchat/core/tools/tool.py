@@ -17,7 +17,7 @@ from agentchat.core.tools.ports import Frontend, Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Environment:
     """What a chat knows of where it works: ``date`` as ISO text, ``rules`` of the project.
 
     ``host`` is the machine, empty for the user's own.
@@ -37,7 +37,7 @@ TITLE_CHARACTERS = 2_000
 NO_STORE = "Pending action store unavailable for custom tools in this runtime."
 
 
-def no_store(staged: Staged) -> None:
+def refuse_staging(staged: StagedChange) -> None:
     """Refuse a preview where nothing could resolve it."""
     raise ToolError(NO_STORE)
 
@@ -95,7 +95,7 @@ class Capability:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class Access:
     """What a call would touch, from its arguments alone: paths as the model wrote them."""
 
     reads: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class DryRunResult:
     """What a call would do, computed without doing it.
 
     ``headline`` stands in place of what the tool would say of the change, where the user keeps
@@ -138,14 +138,14 @@ class Result:
 
 
 Extra = Mapping[str, Any] | None
-Resolver = Callable[[str, Extra], Awaitable[Result | None]]
+PreviewCallback = Callable[[str, Extra], Awaitable[Result | None]]
 """Takes the reason and the call's free-form extra; raising keeps the preview pending."""
-Maker = Callable[[Preview], Awaitable[Result]]
+ApplyFunction = Callable[[DryRunResult], Awaitable[Result]]
 """Makes the change of a preview: the staged one, or what the user and the files left of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedChange:
     """A preview of a tool; ``label`` is one line like ``AST Edit: 2 replacements in 1 file``.
 
     With ``make``, applying makes the change of ``preview`` as it is then: rebased, or with the
@@ -154,15 +154,15 @@ class Staged:
 
     label: str
     source: str
-    apply: Resolver
-    reject: Resolver | None = None
-    preview: Preview = field(default_factory=Preview)
-    make: Maker | None = None
+    apply: PreviewCallback
+    reject: PreviewCallback | None = None
+    preview: DryRunResult = field(default_factory=DryRunResult)
+    make: ApplyFunction | None = None
     collects: tuple[str, ...] = ()
     """The tools whose calls it stands for, if later calls of theirs join it."""
 
 
-class Finder(Protocol):
+class ToolFinder(Protocol):
     """The tools of a chat that are not sent until they are looked for."""
 
     def deferred(self) -> tuple[Tool, ...]:
@@ -188,20 +188,20 @@ class ToolContext:
     cwd: str
     call_id: str
     progress: Callable[[str], None]
-    stage: Callable[[Staged], None]
+    stage: Callable[[StagedChange], None]
     store: Callable[[str], str]
     overflow: str
-    preview: Preview | None = None
-    collected: Staged | None = None
+    preview: DryRunResult | None = None
+    collected: StagedChange | None = None
     given: Any = None
     frontend: Frontend | None = None
-    toolbox: Finder | None = None
+    toolbox: ToolFinder | None = None
     flags: dict[str, bool] = field(default_factory=dict)
     """What commands of this chat left behind, by name: whether the last one went well."""
 
 
 @dataclass(frozen=True, slots=True)
-class Undo:
+class UndoCall:
     """How a successful call can be taken back.
 
     ``tool`` with ``given`` is the call that undoes it; an ``irreversible`` one has only the
@@ -216,7 +216,7 @@ class Undo:
 
 
 Step = Callable[[Any, ToolContext], Any | Awaitable[Any]]
-DryRun = Callable[[Any, ToolContext], Awaitable[Preview]]
+DryRunFunction = Callable[[Any, ToolContext], Awaitable[DryRunResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +232,10 @@ class Hooks:
     exit: Step | None = None
     once: bool = False
     result: Callable[[ToolResult], ToolResult] | None = None
-    undo: Callable[[Any, Result], Undo | None] | None = None
+    undo: Callable[[Any, Result], UndoCall | None] | None = None
 
 
-def one_line(arguments: Mapping[str, Any]) -> str:
+def summarize_arguments(arguments: Mapping[str, Any]) -> str:
     """Return the call's arguments as a short line, for tools that do not say better."""
     return " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())[:200]
 
@@ -253,7 +253,7 @@ class Tool:
         describe: the description where it depends on the chat's surroundings.
         always_load: whether it is sent even while many tools are deferred.
         system_prompt: what the model is told, hidden from the user, while it has the tool.
-        undo: takes back a call whose ``Undo`` names this tool; gets that call's arguments.
+        undo: takes back a call whose ``UndoCall`` names this tool; gets that call's arguments.
         source: a hash of the file a custom tool comes from; empty for the plugin's own.
     """
 
@@ -263,9 +263,9 @@ class Tool:
     steps: tuple[Step, ...]
     metadata: Metadata = Metadata()
     capability: Capability = Capability()
-    touches: Callable[[Any], Touch] = lambda arguments: Touch()
-    dry_run: DryRun | None = None
-    render_call: Callable[[Mapping[str, Any]], str] = one_line
+    touches: Callable[[Any], Access] = lambda arguments: Access()
+    dry_run: DryRunFunction | None = None
+    render_call: Callable[[Mapping[str, Any]], str] = summarize_arguments
     snippet: str = ""
     guidelines: tuple[str, ...] = ()
     timeout: float | None = None
@@ -273,7 +273,7 @@ class Tool:
     label: str = ""
     hooks: Hooks = Hooks()
     always_load: bool = True
-    describe: Callable[[Surroundings], str] | None = None
+    describe: Callable[[Environment], str] | None = None
     system_prompt: str = ""
     asks: bool | Callable[[Any], bool | Awaitable[bool]] | None = None
     """Whether a call asks first, or how to find out; ``None``: unless it only reads."""

@@ -14,12 +14,12 @@ NAME, HINT, DESCRIPTION = 10, 5, 2
 """How much a word counts that is found in the name, the search hint, the description."""
 
 
-def threshold(wanted: int) -> int:
+def effective_threshold(wanted: int) -> int:
     """Return how many tools a chat may have before some are deferred; 0 means the usual."""
     return wanted if wanted > 0 else DEFERRED_THRESHOLD
 
 
-def deferred(
+def select_deferred(
     given: Iterable[Tool], activated: Iterable[str], always: Iterable[str], limit: int
 ) -> tuple[Tool, ...]:
     """Return the tools that are not sent: none as long as there are at most ``limit``."""
@@ -33,7 +33,7 @@ def deferred(
     )  # fmt: skip
 
 
-def search(tools: Iterable[Tool], query: str) -> tuple[Tool, ...]:
+def search_tools(tools: Iterable[Tool], query: str) -> tuple[Tool, ...]:
     """Return the tools that a query's words are about, best first."""
     words = re.findall(r"\w+", query.lower())
     scored = [(_score(tool, words), tool) for tool in tools]
@@ -56,7 +56,7 @@ TOOL_SEARCH = "tool_search"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ToolSelection:
     """What a chat was given, by name: what of it was ``taken`` back, what was asked for by name."""
 
     given: tuple[str, ...]
@@ -64,7 +64,7 @@ class Held:
     activated: tuple[str, ...] = ()
 
 
-class Toolbox:
+class Toolset:
     """A view of the registry through the names this chat was given.
 
     Names are looked up at each use, so a tool that is registered later works at once.
@@ -85,15 +85,17 @@ class Toolbox:
         # A name may be known later only: files with tools are read after the chat is opened.
         self._given = list(dict.fromkeys(given))
         self._always_load = frozenset(always_load)
-        self._threshold = threshold(deferred_threshold)
+        self._threshold = effective_threshold(deferred_threshold)
         self._activated: set[str] = set()
         self._taken: set[str] = set()
 
-    def held(self) -> Held:
+    def held(self) -> ToolSelection:
         """Return what the chat has now."""
-        return Held(tuple(self._given), tuple(sorted(self._taken)), tuple(sorted(self._activated)))
+        return ToolSelection(
+            tuple(self._given), tuple(sorted(self._taken)), tuple(sorted(self._activated))
+        )
 
-    def restore(self, held: Held) -> None:
+    def restore(self, held: ToolSelection) -> None:
         """Give the chat what it had before; names may be known later only."""
         self._given = list(held.given)
         self._taken, self._activated = set(held.taken), set(held.activated)
@@ -103,7 +105,7 @@ class Toolbox:
 
         A tool that is named is wanted now: it is sent even while others are deferred.
         """
-        known = self.mentionable(name)
+        known = self.can_be_mentioned(name)
         if known and name not in self._given:
             self._given.append(name)
         tool = self._registry.get(name)
@@ -147,7 +149,7 @@ class Toolbox:
         """Whether the chat was given this very tool or group, not only a group with it."""
         return name in self._given
 
-    def mentionable(self, name: str) -> bool:
+    def can_be_mentioned(self, name: str) -> bool:
         """Whether a mention of this name means something; hidden tools are never mentioned."""
         tool = self._registry.get(name)
         return (tool is not None and not tool.hidden) or bool(self._members(name))
@@ -164,7 +166,7 @@ class Toolbox:
         """Return the groups this chat was given, in order."""
         return tuple(group for name in self._given if (group := self.group(name)))
 
-    def everything(self) -> tuple[Tool, ...]:
+    def all_tools(self) -> tuple[Tool, ...]:
         """Return every tool there is that can be mentioned, given or not."""
         return tuple(tool for tool in self._registry.all() if not tool.hidden)
 
@@ -177,7 +179,7 @@ class Toolbox:
         found = self._registry.filter(names)
         return tuple(t for t in found if not t.hidden and t.name not in self._taken)
 
-    def silent(self) -> frozenset[str]:
+    def tools_without_prompt(self) -> frozenset[str]:
         """Return the tools whose own prompt is left out: all their groups here say so."""
         quiet: set[str] = set()
         heard: set[str] = set()
@@ -190,7 +192,7 @@ class Toolbox:
 
     def deferred(self) -> tuple[Tool, ...]:
         """Return the given tools that are not sent until they are activated."""
-        return deferred(self.tools(), self._activated, self._always_load, self._threshold)
+        return select_deferred(self.tools(), self._activated, self._always_load, self._threshold)
 
     def offered(self) -> tuple[Tool, ...]:
         """Return the tools that are sent, with ``tool_search`` while some are deferred."""
@@ -201,7 +203,7 @@ class Toolbox:
 
     def search(self, query: str) -> tuple[Tool, ...]:
         """Find deferred tools, best first, and activate them for this chat."""
-        found = search(self.deferred(), query)
+        found = search_tools(self.deferred(), query)
         self._activated.update(tool.name for tool in found)
         return found
 
@@ -212,7 +214,7 @@ class Toolbox:
             return tool
         return tool if any(tool is own for own in self.tools()) else None
 
-    def unknown(self, name: str) -> str:
+    def unknown_tool_message(self, name: str) -> str:
         """Return the answer to a call of a tool that this chat does not have."""
         names = ", ".join(tool.name for tool in self.tools())
         return f'Tool "{name}" not found. Available tools: {names}.'

@@ -17,7 +17,7 @@ from agentchat.core.errors import Cancelled, StalePreview
 from agentchat.core.permissions.grants import hides_characters
 from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.tools.call import ValidCall
-from agentchat.core.tools.tool import Preview
+from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Plan, RequestApproval, do
 from agentchat.core.turn.validate import validate
@@ -118,7 +118,7 @@ def shows_the_same(request: ApprovalRequest, last: ApprovalRequest) -> bool:
 def _with_change(
     request: ApprovalRequest, change: ChangeSet, proposed: ChangeSet
 ) -> ApprovalRequest:
-    preview = replace(request.preview or Preview(), change=change)
+    preview = replace(request.preview or DryRunResult(), change=change)
     return replace(request, preview=preview, proposed=proposed)
 
 

@@ -14,7 +14,7 @@ from agentchat.core.messages import Message, Status, ToolResult
 from agentchat.core.permissions.policy import Decision, Verdict, decide
 from agentchat.core.text import clip
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.tool import Preview
+from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import (
     ApprovalQueue,
     consent,
@@ -83,7 +83,7 @@ class CallAttempt:
 
     def request(self, target: CallTarget, decision: Decision) -> Plan[ApprovalRequest]:
         """Return the question; raises ToolError where the call cannot work."""
-        preview: Preview | None = None
+        preview: DryRunResult | None = None
         if self.call.tool.dry_run is not None:
             preview = yield from do(DryRun(self.call, target))
         return ApprovalRequest(self.call, target, decision, preview)

@@ -10,9 +10,9 @@ from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, forbidden
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.system_prompt import system_prompt
-from agentchat.core.tools.tool import Surroundings, Tool
-from agentchat.core.tools.toolset import Toolbox
-from agentchat.core.turn.preview_stack import PendingStore
+from agentchat.core.tools.tool import Environment, Tool
+from agentchat.core.tools.toolset import Toolset
+from agentchat.core.turn.preview_stack import PreviewStack
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +35,10 @@ class Chat:
     """One chat: what it may call, what was said, decided and staged, and its turn number."""
 
     uuid: str
-    toolbox: Toolbox
-    surroundings: Surroundings
+    toolbox: Toolset
+    surroundings: Environment
     policy: Policy = field(default_factory=lambda: Policy(Grants()))
-    pending: PendingStore = field(default_factory=PendingStore)
+    pending: PreviewStack = field(default_factory=PreviewStack)
     history: History = field(default_factory=History)
     turn: int = 0
 
@@ -59,12 +59,12 @@ class Chat:
         )
 
     def _system(self, tools: tuple[Tool, ...]) -> str:
-        groups, silent = self.toolbox.given_groups(), self.toolbox.silent()
+        groups, silent = self.toolbox.given_groups(), self.toolbox.tools_without_prompt()
         said = system_prompt(tools, groups, self.surroundings, silent)
         return f"{said}\n\n{PLANNING}" if self.pending.standing is not None else said
 
 
-def _described(tool: Tool, surroundings: Surroundings) -> Tool:
+def _described(tool: Tool, surroundings: Environment) -> Tool:
     if tool.describe is None:
         return tool
     try:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
+from agentchat.core.diff.hunk_decisions import HunkDecision, ProposedText
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
-from agentchat.core.tools.tool import Preview, Tool
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.tools.tool import DryRunResult, Tool
+from agentchat.core.turn.preview_stack import Preview
 
 T = TypeVar("T")
 
@@ -37,8 +37,8 @@ class ApprovalRequest:
     call: ValidCall
     target: CallTarget
     decision: Decision
-    preview: Preview | None = None
-    pending: Pending | None = None
+    preview: DryRunResult | None = None
+    pending: Preview | None = None
     number: int = 1
     total: int = 1
     problem: str = ""
@@ -65,7 +65,7 @@ class ApprovalResponse:
     reason: str = ""
     arguments: str | None = None
     hunks: tuple[HunkDecision, ...] = ()
-    replaced: tuple[Replacement, ...] = ()
+    replaced: tuple[ProposedText, ...] = ()
     decision: Decision | None = None
 
 
@@ -76,7 +76,7 @@ class ReadyCall:
     call: ValidCall
     target: CallTarget
     decision: Decision
-    preview: Preview | None = None
+    preview: DryRunResult | None = None
 
 
 class Effect(Generic[T]):
@@ -127,7 +127,7 @@ class Locate(Effect[CallTarget]):
 
 
 @dataclass(frozen=True, slots=True)
-class DryRun(Effect[Preview]):
+class DryRun(Effect[DryRunResult]):
     """Compute what a call would do there; raises ToolError if it cannot work."""
 
     call: ValidCall
@@ -135,10 +135,10 @@ class DryRun(Effect[Preview]):
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshPreview(Effect[Pending]):
+class RefreshPreview(Effect[Preview]):
     """Rebase a staged preview on what its files are now; raises ToolError if it cannot be."""
 
-    pending: Pending
+    pending: Preview
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class ResolvePreview(Effect[ToolResult]):
     """Apply or discard a preview as the result of ``call``; raises StalePreview."""
 
     call: ToolCall
-    pending: Pending
+    pending: Preview
     action: Action
     reason: str
     extra: Mapping[str, Any] | None
@@ -203,6 +203,3 @@ class Record(Effect[Message]):
 
 
 # The old names, until every room uses the new ones.
-Question = ApprovalRequest
-Answer = ApprovalResponse
-Ready = ReadyCall

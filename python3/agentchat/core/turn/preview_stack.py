@@ -8,15 +8,15 @@ from typing import Any
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.tools.ports import Target
-from agentchat.core.tools.tool import Extra, Result, Staged
+from agentchat.core.tools.ports import FileTarget
+from agentchat.core.tools.tool import Extra, Result, StagedChange
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_REASON = "No reason provided"
 
 
 @dataclass(frozen=True, slots=True)
-class Pending(Staged):
+class Preview(StagedChange):
     """A staged preview that waits to be resolved.
 
     ``targets`` is what applying would write, ``scope`` what an *always* for it would cover.
@@ -24,7 +24,7 @@ class Pending(Staged):
     """
 
     id: str = ""
-    targets: tuple[Target, ...] = ()
+    targets: tuple[FileTarget, ...] = ()
     scope: Scope | None = None
     proposed: ChangeSet | None = None
     standing: bool = False
@@ -42,46 +42,48 @@ class Pending(Staged):
         return any(file.letter == "D" for file in files)
 
 
-def pended(staged: Staged, id: str, targets: tuple[Target, ...], scope: Scope | None) -> Pending:
+def make_preview(
+    staged: StagedChange, id: str, targets: tuple[FileTarget, ...], scope: Scope | None
+) -> Preview:
     """Return what a tool staged with what the runtime found out about it."""
-    given = {one.name: getattr(staged, one.name) for one in fields(Staged)}
-    return Pending(**given, id=id, targets=targets, scope=scope)
+    given = {one.name: getattr(staged, one.name) for one in fields(StagedChange)}
+    return Preview(**given, id=id, targets=targets, scope=scope)
 
 
-class PendingStore:
+class PreviewStack:
     """The previews of one chat, last in first out."""
 
     def __init__(self) -> None:
-        self._stack: list[Pending] = []
-        self.standing: Pending | None = None
+        self._stack: list[Preview] = []
+        self.standing: Preview | None = None
 
     def __len__(self) -> int:
         return len(self._stack)
 
-    def __iter__(self) -> Iterator[Pending]:
+    def __iter__(self) -> Iterator[Preview]:
         return reversed(self._stack)
 
-    def push(self, pending: Pending) -> None:
+    def push(self, pending: Preview) -> None:
         """Put a preview on top; refuses an id that is there already."""
         if any(pending.id == other.id for other in self._stack):
             raise ValueError(f"a preview with the id {pending.id} is pending already")
         self._stack.append(pending)
 
-    def newest(self) -> Pending | None:
+    def newest(self) -> Preview | None:
         """Return what ``resolve`` would act on: the newest preview, else the standing handler."""
         return self._stack[-1] if self._stack else self.standing
 
-    def replace(self, pending: Pending) -> None:
+    def replace(self, pending: Preview) -> None:
         """Put a preview in the place of the one with its id; one that is gone stays gone."""
         self._stack = [pending if pending.id == other.id else other for other in self._stack]
 
-    def remove(self, pending: Pending) -> None:
+    def remove(self, pending: Preview) -> None:
         """Take a resolved preview out; the standing handler stays set."""
         self._stack = [other for other in self._stack if other.id != pending.id]
 
 
 def resolution_details(
-    pending: Pending, action: str, reason: str, extra: Extra, result: Result | None
+    pending: Preview, action: str, reason: str, extra: Extra, result: Result | None
 ) -> dict[str, Any]:
     """Return the details of a ``resolve`` result."""
     details: dict[str, Any] = {
@@ -109,6 +111,6 @@ def resolution_line(label: str, action: str, failed: bool, kept: str = "") -> st
     return f"{verb}: {summary} [{badge}]" if separator else f"{verb}: {kept or label}"
 
 
-def discarded(pending: Pending, reason: str) -> str:
+def discard_message(pending: Preview, reason: str) -> str:
     """Return what is said of a discard whose producer says nothing."""
     return f"Discarded: {pending.label}. Reason: {reason}"

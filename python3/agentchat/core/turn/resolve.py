@@ -10,7 +10,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Reason, Verdict, mode_allows
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.tool import Preview
+from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import ApprovalQueue, rejection
 from agentchat.core.turn.call import CallAttempt
 from agentchat.core.turn.chat import RESOLVE, Chat
@@ -22,7 +22,7 @@ from agentchat.core.turn.effects import (
     ResolvePreview,
     do,
 )
-from agentchat.core.turn.preview_stack import NO_REASON, NOTHING_PENDING, Pending
+from agentchat.core.turn.preview_stack import NO_REASON, NOTHING_PENDING, Preview
 
 NOBODY = "Denied: nobody is here to answer."
 
@@ -83,22 +83,22 @@ class ResolveAttempt(CallAttempt):
         action: Action = self.call.arguments.action
         return action
 
-    def _pending(self) -> Pending:
+    def _pending(self) -> Preview:
         pending = self.chat.pending.newest()
         if pending is None:
             raise ToolError(NOTHING_PENDING)
         return self._submitted(pending) if pending.standing else pending
 
-    def _submitted(self, standing: Pending) -> Pending:
+    def _submitted(self, standing: Preview) -> Preview:
         """Return what is submitted to a mode's handler: what the model wrote, under its title."""
         given: Any = self.call.arguments
         title = " ".join(str((given.extra or {}).get("title") or "").split())
         replies = [m for m in self.chat.history.messages if isinstance(m, Reply)]
         text = replies[-1].text.strip() if replies else ""
         label = f"{standing.label}: {title}" if title else standing.label
-        return replace(standing, label=label, preview=Preview(text=text or given.reason))
+        return replace(standing, label=label, preview=DryRunResult(text=text or given.reason))
 
-    def _refreshed(self) -> Plan[Pending]:
+    def _refreshed(self) -> Plan[Preview]:
         """Return the preview rebased on what its files are now; raises ToolError."""
         pending = self._pending()
         if self._action == "apply" and pending.make is not None:
@@ -106,19 +106,19 @@ class ResolveAttempt(CallAttempt):
         return pending
 
     def _resolve(
-        self, pending: Pending, action: Action, reason: str, kept: str = ""
+        self, pending: Preview, action: Action, reason: str, kept: str = ""
     ) -> Plan[ToolResult]:
         extra = self.call.arguments.extra
         return (yield from do(ResolvePreview(self.call.call, pending, action, reason, extra, kept)))
 
 
-def _as_shown(request: ApprovalRequest) -> Pending:
+def _as_shown(request: ApprovalRequest) -> Preview:
     """Return the preview of a request with the user's text and hunks."""
     assert request.pending is not None
     return replace(request.pending, preview=request.preview or request.pending.preview)
 
 
-def judge_resolution(policy: Policy, pending: Pending, action: Action) -> Decision:
+def judge_resolution(policy: Policy, pending: Preview, action: Action) -> Decision:
     """Return whether resolving this way needs the user: discarding never does."""
     scope = pending.scope
     if action == "discard":

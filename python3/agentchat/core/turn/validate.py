@@ -16,7 +16,7 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.text import clip
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import ArgumentError, Tool
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import Parse, Plan, do
 
 CONFIDENCE = "_confidence"
@@ -44,7 +44,7 @@ class InvalidCall(ToolError):
     """A call that cannot be judged; the message tells the model why."""
 
 
-def validate(call: ToolCall, toolbox: Toolbox) -> Plan[ValidCall]:
+def validate(call: ToolCall, toolbox: Toolset) -> Plan[ValidCall]:
     """Return the call ready to be judged.
 
     Raises:
@@ -52,7 +52,7 @@ def validate(call: ToolCall, toolbox: Toolbox) -> Plan[ValidCall]:
     """
     tool = toolbox.find(call.name)
     if tool is None:
-        raise InvalidCall(toolbox.unknown(clip(call.name)))
+        raise InvalidCall(toolbox.unknown_tool_message(clip(call.name)))
     if call.cut_off:
         raise InvalidCall(cut_off(call.name))
     given = parse_object(call)

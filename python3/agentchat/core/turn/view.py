@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.preview_stack import Preview
 
 ChatState = Literal["idle", "running", "waiting"]
 BlockState = Literal[
@@ -91,17 +91,14 @@ class View(Protocol):
     def close_prompt(self, prompt: str) -> None:
         """Take a question away; it is answered or void."""
 
-    def stage(self, pending: Pending) -> None:
+    def stage(self, pending: Preview) -> None:
         """Show a staged preview."""
 
     def propose(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing; ``subject`` is what it belongs to."""
 
-    def unstage(self, pending: Pending) -> None:
+    def unstage(self, pending: Preview) -> None:
         """Take a preview away; it is applied or discarded."""
 
 
 # The old names, until every room uses the new ones.
-Screen = View
-Block = ToolBlock
-StatusLine = ChatStatus

@@ -69,7 +69,7 @@ class Chain:
     def __init__(self, requests: list[PlainRequest]) -> None:
         self.lines: list[str] = []
         """What came of the requests."""
-        self.unknown: list[str] = []
+        self.unknown_tool_message: list[str] = []
         self._steps = self._run(requests)
         self.call: PlannedCall | None = next(self._steps, None)
         """What it wants to call next."""
@@ -89,7 +89,7 @@ class Chain:
     def _run(self, requests: list[PlainRequest]) -> Generator[PlannedCall, ToolResult, None]:
         for number, request in enumerate(requests, 1):
             if request.verb == "unknown":
-                self.unknown.append(request.what)
+                self.unknown_tool_message.append(request.what)
                 return
             try:
                 self.lines.append((yield from plan(request)))
@@ -205,7 +205,7 @@ def _closing_text(chains: list[Chain], request: ModelRequest) -> str:
     lines = list(dict.fromkeys(text for chain in chains for text in chain.lines if text))
     if request.reminder is not None:
         return "\n".join([*lines, PENDING])
-    unknown = [text for chain in chains for text in chain.unknown]
+    unknown = [text for chain in chains for text in chain.unknown_tool_message]
     if not lines:
         return ABOUT
     if unknown:

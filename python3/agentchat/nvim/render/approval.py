@@ -7,16 +7,16 @@ import logging
 from typing import Any
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.diff.hunk_decisions import stamp
+from agentchat.core.diff.hunk_decisions import change_hash
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.text import escape
-from agentchat.core.tools.ports import Loaded
-from agentchat.core.tools.tool import Preview
+from agentchat.core.tools.ports import BufferState
+from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always
-from agentchat.core.turn.effects import Question
-from agentchat.core.turn.preview_stack import Pending
+from agentchat.core.turn.effects import ApprovalRequest
+from agentchat.core.turn.preview_stack import Preview
 from agentchat.nvim.render.diff import (
     Document,
     command_document,
@@ -41,7 +41,7 @@ UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not
 HOOKS = "the open buffer, as your own :write would: autocommands and formatters run"
 
 
-def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
+def prompt_table(prompt: str, question: ApprovalRequest, root: str) -> dict[str, Any]:
     """Return a question as ``agentchat.approval.show`` takes it.
 
     What cannot be drawn is asked all the same, as plain arguments and without *always*.
@@ -53,7 +53,7 @@ def prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
         return _plain_table(prompt, question)
 
 
-def _plain_table(prompt: str, question: Question) -> dict[str, Any]:
+def _plain_table(prompt: str, question: ApprovalRequest) -> dict[str, Any]:
     given = dict(question.call.given)
     return {
         "id": prompt,
@@ -75,7 +75,7 @@ def _plain_table(prompt: str, question: Question) -> dict[str, Any]:
     }
 
 
-def _prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
+def _prompt_table(prompt: str, question: ApprovalRequest, root: str) -> dict[str, Any]:
     kind, document = _body(question, root)
     level = safety(question)
     scope = question.decision.scope
@@ -99,7 +99,7 @@ def _prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
     }
 
 
-def preview_table(pending: Pending, root: str) -> dict[str, Any]:
+def preview_table(pending: Preview, root: str) -> dict[str, Any]:
     """Return a staged preview as ``agentchat.review.show`` takes it.
 
     One that cannot be drawn says so, and can still be discarded.
@@ -115,7 +115,7 @@ def preview_table(pending: Pending, root: str) -> dict[str, Any]:
         "label": pending.label,
         "source": pending.source,
         "files": len(change.files) if change is not None else 0,
-        "stamp": stamp(change) if change is not None else "",
+        "stamp": change_hash(change) if change is not None else "",
         "doc": document,
     }
 
@@ -126,7 +126,7 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
     return {"subject": subject, "path": file.path, "name": file.shown or file.path, "text": text}
 
 
-def safety(question: Question) -> int:
+def safety(question: ApprovalRequest) -> int:
     """Return the safety level; a staged preview is shown before it happens, whoever made it."""
     return 2 if question.pending is not None else question.call.tool.capability.safety_level
 
@@ -136,7 +136,7 @@ def _always(scope: Scope) -> str:
     return "this very command in this directory" if scope.key[0] == "command" else scope.shown
 
 
-def title(question: Question) -> str:
+def title(question: ApprovalRequest) -> str:
     """Return what is asked, in a few words."""
     name = question.call.tool.name
     if question.pending is not None and question.pending.standing:
@@ -152,7 +152,7 @@ def title(question: Question) -> str:
     return f"{name} wants to run"
 
 
-def _body(question: Question, root: str) -> tuple[str, Document]:
+def _body(question: ApprovalRequest, root: str) -> tuple[str, Document]:
     if question.target.command is not None:
         return "command", command_document(question.target.command)
     if question.preview is not None and (question.preview.change or question.preview.text):
@@ -160,13 +160,13 @@ def _body(question: Question, root: str) -> tuple[str, Document]:
     return "arguments", json_document(dict(question.call.given))
 
 
-def _preview(preview: Preview, root: str) -> Document:
+def _preview(preview: DryRunResult, root: str) -> Document:
     if preview.change is not None:
         return diff_document(preview.change, root)
     return text_document(preview.text)
 
 
-def _facts(question: Question) -> list[list[str]]:
+def _facts(question: ApprovalRequest) -> list[list[str]]:
     place = question.target
     facts = _paths(question)
     if place.command is not None or not facts:
@@ -183,7 +183,7 @@ def _facts(question: Question) -> list[list[str]]:
     return [*facts, *_parts(question)]
 
 
-def _paths(question: Question) -> list[list[str]]:
+def _paths(question: ApprovalRequest) -> list[list[str]]:
     """Return the files of a call; of many, those a diff names inside the workspace as one fact."""
     place = question.target
     targets = (*place.reads, *place.writes)
@@ -195,7 +195,7 @@ def _paths(question: Question) -> list[list[str]]:
     return [["paths", f"{len(plain)} ordinary files in {escape(place.cwd)}"], *special]
 
 
-def _parts(question: Question) -> list[list[str]]:
+def _parts(question: ApprovalRequest) -> list[list[str]]:
     """Return what the rules say of each part of a command, where there is more than one."""
     parts = question.decision.parts
     facts = [["writes", escape(path)] for judged in parts for path in judged.part.writes]
@@ -206,22 +206,24 @@ def _parts(question: Question) -> list[list[str]]:
     return facts
 
 
-def _warning(question: Question, level: int) -> str:
+def _warning(question: ApprovalRequest, level: int) -> str:
     said = [question.problem, *(question.preview.notes if question.preview else ())]
     said += [f"{t.shown} is read-only." for t in question.target.writes if t.read_only]
-    said += [UNSAVED.format(t.shown) for t in question.target.writes if t.loaded is Loaded.UNSAVED]
+    said += [
+        UNSAVED.format(t.shown) for t in question.target.writes if t.loaded is BufferState.UNSAVED
+    ]
     if level == 0:
         said.append(NO_WAY_BACK)
     return " ".join(escape(line) for line in said if line)
 
 
-def _details(question: Question) -> list[str]:
+def _details(question: ApprovalRequest) -> list[str]:
     tool = question.call.tool
     about = tool.description.splitlines()[0] if tool.description else ""
     lines = [f"tool        {tool.name}: {about}"]
     if tool.capability.affected_resources:
         lines.append(f"affects     {', '.join(tool.capability.affected_resources)}")
     lines.append(f"definition  {tool.definition[:12]}")
-    if any(target.loaded is Loaded.SAVED for target in question.target.writes):
+    if any(target.loaded is BufferState.SAVED for target in question.target.writes):
         lines.append(f"saves       {HOOKS}")
     return [*lines, *part_lines(question.decision)]

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, Hunk, HunkLine, counts, hunks
-from agentchat.core.diff.hunk_decisions import keys, span
-from agentchat.core.diff.line_diff import Piece, changed_words
+from agentchat.core.diff.changeset import ChangeSet, FileChange, Hunk, HunkLine, count_lines, hunks
+from agentchat.core.diff.hunk_decisions import changed_lines, hunk_keys
+from agentchat.core.diff.line_diff import WordSpan, changed_words
 from agentchat.core.diff.text_file import split_lines
 from agentchat.core.text import escape
-from agentchat.nvim.render.styled_lines import Document, Page
-from agentchat.nvim.render.syntax import LONGEST_TEXT, Token, coloured, language_of
+from agentchat.nvim.render.styled_lines import Document, StyledLines
+from agentchat.nvim.render.syntax import LONGEST_TEXT, HighlightSpan, highlight_code, language_of
 
 __all__ = ["Document", "command_document", "diff_document", "json_document", "text_document"]
 
@@ -27,7 +27,7 @@ _WIDEST_NAME = 60
 """Characters of a name in the list of files up to which the counts stand below each other."""
 _CARRIAGE_RETURN = "\r"
 
-Colours = dict[tuple[str, int], list[Token]]
+Colours = dict[tuple[str, int], list[HighlightSpan]]
 """Tokens by side (``old`` or ``new``) and 1-based line number."""
 
 
@@ -39,7 +39,7 @@ def diff_document(change: ChangeSet, root: str) -> Document:
     same hunk has in another diff of the file, and where it has lines how many ``digits`` their
     numbers have. Several files are listed first.
     """
-    page = Page()
+    page = StyledLines()
     places: list[dict[str, Any]] = []
     if len(change.files) > 1:
         _add_list(page, change, root)
@@ -66,14 +66,14 @@ def text_document(text: str) -> Document:
 
 
 def _code(text: str, language: str) -> Document:
-    page = Page()
+    page = StyledLines()
     lines = text.split("\n")
-    for line, tokens in zip(lines, coloured(lines, language), strict=True):
+    for line, tokens in zip(lines, highlight_code(lines, language), strict=True):
         page.add(line, tokens)
     return page.document()
 
 
-def _add_file(page: Page, file: FileChange, root: str) -> list[dict[str, Any]]:
+def _add_file(page: StyledLines, file: FileChange, root: str) -> list[dict[str, Any]]:
     page.add(f"{_named(file, root)}  {_facts(file)}", group="AgentChatFile")
     found = hunks(file)
     starts = []
@@ -82,12 +82,12 @@ def _add_file(page: Page, file: FileChange, root: str) -> list[dict[str, Any]]:
         page.add(_without_lines(file))
     else:
         starts += _add_hunks(page, file, found)
-    places = zip(found, pairwise([*starts, page.rows]), keys(file), strict=False)
+    places = zip(found, pairwise([*starts, page.rows]), hunk_keys(file), strict=False)
     return [_place(file, hunk, row, end, key) for hunk, (row, end), key in places]
 
 
 def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[str, Any]:
-    first, last = span(hunk)
+    first, last = changed_lines(hunk)
     digits = {"digits": _digits(hunks(file))} if hunk.lines else {}
     return {
         **digits,
@@ -101,7 +101,7 @@ def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[s
     }
 
 
-def _add_hunks(page: Page, file: FileChange, found: Sequence[Hunk]) -> Iterator[int]:
+def _add_hunks(page: StyledLines, file: FileChange, found: Sequence[Hunk]) -> Iterator[int]:
     """Add the hunks; yield the row where each begins."""
     colours = _colours(file, found)
     ends = _mixed_ends(file)
@@ -119,7 +119,7 @@ def _digits(found: Sequence[Hunk]) -> int:
     return len(str(max(ends)))
 
 
-def _add_list(page: Page, change: ChangeSet, root: str) -> None:
+def _add_list(page: StyledLines, change: ChangeSet, root: str) -> None:
     """List the files with their counts."""
     page.add(change.summary(), group="AgentChatSummary")
     names = [escape(_named(file, root)) for file in change.files]
@@ -127,7 +127,7 @@ def _add_list(page: Page, change: ChangeSet, root: str) -> None:
     for file, name in zip(change.files, names, strict=True):
         facts = _facts(file)
         row = f"  {name:<{width}}  "
-        page.add(row + facts, [Token(len(row), len(row) + len(facts), "AgentChatFact")])
+        page.add(row + facts, [HighlightSpan(len(row), len(row) + len(facts), "AgentChatFact")])
     page.add("")
 
 
@@ -137,7 +137,7 @@ def _named(file: FileChange, root: str) -> str:
 
 def _facts(file: FileChange) -> str:
     """Return how many lines change, and what else is special about the change."""
-    added, removed = counts(file)
+    added, removed = count_lines(file)
     said = ["binary" if file.is_binary else f"+{added} -{removed}"]
     said += [label] if (label := _LABELS.get(file.letter)) else []
     said += [f"mode {file.mode:04o}"] if file.mode is not None else []
@@ -159,7 +159,9 @@ def _without_lines(file: FileChange) -> str:
     return f"(binary file, {' → '.join(sides)})"
 
 
-def _add_line(page: Page, line: HunkLine, tokens: list[Token], width: int, ends: bool) -> None:
+def _add_line(
+    page: StyledLines, line: HunkLine, tokens: list[HighlightSpan], width: int, ends: bool
+) -> None:
     old, new = ("" if number is None else str(number) for number in (line.old, line.new))
     gutter = f"{old:>{width}} {new:>{width}} {line.kind} "
     text = line.text + _CARRIAGE_RETURN if ends and line.end == "\r\n" else line.text
@@ -190,12 +192,12 @@ def _colours(file: FileChange, found: Sequence[Hunk]) -> Colours:
 
 def _side(
     side: str, data: bytes, shown: Sequence[HunkLine], language: str
-) -> Iterator[tuple[tuple[str, int], list[Token]]]:
+) -> Iterator[tuple[tuple[str, int], list[HighlightSpan]]]:
     some = {number: line.text for line in shown if (number := getattr(line, side)) is not None}
     whole = _up_to(max(some), data)
     if sum(map(len, whole)) <= LONGEST_TEXT:
         some = dict(enumerate(whole, start=1))
-    for number, tokens in zip(some, coloured(list(some.values()), language), strict=True):
+    for number, tokens in zip(some, highlight_code(list(some.values()), language), strict=True):
         yield (side, number), tokens
 
 
@@ -205,19 +207,20 @@ def _up_to(last: int, data: bytes) -> list[str]:
     return [line.rstrip("\r\n") for line in lines[:last]]
 
 
-def _hunk_lines(hunk: Hunk, colours: Colours) -> Iterator[tuple[HunkLine, list[Token]]]:
+def _hunk_lines(hunk: Hunk, colours: Colours) -> Iterator[tuple[HunkLine, list[HighlightSpan]]]:
     """Yield the lines with their tokens: colours first, changed words over them."""
     words = dict(_changed_words(hunk))
     for at, line in enumerate(hunk.lines):
         number = line.old if line.new is None else line.new
         tokens = colours.get(("old" if line.new is None else "new", number or 0), [])
         marks = [
-            Token(piece.start, piece.end, _WORD_GROUPS[line.kind]) for piece in words.get(at, ())
+            HighlightSpan(piece.start, piece.end, _WORD_GROUPS[line.kind])
+            for piece in words.get(at, ())
         ]
         yield line, [*tokens, *marks]
 
 
-def _changed_words(hunk: Hunk) -> Iterator[tuple[int, list[Piece]]]:
+def _changed_words(hunk: Hunk) -> Iterator[tuple[int, list[WordSpan]]]:
     """Yield the changed parts of removed and added lines that stand for each other."""
     runs = [
         (kind, [at for at, _ in run])

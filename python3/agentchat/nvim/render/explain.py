@@ -6,7 +6,7 @@ from agentchat.agent.execution.locate import suppose
 from agentchat.core.permissions.policy import Decision, Policy, decide
 from agentchat.core.permissions.rules import ACTIONS, PartVerdict, rules_about
 from agentchat.core.text import escape
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
 
@@ -24,7 +24,7 @@ async def explain(chat: Chat, workspace: Workspace, text: str) -> list[str]:
     return [escape(text), "", *told, *_rules(call, place, chat.policy)]
 
 
-def _told(decision: Decision, place: Place, mode: str) -> list[str]:
+def _told(decision: Decision, place: CallTarget, mode: str) -> list[str]:
     lines = [f"verdict   {decision.verdict.value}", f"because   {escape(decision.why)}"]
     lines += [f"mode      {mode}"]
     lines += [f"path      {escape(t.path)} ({t.zone.value})" for t in (*place.reads, *place.writes)]
@@ -37,7 +37,7 @@ def _told(decision: Decision, place: Place, mode: str) -> list[str]:
     return [*lines, *part_lines(decision)]
 
 
-def _rules(call: Call, place: Place, policy: Policy) -> list[str]:
+def _rules(call: ValidCall, place: CallTarget, policy: Policy) -> list[str]:
     """Return every rule that is about the call, the strongest kind first, and what is unread."""
     found = rules_about(policy.rules, call, place)
     ordered = sorted(found, key=lambda rule: ACTIONS.index(rule.action))

@@ -42,7 +42,7 @@ def tools(chat: Chat) -> list[str]:
     hidden = [tool for tool in given if forbidden(mode, tool)]
     away, known = _names([*hidden, *deferred]), _names(given)
     active = [tool for tool in given if tool.name not in away]
-    others = [tool for tool in toolbox.everything() if tool.name not in known]
+    others = [tool for tool in toolbox.all_tools() if tool.name not in known]
     lines = [
         *_section("Active", active),
         *_section("Deferred: the model finds them with tool_search", deferred),
@@ -76,7 +76,7 @@ def mentions(chat: Chat) -> list[dict[str, Any]]:
     """Return the names a mention can have: ``name``, ``kind``, ``about``, ``given``."""
     toolbox, given = chat.toolbox, _names(chat.toolbox.tools())
     return [
-        *(_mention(t.name, "tool", t.snippet, t.name in given) for t in toolbox.everything()),
+        *(_mention(t.name, "tool", t.snippet, t.name in given) for t in toolbox.all_tools()),
         *(
             _mention(group.name, "group", ", ".join(group.tools), toolbox.named(group.name))
             for group in toolbox.groups()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from agentchat.agent.permissions.rule_drafts import Draft, MatchedCall
+from agentchat.agent.permissions.rule_drafts import MatchedCall, RuleDraft
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.permissions.proposals import consequence
 from agentchat.core.permissions.rule_file import format_rule
@@ -28,7 +28,7 @@ _OUTCOMES = {
 _ACTIONS = {"allow": "runs without a question", "ask": "always asks", "deny": "is denied"}
 
 
-def draft_table(draft: Draft, where: str, policy: Policy) -> dict[str, Any]:
+def draft_table(draft: RuleDraft, where: str, policy: Policy) -> dict[str, Any]:
     """Return a draft as ``agentchat.rule.show`` takes it.
 
     Args:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from agentchat.core.text import hidden_at, shown
-from agentchat.nvim.render.syntax import Token
+from agentchat.core.text import escape_character, hidden_character_offsets
+from agentchat.nvim.render.syntax import HighlightSpan
 
 Document = dict[str, Any]
 """``lines``, ``marks`` of each line and ``rows`` (row, group of a whole line).
@@ -17,7 +17,7 @@ top: thousands of lists would keep Neovim busy for longer than one notices.
 """
 
 
-class Page:
+class StyledLines:
     """A document in the making."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Page:
         self._rows: list[list[int | str]] = []
 
     def add(
-        self, text: str, tokens: Iterable[Token] = (), *, gutter: str = "", group: str = ""
+        self, text: str, tokens: Iterable[HighlightSpan] = (), *, gutter: str = "", group: str = ""
     ) -> None:
         """Add one line: an ASCII gutter, then the text with its hidden characters shown.
 
@@ -34,7 +34,7 @@ class Page:
             tokens: parts of ``text``, in characters; later ones lie over earlier ones.
             group: highlight of the whole line.
         """
-        hidden = hidden_at(text)
+        hidden = hidden_character_offsets(text)
         columns = _columns(text, hidden, len(gutter))
         marks = [(0, len(gutter), "AgentChatLineNr")] if gutter else []
         marks += [(columns[t.start], columns[t.end], t.group) for t in tokens]
@@ -59,7 +59,7 @@ def _visible(text: str, hidden: Sequence[int]) -> str:
         return text
     chars = list(text)
     for at in hidden:
-        chars[at] = shown(chars[at])
+        chars[at] = escape_character(chars[at])
     return "".join(chars)
 
 
@@ -69,6 +69,7 @@ def _columns(text: str, hidden: Sequence[int], first: int) -> Sequence[int]:
         return range(first, first + len(text) + 1)
     escaped = set(hidden)
     widths = (
-        len(shown(char)) if at in escaped else len(char.encode()) for at, char in enumerate(text)
+        len(escape_character(char)) if at in escaped else len(char.encode())
+        for at, char in enumerate(text)
     )
     return list(accumulate(widths, initial=first))

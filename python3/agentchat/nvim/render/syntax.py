@@ -42,7 +42,7 @@ _INTERPRETERS = {"python": "python", "bash": "bash", "sh": "bash", "node": "java
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class HighlightSpan:
     """A part of one line with a colour: ``start`` up to ``end``, in characters."""
 
     start: int
@@ -59,9 +59,9 @@ def language_of(name: str, first_line: str = "") -> str:
     return _INTERPRETERS.get(program, program)
 
 
-def coloured(lines: Sequence[str], language: str) -> list[list[Token]]:
+def highlight_code(lines: Sequence[str], language: str) -> list[list[HighlightSpan]]:
     """Return the tokens of each line of a whole text; the lines have no line ends."""
-    found: list[list[Token]] = [[] for _ in lines]
+    found: list[list[HighlightSpan]] = [[] for _ in lines]
     lexer = _lexer(language)
     if lexer is None or sum(map(len, lines)) > LONGEST_TEXT:
         return found
@@ -77,20 +77,20 @@ def coloured(lines: Sequence[str], language: str) -> list[list[Token]]:
     return found
 
 
-def _append(tokens: list[Token], token: Token) -> None:
+def _append(tokens: list[HighlightSpan], token: HighlightSpan) -> None:
     """Add a token, as a part of the last one where that has the same colour."""
     last = tokens[-1] if tokens else None
     if last is not None and (last.end, last.group) == (token.start, token.group):
-        tokens[-1] = Token(last.start, token.end, token.group)
+        tokens[-1] = HighlightSpan(last.start, token.end, token.group)
     else:
         tokens.append(token)
 
 
-def _by_line(column: int, value: str, group: str) -> Iterator[tuple[int, Token]]:
+def _by_line(column: int, value: str, group: str) -> Iterator[tuple[int, HighlightSpan]]:
     """Yield a token as one per line, each with how many lines further on it lies."""
     for ahead, part in enumerate(value.split("\n")):
         if part.strip():
-            yield ahead, Token(column, column + len(part), group)
+            yield ahead, HighlightSpan(column, column + len(part), group)
         column = 0
 
 

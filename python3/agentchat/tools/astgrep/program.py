@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command, Finished, Workspace
+from agentchat.core.tools.ports import Command, ProcessResult, Workspace
 
 SECONDS = 60
 """A search that takes longer is given up."""
@@ -43,7 +43,7 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class SourceSelection:
     """Files of one language: ``paths`` on disk, ``texts`` by path that are not (yet) there."""
 
     language: str
@@ -64,7 +64,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The matches of one op in one language; ``bad_pattern`` if it does not parse there."""
 
     matches: tuple[Match, ...]
@@ -84,14 +84,14 @@ class AstGrep:
         self._program: str | None = None
         self._read: dict[str, bytes] = {}
 
-    async def find(self, number: int, op: Op, sources: Sources) -> Found:
+    async def find(self, number: int, op: Op, sources: SourceSelection) -> SearchResult:
         """Return where an op matches; raises ToolError if the program fails."""
         asked = (f"--pattern={op.pat}", f"--rewrite={op.out}", "--json=stream")
         outcomes = await self._everywhere(asked, sources)
         matches = [match for path, outcome in outcomes for match in _matches(outcome, number, path)]
-        return Found(tuple(matches), any(_bad_pattern(outcome) for _, outcome in outcomes))
+        return SearchResult(tuple(matches), any(_bad_pattern(outcome) for _, outcome in outcomes))
 
-    async def broken(self, sources: Sources) -> set[str]:
+    async def broken(self, sources: SourceSelection) -> set[str]:
         """Return the files that do not parse.
 
         A file that only lacks something, like a closing bracket, may not be among them: see
@@ -105,8 +105,8 @@ class AstGrep:
         return found
 
     async def _everywhere(
-        self, asked: tuple[str, ...], sources: Sources
-    ) -> list[tuple[str | None, Finished]]:
+        self, asked: tuple[str, ...], sources: SourceSelection
+    ) -> list[tuple[str | None, ProcessResult]]:
         """Run on all files: one outcome for many of them, or for one text with its path."""
         try:
             return await self._run_on(asked, sources)
@@ -115,8 +115,8 @@ class AstGrep:
             return await self._run_on(asked, await self._as_texts(sources))
 
     async def _run_on(
-        self, asked: tuple[str, ...], sources: Sources
-    ) -> list[tuple[str | None, Finished]]:
+        self, asked: tuple[str, ...], sources: SourceSelection
+    ) -> list[tuple[str | None, ProcessResult]]:
         command = ("run", *_SAFE, f"--lang={sources.language}", *asked)
         on_disk = [self._run((*command, "--", *paths)) for paths in _chunks(sources.paths)]
         on_texts = [self._run((*command, "--stdin"), text) for _, text in sources.texts]
@@ -124,10 +124,10 @@ class AstGrep:
         paths = [None] * len(on_disk) + [path for path, _ in sources.texts]
         return list(zip(paths, outcomes, strict=True))
 
-    async def _as_texts(self, sources: Sources) -> Sources:
+    async def _as_texts(self, sources: SourceSelection) -> SourceSelection:
         texts = await asyncio.gather(*[self._text(path) for path in sources.paths])
         found = [(path, text) for path, text in zip(sources.paths, texts, strict=True) if text]
-        return Sources(sources.language, (), (*found, *sources.texts))
+        return SourceSelection(sources.language, (), (*found, *sources.texts))
 
     async def _text(self, path: str) -> bytes:
         if path not in self._read:
@@ -161,7 +161,7 @@ class AstGrep:
 
     async def _run(
         self, arguments: tuple[str, ...], stdin: bytes | None = None, *, merge: bool = False
-    ) -> Finished:
+    ) -> ProcessResult:
         async with self._slots:
             for program in [self._program] if self._program else _programs():
                 own = program != _NAME
@@ -172,7 +172,7 @@ class AstGrep:
                     return _checked(finished)
         raise _NotThere("ast-grep was not found. :AgentInstall installs it.")
 
-    async def _started(self, command: Command, merge: bool) -> Finished | None:
+    async def _started(self, command: Command, merge: bool) -> ProcessResult | None:
         """Run a program; return ``None`` if it cannot start, or is too old to know an option."""
         try:
             finished = await self._workspace.run(replace(command, merge_stderr=merge))
@@ -185,7 +185,7 @@ def _programs() -> list[str]:
     return [os.path.join(os.path.dirname(sys.executable), _NAME), _NAME]
 
 
-def _checked(finished: Finished) -> Finished:
+def _checked(finished: ProcessResult) -> ProcessResult:
     if finished.code is None:
         raise ToolError(f"Matching took more than {SECONDS} s. Narrow path or glob.")
     if finished.dropped:
@@ -196,7 +196,7 @@ def _checked(finished: Finished) -> Finished:
     return finished
 
 
-def _bad_pattern(finished: Finished) -> bool:
+def _bad_pattern(finished: ProcessResult) -> bool:
     return any(said in finished.stderr for said in _BAD_PATTERN)
 
 
@@ -230,7 +230,7 @@ def _chunks(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
         yield tuple(part)
 
 
-def _matches(finished: Finished, number: int, name: str | None) -> Iterator[Match]:
+def _matches(finished: ProcessResult, number: int, name: str | None) -> Iterator[Match]:
     for line in finished.head.splitlines():
         found = json.loads(line)
         yield _match(found, number, name or found["file"])

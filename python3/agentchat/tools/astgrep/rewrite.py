@@ -11,7 +11,7 @@ from agentchat.core.diff.changeset import FileChange, line_edits
 from agentchat.core.diff.text_file import BOM, split_lines
 from agentchat.core.errors import ToolError
 from agentchat.tools.astgrep.program import Match, Op
-from agentchat.tools.format import one_line
+from agentchat.tools.format import escape_name
 
 _VARIABLE = re.compile(r"(\$\$\$|\$)([A-Z_][A-Z0-9_]*)")
 
@@ -53,7 +53,7 @@ class Rewrite:
 
     def lines(self) -> Iterator[str]:
         """Yield the preview: the file, then each match as ``-LINE:COL`` and ``+LINE:COL``."""
-        yield f"# {one_line(self.shown)} ({counted(len(self.matches), 'replacement')})"
+        yield f"# {escape_name(self.shown)} ({count_summary(len(self.matches), 'replacement')})"
         for match in self.matches:
             line, column = position(self.before, match.start)
             for sign, text in (("-", match.text), ("+", match.replacement)):
@@ -84,7 +84,7 @@ def _check_variables(index: int, op: Op) -> None:
             raise ToolError(f"{name}.out uses {found.group()}, which {name}.pat does not capture.")
 
 
-def effective(matches: Sequence[Match], shown: str, before: bytes) -> tuple[Match, ...]:
+def drop_no_ops(matches: Sequence[Match], shown: str, before: bytes) -> tuple[Match, ...]:
     """Return the matches that change something, in order, each once.
 
     Raises:
@@ -122,6 +122,6 @@ def position(data: bytes, offset: int) -> tuple[int, int]:
     return data.count(b"\n", 0, start) + 1, len(before) + 1
 
 
-def counted(number: int, what: str) -> str:
+def count_summary(number: int, what: str) -> str:
     """Return ``1 file`` or ``2 files``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from agentchat.core.errors import ToolError
 from agentchat.core.globs import matcher
 from agentchat.core.permissions.sensitive_paths import is_secret
-from agentchat.core.tools.ports import Target, Workspace
+from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import ToolContext
 from agentchat.tools.astgrep.languages import DATA, language, language_of
-from agentchat.tools.astgrep.program import Sources
-from agentchat.tools.files import existing
-from agentchat.tools.search.walk import files, in_order
+from agentchat.tools.astgrep.program import SourceSelection
+from agentchat.tools.files import locate_existing
+from agentchat.tools.search.walk import list_files, path_sort_key
 
 _WILD = re.compile(r"[*?\[{]")
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class SearchScope:
     """What the call says about files; ``path`` may have wildcards where no such file is."""
 
     path: str
@@ -45,7 +45,7 @@ def fixed_part(path: str) -> str:
     return path[: found.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
 
 
-async def sources(where: Where, context: ToolContext) -> list[Sources]:
+async def select_sources(where: SearchScope, context: ToolContext) -> list[SourceSelection]:
     """Return the files to look at, by language; raises ToolError.
 
     The text of an unsaved buffer counts instead of its file. Secrets files are left out unless
@@ -53,7 +53,7 @@ async def sources(where: Where, context: ToolContext) -> list[Sources]:
     """
     wanted = language(where.lang) if where.lang else None
     if await _is_there(where.path, context.workspace):
-        target, kind = await existing(where.path, context)
+        target, kind = await locate_existing(where.path, context)
         if kind == "other":
             raise ToolError(f"Path is a device, socket or pipe: {target.shown}")
         if kind == "file":
@@ -61,7 +61,7 @@ async def sources(where: Where, context: ToolContext) -> list[Sources]:
         folder = _Folder(target.path, matcher(where.glob or "*", _below(target.shown)))
     else:
         base = fixed_part(where.path)
-        target, _ = await existing(base, context)
+        target, _ = await locate_existing(base, context)
         rest = where.path.removeprefix(base).lstrip("/") if base != "." else where.path
         folder = _Folder(target.path, _wild(rest.removeprefix("./"), where.glob or "*"))
     return await _grouped(folder, wanted, where.glob or where.path, context.workspace)
@@ -91,7 +91,9 @@ def _wild(pattern: str, glob: str) -> Callable[[str], bool]:
     return wanted
 
 
-async def _single(target: Target, wanted: str | None, workspace: Workspace) -> list[Sources]:
+async def _single(
+    target: FileTarget, wanted: str | None, workspace: Workspace
+) -> list[SourceSelection]:
     """Return one file that was named; with a language it need not have its extension."""
     path = target.path
     known = language_of(path)
@@ -102,20 +104,20 @@ async def _single(target: Target, wanted: str | None, workspace: Workspace) -> l
     if text is None and chosen != known:
         text = await workspace.read(path)
     if text is not None:
-        return [Sources(chosen, (), ((path, text),))]
-    return [Sources(chosen, (path,))]
+        return [SourceSelection(chosen, (), ((path, text),))]
+    return [SourceSelection(chosen, (path,))]
 
 
 async def _grouped(
     folder: _Folder, wanted: str | None, asked: str, workspace: Workspace
-) -> list[Sources]:
+) -> list[SourceSelection]:
     prefix = folder.path.rstrip("/") + "/"
     unsaved = {
         path.removeprefix(prefix): text
         for path, text in (await workspace.unsaved()).items()
         if path.startswith(prefix)
     }
-    names = {*await files(folder.path, workspace), *unsaved}
+    names = {*await list_files(folder.path, workspace), *unsaved}
     paths: dict[str, list[str]] = {}
     texts: dict[str, list[tuple[str, bytes]]] = {}
     for name in _allowed(folder, names, workspace.root):
@@ -127,7 +129,7 @@ async def _grouped(
         else:
             paths.setdefault(found, []).append(prefix + name)
     return [
-        Sources(each, tuple(paths.get(each, ())), tuple(texts.get(each, ())))
+        SourceSelection(each, tuple(paths.get(each, ())), tuple(texts.get(each, ())))
         for each in sorted({*paths, *texts})
     ]
 
@@ -140,7 +142,7 @@ def _by_default(found: str, name: str, asked: str) -> str | None:
 
 def _allowed(folder: _Folder, names: set[str], root: str) -> Iterator[str]:
     inside = root.rstrip("/") + "/"
-    for name in sorted(names, key=in_order):
+    for name in sorted(names, key=path_sort_key):
         parts = os.path.join(folder.path, name).removeprefix(inside).split("/")
         odd = "\n" in name or not _is_plain(name)
         if not odd and folder.wanted(name) and not is_secret(parts) and ".git" not in parts:

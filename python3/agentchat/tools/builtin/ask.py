@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Inquiry
-from agentchat.core.tools.ports import Option as Choice
+from agentchat.core.tools.ports import AnswerOption as Choice
+from agentchat.core.tools.ports import UserQuestion
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
-from agentchat.tools.format import given_text
+from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 NO_EDITOR = (
@@ -20,26 +20,26 @@ NO_EDITOR = (
 )
 
 
-class Option(ToolArguments):
+class AnswerOption(ToolArguments):
     """One answer on offer."""
 
     label: str = Field(min_length=1, description="The answer, in a few words")
     description: str = Field("", description="What choosing it means")
 
 
-class Question(ToolArguments):
+class QuestionArgument(ToolArguments):
     """One question."""
 
     question: str = Field(min_length=1, description="The question")
     header: str = Field("", description="What it is about, in a word or two")
-    options: list[Option] = Field(
+    options: list[AnswerOption] = Field(
         [], description="Answers to choose from; without any the user writes one"
     )
     multi_select: bool = Field(False, description="Let the user choose several options")
 
     @field_validator("options")
     @classmethod
-    def _distinct(cls, value: list[Option]) -> list[Option]:
+    def _distinct(cls, value: list[AnswerOption]) -> list[AnswerOption]:
         if len({option.label for option in value}) < len(value):
             raise ValueError("the labels of the options must differ.")
         return value
@@ -48,11 +48,11 @@ class Question(ToolArguments):
 class AskArguments(ToolArguments):
     """What ``ask`` takes."""
 
-    questions: list[Question] = Field(description="Asked one after the other")
+    questions: list[QuestionArgument] = Field(description="Asked one after the other")
 
     @field_validator("questions")
     @classmethod
-    def _some(cls, value: list[Question]) -> list[Question]:
+    def _some(cls, value: list[QuestionArgument]) -> list[QuestionArgument]:
         if not value:
             raise ValueError("questions must contain at least one question.")
         return value
@@ -75,12 +75,12 @@ async def run(arguments: AskArguments, context: ToolContext) -> Result:
     return Result("\n\n".join([*said, text]), is_error=True, cancelled=True, details=details)
 
 
-def _inquiry(given: Question) -> Inquiry:
+def _inquiry(given: QuestionArgument) -> UserQuestion:
     options = tuple(Choice(option.label, option.description) for option in given.options)
-    return Inquiry(given.question, given.header, options, given.multi_select)
+    return UserQuestion(given.question, given.header, options, given.multi_select)
 
 
-def _answer(question: Inquiry, given: Sequence[str]) -> str:
+def _answer(question: UserQuestion, given: Sequence[str]) -> str:
     nothing = "(none of the options)" if question.options else "(no answer)"
     return "\n".join(f"- {answer}" for answer in given) or nothing
 
@@ -91,7 +91,7 @@ def render_call(given: Mapping[str, Any]) -> str:
     questions = questions if isinstance(questions, list) else []
     first = questions[0] if questions and isinstance(questions[0], Mapping) else {}
     more = f" (and {len(questions) - 1} more)" if len(questions) > 1 else ""
-    return f"ask: {given_text(first.get('question'))}{more}"
+    return f"ask: {argument_text(first.get('question'))}{more}"
 
 
 TOOL = Tool(

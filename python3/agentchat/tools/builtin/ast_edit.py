@@ -13,22 +13,22 @@ from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.text_file import LARGEST_EDIT, why_not_text
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import (
+    Access,
     Capability,
+    DryRunResult,
     Extra,
     Metadata,
-    Preview,
     Result,
-    Staged,
+    StagedChange,
     Tool,
     ToolContext,
-    Touch,
 )
 from agentchat.tools.astgrep.languages import language
-from agentchat.tools.astgrep.program import AstGrep, Found, Match, Op, Sources
-from agentchat.tools.astgrep.rewrite import Rewrite, check_ops, counted, effective, fits
-from agentchat.tools.astgrep.source_files import Where, fixed_part, sources
-from agentchat.tools.files import apply as apply_change
-from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
+from agentchat.tools.astgrep.program import AstGrep, Match, Op, SearchResult, SourceSelection
+from agentchat.tools.astgrep.rewrite import Rewrite, check_ops, count_summary, drop_no_ops, fits
+from agentchat.tools.astgrep.source_files import SearchScope, fixed_part, select_sources
+from agentchat.tools.files import apply_change as apply_change
+from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 REPLACEMENTS = 1_000
@@ -41,7 +41,7 @@ _ALL_CHECKED = 40
 SYNTAX = "syntax error; the file is skipped"
 
 
-class Rewriting(ToolArguments):
+class OpArgument(ToolArguments):
     """One rewrite."""
 
     pat: str = Field(description="Code pattern; $A is one node, $$$ARGS any number of nodes")
@@ -51,7 +51,7 @@ class Rewriting(ToolArguments):
 class AstEditArguments(ToolArguments):
     """What ``ast_edit`` takes."""
 
-    ops: list[Rewriting] = Field(
+    ops: list[OpArgument] = Field(
         description="Rewrites; all match the original text and must not overlap"
     )
     path: str | None = Field(
@@ -67,7 +67,7 @@ class AstEditArguments(ToolArguments):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RewriteOutcome:
     """What would change, and which files were left out and why."""
 
     rewrites: tuple[Rewrite, ...]
@@ -82,8 +82,8 @@ class Outcome:
     @property
     def extent(self) -> str:
         """How much it is, like ``2 replacements in 1 file``."""
-        files = counted(len(self.rewrites), "file")
-        return f"{counted(self.count, 'replacement')} in {files}"
+        files = count_summary(len(self.rewrites), "file")
+        return f"{count_summary(self.count, 'replacement')} in {files}"
 
 
 async def run(arguments: AstEditArguments, context: ToolContext) -> Result:
@@ -92,8 +92,8 @@ async def run(arguments: AstEditArguments, context: ToolContext) -> Result:
     check_ops(ops)
     if arguments.lang:
         language(arguments.lang)
-    where = Where(arguments.path or ".", arguments.glob, arguments.lang)
-    outcome = await Search(ops, context).run(await sources(where, context))
+    where = SearchScope(arguments.path or ".", arguments.glob, arguments.lang)
+    outcome = await RewriteSearch(ops, context).run(await select_sources(where, context))
     limit = arguments.limit or REPLACEMENTS
     outcome = limited(outcome, limit)
     if outcome.rewrites:
@@ -101,7 +101,7 @@ async def run(arguments: AstEditArguments, context: ToolContext) -> Result:
     return Result(described(outcome, limit), details=_details(outcome))
 
 
-class Search:
+class RewriteSearch:
     """Finds what a call would change."""
 
     def __init__(self, ops: Sequence[Op], context: ToolContext) -> None:
@@ -110,7 +110,7 @@ class Search:
         self._program = AstGrep(context.workspace)
         self._issues: dict[str, str] = {}
 
-    async def run(self, groups: Sequence[Sources]) -> Outcome:
+    async def run(self, groups: Sequence[SourceSelection]) -> RewriteOutcome:
         """Return the change; raises ToolError."""
         matches = await self._matches(groups)
         languages = {
@@ -123,9 +123,9 @@ class Search:
         await self._skip_broken(groups, texts, languages)
         found = [self._rewrite(path, matches[path], texts) for path in sorted(matches)]
         issues = sorted((self._shown(path), issue) for path, issue in self._issues.items())
-        return Outcome(tuple(one for one in found if one and one.matches), tuple(issues))
+        return RewriteOutcome(tuple(one for one in found if one and one.matches), tuple(issues))
 
-    async def _matches(self, groups: Sequence[Sources]) -> dict[str, list[Match]]:
+    async def _matches(self, groups: Sequence[SourceSelection]) -> dict[str, list[Match]]:
         pairs = [(number, op, group) for number, op in enumerate(self._ops) for group in groups]
         found = await asyncio.gather(*[self._program.find(*pair) for pair in pairs])
         self._refuse_bad_patterns([pair[0] for pair in pairs], found)
@@ -134,7 +134,7 @@ class Search:
             by_path.setdefault(match.path, []).append(match)
         return by_path
 
-    def _refuse_bad_patterns(self, numbers: list[int], found: Sequence[Found]) -> None:
+    def _refuse_bad_patterns(self, numbers: list[int], found: Sequence[SearchResult]) -> None:
         """Raise ToolError for a pattern that parses in no language and so matches nothing."""
         for number in sorted(set(numbers)):
             mine = [one for at, one in zip(numbers, found, strict=True) if at == number]
@@ -157,7 +157,7 @@ class Search:
 
     async def _skip_broken(
         self,
-        groups: Sequence[Sources],
+        groups: Sequence[SourceSelection],
         texts: Mapping[str, bytes],
         languages: Mapping[str, str],
     ) -> None:
@@ -182,7 +182,7 @@ class Search:
             self._issues[path] = "it changed while it was searched; try again"
             return None
         shown = self._shown(path)
-        return Rewrite(path, shown, before, effective(matches, shown, before))
+        return Rewrite(path, shown, before, drop_no_ops(matches, shown, before))
 
     def _shown(self, path: str) -> str:
         return path.removeprefix(self._context.workspace.root.rstrip("/") + "/")
@@ -196,7 +196,7 @@ def _why_not_utf8(text: bytes) -> str:
     return why_not_text(text)
 
 
-def limited(outcome: Outcome, limit: int) -> Outcome:
+def limited(outcome: RewriteOutcome, limit: int) -> RewriteOutcome:
     """Return the outcome with the first ``limit`` replacements only."""
     if outcome.count <= limit:
         return outcome
@@ -206,40 +206,42 @@ def limited(outcome: Outcome, limit: int) -> Outcome:
         limit -= len(some)
         if some:
             kept.append(Rewrite(rewrite.path, rewrite.shown, rewrite.before, some))
-    return Outcome(tuple(kept), outcome.issues, limited=True)
+    return RewriteOutcome(tuple(kept), outcome.issues, limited=True)
 
 
-def left(outcome: Outcome, change: ChangeSet) -> Outcome:
+def left(outcome: RewriteOutcome, change: ChangeSet) -> RewriteOutcome:
     """Return what is left of the outcome where only some of its hunks are made."""
     made = {file.path: file for file in change.files}
     rewrites = (one.within(made[one.path]) for one in outcome.rewrites if one.path in made)
-    return Outcome(tuple(one for one in rewrites if one.matches), outcome.issues, outcome.limited)
+    return RewriteOutcome(
+        tuple(one for one in rewrites if one.matches), outcome.issues, outcome.limited
+    )
 
 
-def staged(outcome: Outcome, context: ToolContext) -> Staged:
+def staged(outcome: RewriteOutcome, context: ToolContext) -> StagedChange:
     """Return the preview; applying it makes the change in all files, or in none."""
     change = ChangeSet(tuple(rewrite.change() for rewrite in outcome.rewrites))
 
-    async def make(preview: Preview) -> Result:
+    async def make(preview: DryRunResult) -> Result:
         notes = await apply_change(preview.change or change, context)
         said = preview.headline or f"Applied {outcome.extent}."
         details = _details(left(outcome, preview.change or change))
         return Result("\n".join([said, *notes]), details=details)
 
     async def apply(reason: str, extra: Extra) -> Result:
-        return await make(Preview(change))
+        return await make(DryRunResult(change))
 
     notes = tuple(f"Skipped {path}: {issue}" for path, issue in outcome.issues[:_ISSUES_SHOWN])
-    return Staged(
+    return StagedChange(
         label=f"AST Edit: {outcome.extent}",
         source="ast_edit",
         apply=apply,
         make=make,
-        preview=Preview(change, notes=notes),
+        preview=DryRunResult(change, notes=notes),
     )
 
 
-def described(outcome: Outcome, limit: int) -> str:
+def described(outcome: RewriteOutcome, limit: int) -> str:
     """Return what the model reads: each replacement with its place, then what was left out."""
     lines = [line for rewrite in outcome.rewrites for line in rewrite.lines()]
     notices = [limit_reached(limit, "replacements")] if outcome.limited else []
@@ -249,12 +251,12 @@ def described(outcome: Outcome, limit: int) -> str:
 
 
 def _listed(issues: Sequence[tuple[str, str]]) -> list[str]:
-    lines = [f"- {one_line(path)}: {issue}" for path, issue in issues[:_ISSUES_SHOWN]]
+    lines = [f"- {escape_name(path)}: {issue}" for path, issue in issues[:_ISSUES_SHOWN]]
     more = len(issues) - _ISSUES_SHOWN
-    return [*lines, f"- and {counted(more, 'file')} more"] if more > 0 else lines
+    return [*lines, f"- and {count_summary(more, 'file')} more"] if more > 0 else lines
 
 
-def _details(outcome: Outcome) -> dict[str, Any]:
+def _details(outcome: RewriteOutcome) -> dict[str, Any]:
     return {
         "replacements": outcome.count,
         "files": [rewrite.path for rewrite in outcome.rewrites],
@@ -262,9 +264,9 @@ def _details(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def touches(arguments: AstEditArguments) -> Touch:
+def touches(arguments: AstEditArguments) -> Access:
     """Return what a call reads; what it would write is asked about when it is applied."""
-    return Touch(reads=(fixed_part(arguments.path or "."),))
+    return Access(reads=(fixed_part(arguments.path or "."),))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -272,9 +274,9 @@ def render_call(given: Mapping[str, Any]) -> str:
     ops = given.get("ops")
     first = ops[0] if isinstance(ops, list) and ops and isinstance(ops[0], Mapping) else {}
     more = f" and {len(ops) - 1} more" if isinstance(ops, list) and len(ops) > 1 else ""
-    where = f" in {given_text(given['path'])}" if given.get("path") else ""
-    which = f" ({given_text(given['glob'])})" if given.get("glob") else ""
-    pat, out = given_text(first.get("pat")), given_text(first.get("out"), "")
+    where = f" in {argument_text(given['path'])}" if given.get("path") else ""
+    which = f" ({argument_text(given['glob'])})" if given.get("glob") else ""
+    pat, out = argument_text(first.get("pat")), argument_text(first.get("out"), "")
     return f"ast_edit {pat} → {out}{more}{where}{which}"
 
 

@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, KIB, RESULT_BYTES
-from agentchat.core.text import joined, whole_end, whole_start
-from agentchat.core.tools.ports import Command, Finished
-from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools.format import Plain, given_text, plain
+from agentchat.core.text import drop_partial_end, drop_partial_start, join_head_and_tail
+from agentchat.core.tools.ports import Command, ProcessResult
+from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.tools.format import TerminalText, argument_text, strip_terminal_codes
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 KEPT = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
@@ -50,7 +50,7 @@ class BashArguments(ToolArguments):
 async def run(arguments: BashArguments, context: ToolContext) -> Result:
     """Return what the command wrote, and how it ended if not well."""
     timeout = arguments.timeout or BASH_SECONDS
-    live = Live(context.progress)
+    live = LiveOutputBuffer(context.progress)
     command = Command(
         argv=(*await shell(context), arguments.command),
         cwd=context.cwd,
@@ -90,13 +90,18 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **FIXED, "SHELL": "/bin/sh"}
 
 
-def output(finished: Finished, path: str) -> str:
+def output(finished: ProcessResult, path: str) -> str:
     """Return the text of an output; a long one as head and tail, naming the file with all of it."""
     if not finished.dropped:
-        return plain(finished.head).rstrip("\n")
-    head, tail = whole_end(finished.head), whole_start(finished.tail)
+        return strip_terminal_codes(finished.head).rstrip("\n")
+    head, tail = drop_partial_end(finished.head), drop_partial_start(finished.tail)
     cut = len(finished.head) - len(head) + len(finished.tail) - len(tail)
-    return joined(plain(head), plain(tail).rstrip("\n"), finished.dropped + cut, path)
+    return join_head_and_tail(
+        strip_terminal_codes(head),
+        strip_terminal_codes(tail).rstrip("\n"),
+        finished.dropped + cut,
+        path,
+    )
 
 
 def how_it_ended(code: int | None, timeout: float) -> str:
@@ -108,12 +113,12 @@ def how_it_ended(code: int | None, timeout: float) -> str:
     return f"Command exited with code {code}" if code else ""
 
 
-class Live:
+class LiveOutputBuffer:
     """Passes output on while the command runs: 30 times a second at most, and parts of a flood."""
 
     def __init__(self, progress: Callable[[str], None]) -> None:
         self._progress = progress
-        self._plain = Plain()
+        self._plain = TerminalText()
         self._waiting = ""
         self._skipped = False
         self._shown_at = 0.0
@@ -142,15 +147,15 @@ class Live:
             self._show()
 
 
-def touches(arguments: BashArguments) -> Touch:
+def touches(arguments: BashArguments) -> Access:
     """Return the command of a call."""
-    return Touch(command=arguments.command)
+    return Access(command=arguments.command)
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``bash: ls -la``."""
     lines = str(given.get("command") or "").strip().split("\n")
-    return f"bash: {given_text(lines[0])}" + (" ..." if len(lines) > 1 else "")
+    return f"bash: {argument_text(lines[0])}" + (" ..." if len(lines) > 1 else "")
 
 
 TOOL = Tool(

@@ -6,12 +6,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, ReplacedLines, counts, lines_before
-from agentchat.core.diff.compose import composed
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.diff.changeset import (
+    ChangeSet,
+    FileChange,
+    ReplacedLines,
+    count_lines,
+    lines_before,
+)
+from agentchat.core.diff.compose import compose
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import Extra, Preview, Result, Staged, Tool, ToolContext, Touch
-from agentchat.tools.astgrep.rewrite import counted
+from agentchat.core.tools.tool import (
+    Access,
+    DryRunResult,
+    Extra,
+    Result,
+    StagedChange,
+    Tool,
+    ToolContext,
+)
+from agentchat.tools.astgrep.rewrite import count_summary
 from agentchat.tools.builtin import (
     ask,
     ast_edit,
@@ -27,7 +41,7 @@ from agentchat.tools.builtin import (
     tool_search,
     write,
 )
-from agentchat.tools.files import apply as apply_change
+from agentchat.tools.files import apply_change as apply_change
 
 STAGES = (
     "Only stages a preview, one for all such calls of a reply; resolve applies or discards it. A "
@@ -37,24 +51,24 @@ _WOULD = {"A": "create", "D": "delete", "M": "change", "R": "rename"}
 _DONE = {"A": "created", "M": "rewritten", "D": "deleted", "R": "renamed"}
 
 
-def collecting(tool: Tool) -> Tool:
+def make_staging(tool: Tool) -> Tool:
     """Return a tool whose calls stage what its dry run says, in one preview with their like."""
     compute = tool.dry_run
     if compute is None:
         raise ValueError(f"{tool.name} cannot say what it would do")
 
-    async def dry_run(arguments: Any, context: ToolContext) -> Preview:
+    async def dry_run(arguments: Any, context: ToolContext) -> DryRunResult:
         staged = context.collected.preview.change if context.collected else None
         files = StagedFiles(context.workspace, staged or ChangeSet(()))
         return await compute(arguments, replace(context, workspace=cast("Workspace", files)))
 
     async def run(arguments: Any, context: ToolContext) -> Result:
         preview = context.preview or await dry_run(arguments, context)
-        return collect(tool.name, preview, context)
+        return stage_call(tool.name, preview, context)
 
-    def touches(arguments: Any) -> Touch:
+    def touches(arguments: Any) -> Access:
         # What is written is judged when the preview is applied.
-        return Touch(reads=tool.touches(arguments).writes)
+        return Access(reads=tool.touches(arguments).writes)
 
     about = f"{tool.description} {STAGES}"
     return replace(
@@ -92,7 +106,7 @@ class StagedFiles:
         return getattr(self._inner, name)
 
 
-def collect(name: str, preview: Preview, context: ToolContext) -> Result:
+def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> Result:
     """Stage a change together with those of the calls before, and say what it is."""
     change, earlier = preview.change, context.collected
     if change is None:
@@ -107,30 +121,30 @@ def collect(name: str, preview: Preview, context: ToolContext) -> Result:
     return Result("\n".join(said), details={"files": list(change.paths)})
 
 
-def _would(change: ChangeSet, preview: Preview) -> Iterable[str]:
+def _would(change: ChangeSet, preview: DryRunResult) -> Iterable[str]:
     for file in change.files:
-        added, removed = counts(file)
+        added, removed = count_lines(file)
         yield f"It would {_WOULD[file.letter]} {file.name}: +{added} -{removed} lines."
     yield from preview.notes
 
 
-def _first(preview: Preview) -> Preview:
+def _first(preview: DryRunResult) -> DryRunResult:
     return replace(preview, impact=_replacements(preview))
 
 
-def _joined(earlier: Preview, preview: Preview) -> Preview:
+def _joined(earlier: DryRunResult, preview: DryRunResult) -> DryRunResult:
     """Return both previews as one; raises Stale if the second does not begin at the first."""
     first, second = earlier.change or ChangeSet(()), preview.change or ChangeSet(())
     try:
-        change = composed(first, second)
+        change = compose(first, second)
     except ValueError as error:
-        raise Stale(second.files[0].name) from error
+        raise StalePreview(second.files[0].name) from error
     impact = dict(earlier.impact)
     for path, number in _replacements(preview).items():
         impact[path] = impact.get(path, 0) + number
     before = {file.path: file for file in first.files}
     places = (_in_first(place, before.get(place.path)) for place in preview.places)
-    return Preview(
+    return DryRunResult(
         change,
         notes=(*earlier.notes, *preview.notes),
         impact=impact,
@@ -146,14 +160,14 @@ def _in_first(place: ReplacedLines, earlier: FileChange | None) -> ReplacedLines
     return ReplacedLines(place.path, *lines)
 
 
-def _replacements(preview: Preview) -> dict[str, int]:
+def _replacements(preview: DryRunResult) -> dict[str, int]:
     """Return the number of replacements by path."""
     number = int(preview.impact.get("replacements", 0))
     return {file.path: number for file in (preview.change.files if preview.change else ())}
 
 
-def _staged(whole: Preview, names: tuple[str, ...], context: ToolContext) -> Staged:
-    async def make(preview: Preview) -> Result:
+def _staged(whole: DryRunResult, names: tuple[str, ...], context: ToolContext) -> StagedChange:
+    async def make(preview: DryRunResult) -> Result:
         change = preview.change or ChangeSet(())
         notes = await apply_change(change, context)
         said = preview.headline or f"Applied {extent(change.files, whole.impact)}."
@@ -167,7 +181,7 @@ def _staged(whole: Preview, names: tuple[str, ...], context: ToolContext) -> Sta
 
     files = whole.change.files if whole.change is not None else ()
     label = f"Edit: {extent(files, whole.impact)}"
-    return Staged(label, names[0], apply, preview=whole, make=make, collects=names)
+    return StagedChange(label, names[0], apply, preview=whole, make=make, collects=names)
 
 
 def extent(files: Iterable[FileChange], replaced: Mapping[str, int]) -> str:
@@ -178,10 +192,14 @@ def extent(files: Iterable[FileChange], replaced: Mapping[str, int]) -> str:
     all_files = list(files)
     edited = [file.path for file in all_files if file.letter == "M" and replaced.get(file.path)]
     number = sum(replaced[path] for path in edited)
-    said = [f"{counted(number, 'replacement')} in {counted(len(edited), 'file')}"] if edited else []
+    said = (
+        [f"{count_summary(number, 'replacement')} in {count_summary(len(edited), 'file')}"]
+        if edited
+        else []
+    )
     for letter, done in _DONE.items():
         some = [f for f in all_files if f.letter == letter and f.path not in edited]
-        said += [f"{counted(len(some), 'file')} {done}"] if some else []
+        said += [f"{count_summary(len(some), 'file')} {done}"] if some else []
     return ", ".join(said) or "no changes"
 
 
@@ -205,8 +223,8 @@ BUILTINS: tuple[Tool, ...] = (
 CHANGING = frozenset({edit.TOOL.name, write.TOOL.name, delete.TOOL.name})
 
 
-def builtins(edits: str = "ask") -> tuple[Tool, ...]:
+def builtin_tools(edits: str = "ask") -> tuple[Tool, ...]:
     """Return the tools; those that change files ``ask`` before each call, or ``stage`` it."""
     if edits != "stage":
         return BUILTINS
-    return tuple(collecting(tool) if tool.name in CHANGING else tool for tool in BUILTINS)
+    return tuple(make_staging(tool) if tool.name in CHANGING else tool for tool in BUILTINS)

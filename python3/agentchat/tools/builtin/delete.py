@@ -10,18 +10,18 @@ from pydantic import Field
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Loaded, Target
+from agentchat.core.tools.ports import BufferState, FileTarget
 from agentchat.core.tools.tool import (
+    Access,
     Capability,
+    DryRunResult,
     Metadata,
-    Preview,
     Result,
     Tool,
     ToolContext,
-    Touch,
 )
-from agentchat.tools.files import apply, content, file_at
-from agentchat.tools.format import given_text
+from agentchat.tools.files import apply_change, locate_file, read_for_change
+from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
@@ -31,19 +31,19 @@ class DeleteArguments(ToolArguments):
     path: str = Field(description="Path of the file, relative to the workspace or absolute")
 
 
-async def dry_run(arguments: DeleteArguments, context: ToolContext) -> Preview:
+async def dry_run(arguments: DeleteArguments, context: ToolContext) -> DryRunResult:
     """Return the change; raises ToolError if the path is no file."""
-    target = await file_at(arguments.path, context)
+    target = await locate_file(arguments.path, context)
     await _refuse_link(arguments.path, target, context)
-    if target.loaded is Loaded.UNSAVED:
+    if target.loaded is BufferState.UNSAVED:
         raise ToolError(
             f"{target.shown} is open with the user's unsaved changes. Nothing was changed."
         )
-    change = FileChange(target.path, await content(target, context), None, target.shown)
-    return Preview(ChangeSet((change,)))
+    change = FileChange(target.path, await read_for_change(target, context), None, target.shown)
+    return DryRunResult(ChangeSet((change,)))
 
 
-async def _refuse_link(path: str, target: Target, context: ToolContext) -> None:
+async def _refuse_link(path: str, target: FileTarget, context: ToolContext) -> None:
     """Raise ToolError if the path's last name is a link: deleting would hit another file."""
     folder, name = os.path.split(path.rstrip("/"))
     if name in ("", ".", ".."):
@@ -63,20 +63,20 @@ async def run(arguments: DeleteArguments, context: ToolContext) -> Result:
     change = preview.change
     if change is None:
         raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
-    notes = await apply(change, context)
+    notes = await apply_change(change, context)
     file = change.files[0]
     said = preview.headline or f"Deleted {file.name}."
     return Result("\n".join([said, *notes]), details={"path": file.path})
 
 
-def touches(arguments: DeleteArguments) -> Touch:
+def touches(arguments: DeleteArguments) -> Access:
     """Return what a call writes."""
-    return Touch(writes=(arguments.path,))
+    return Access(writes=(arguments.path,))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``delete src/a.py``."""
-    return f"delete {given_text(given.get('path'))}"
+    return f"delete {argument_text(given.get('path'))}"
 
 
 TOOL = Tool(

@@ -10,9 +10,9 @@ from pydantic import BeforeValidator, Field
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.tools.ports import Diagnostic
-from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools.files import existing
-from agentchat.tools.format import given_text, one_line, with_notices
+from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.tools.files import locate_existing
+from agentchat.tools.format import argument_text, escape_name, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 ELSEWHERE = "There are no diagnostics: the files are on {host}. Run a linter there with bash."
@@ -44,7 +44,7 @@ async def run(arguments: DiagnosticsArguments, context: ToolContext) -> Result:
         raise ToolError(NO_EDITOR)
     if context.workspace.host:
         raise ToolError(ELSEWHERE.format(host=context.workspace.host))
-    path = (await existing(arguments.path, context))[0].path if arguments.path else None
+    path = (await locate_existing(arguments.path, context))[0].path if arguments.path else None
     found = await context.frontend.diagnostics(path, arguments.severity)
     paths = {item.path for item in found[:DIAGNOSTICS]}
     names = {path: (await context.workspace.locate(path)).shown for path in paths}
@@ -58,19 +58,19 @@ async def run(arguments: DiagnosticsArguments, context: ToolContext) -> Result:
 def _line(name: str, item: Diagnostic) -> str:
     by = " ".join(part for part in (item.source, item.code) if part)
     message = " ".join(item.message.split())
-    place = f"{one_line(name)}:{item.line}:{item.column}"
+    place = f"{escape_name(name)}:{item.line}:{item.column}"
     return f"{place}: {item.severity}: {message}" + (f" [{by}]" if by else "")
 
 
-def touches(arguments: DiagnosticsArguments) -> Touch:
+def touches(arguments: DiagnosticsArguments) -> Access:
     """Return what a call reads."""
-    return Touch(reads=(arguments.path or ".",))
+    return Access(reads=(arguments.path or ".",))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``diagnostics src/a.py (error)``."""
-    which = f" ({given_text(given['severity'])})" if given.get("severity") else ""
-    return f"diagnostics {given_text(given.get('path'), '.')}{which}"
+    which = f" ({argument_text(given['severity'])})" if given.get("severity") else ""
+    return f"diagnostics {argument_text(given.get('path'), '.')}{which}"
 
 
 TOOL = Tool(

@@ -13,18 +13,18 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange, ReplacedLines
 from agentchat.core.diff.text_file import decode, encode
 from agentchat.core.edit.match import Edit, EditError, EditOutcome, apply_edits
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Target, Zone
+from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import (
+    Access,
     Capability,
+    DryRunResult,
     Metadata,
-    Preview,
     Result,
     Tool,
     ToolContext,
-    Touch,
 )
-from agentchat.tools.files import apply, content, file_at, refuse_locked
-from agentchat.tools.format import given_text
+from agentchat.tools.files import apply_change, locate_file, read_for_change, refuse_locked
+from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 _SPELLINGS = {
@@ -37,7 +37,7 @@ _SPELLINGS = {
 _FIELDS = ("old_text", "new_text", "replace_all")
 
 
-class Replacement(ToolArguments):
+class ReplacementArgument(ToolArguments):
     """One replacement."""
 
     old_text: str = Field(description="Literal text that stands in exactly one place of the file")
@@ -47,45 +47,45 @@ class Replacement(ToolArguments):
     @model_validator(mode="before")
     @classmethod
     def _spelled(cls, value: Any) -> Any:
-        return respelled(value)
+        return normalize_names(value)
 
 
 class EditArguments(ToolArguments):
     """What ``edit`` takes."""
 
     path: str = Field(description="Path of the file, relative to the workspace or absolute")
-    edits: list[Replacement] = Field(
+    edits: list[ReplacementArgument] = Field(
         description="Replacements; all are matched against the file as it is now"
     )
 
     @model_validator(mode="before")
     @classmethod
     def _gathered(cls, value: Any) -> Any:
-        return gathered(value)
+        return gather_edits(value)
 
     @field_validator("edits")
     @classmethod
-    def _some(cls, value: list[Replacement]) -> list[Replacement]:
+    def _some(cls, value: list[ReplacementArgument]) -> list[ReplacementArgument]:
         if not value:
             raise ValueError("edits must contain at least one replacement. Nothing was changed.")
         return value
 
 
-def respelled(value: Any) -> Any:
+def normalize_names(value: Any) -> Any:
     """Return an object with the usual spelling of its fields."""
     if not isinstance(value, Mapping):
         return value
     return {_SPELLINGS.get(key, key): item for key, item in value.items()}
 
 
-def gathered(value: Any) -> Any:
+def gather_edits(value: Any) -> Any:
     """Return the arguments with ``edits`` as a list, whichever way the model wrote them.
 
     ``edits`` may be JSON text, or one object; one replacement may stand at the top level.
     """
     if not isinstance(value, Mapping):
         return value
-    given = dict(respelled(value))
+    given = dict(normalize_names(value))
     edits = _parsed(given.get("edits"))
     alone = {key: given.pop(key) for key in _FIELDS if key in given}
     if "old_text" in alone or "new_text" in alone:
@@ -104,15 +104,15 @@ def _parsed(edits: Any) -> Any:
     return [edits] if isinstance(edits, Mapping) else edits
 
 
-async def dry_run(arguments: EditArguments, context: ToolContext) -> Preview:
+async def dry_run(arguments: EditArguments, context: ToolContext) -> DryRunResult:
     """Return the change; raises ToolError if an edit fits no place, or several."""
-    target = await file_at(arguments.path, context)
+    target = await locate_file(arguments.path, context)
     refuse_locked(target)
-    before = await content(target, context)
+    before = await read_for_change(target, context)
     edits = [Edit(one.old_text, one.new_text, one.replace_all) for one in arguments.edits]
     outcome = await asyncio.to_thread(_edited, before, edits, target)
     change = FileChange(target.path, before, encode(outcome.text), target.shown)
-    return Preview(
+    return DryRunResult(
         ChangeSet((change,)),
         notes=outcome.notes,
         impact={"replacements": outcome.count},
@@ -120,7 +120,7 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> Preview:
     )
 
 
-def _edited(before: bytes, edits: list[Edit], target: Target) -> EditOutcome:
+def _edited(before: bytes, edits: list[Edit], target: FileTarget) -> EditOutcome:
     """Return the outcome; an error quotes no file that the user was not asked about."""
     try:
         return apply_edits(decode(before, target.shown), edits, target.shown)
@@ -137,7 +137,7 @@ async def run(arguments: EditArguments, context: ToolContext) -> Result:
     change = preview.change
     if change is None:
         raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
-    notes = [*preview.notes, *await apply(change, context)]
+    notes = [*preview.notes, *await apply_change(change, context)]
     count = len(preview.places) or int(preview.impact.get("replacements", len(arguments.edits)))
     said = f"{count} replacement" if count == 1 else f"{count} replacements"
     return Result(
@@ -146,14 +146,14 @@ async def run(arguments: EditArguments, context: ToolContext) -> Result:
     )
 
 
-def touches(arguments: EditArguments) -> Touch:
+def touches(arguments: EditArguments) -> Access:
     """Return what a call writes."""
-    return Touch(writes=(arguments.path,))
+    return Access(writes=(arguments.path,))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``edit src/a.py``."""
-    return f"edit {given_text(given.get('path'))}"
+    return f"edit {argument_text(given.get('path'))}"
 
 
 TOOL = Tool(

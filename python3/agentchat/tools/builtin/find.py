@@ -10,12 +10,12 @@ from pydantic import Field
 
 from agentchat.core.globs import matcher
 from agentchat.core.limits import FIND_RESULTS
-from agentchat.core.tools.ports import Target
-from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools.files import directory_at
-from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
+from agentchat.core.tools.ports import FileTarget
+from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.tools.files import locate_directory
+from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.search.walk import files
+from agentchat.tools.search.walk import list_files
 
 
 class FindArguments(ToolArguments):
@@ -33,31 +33,31 @@ class FindArguments(ToolArguments):
 async def run(arguments: FindArguments, context: ToolContext) -> Result:
     """Return the paths that fit, one a line."""
     limit = arguments.limit or FIND_RESULTS
-    target = await directory_at(arguments.path or ".", context)
+    target = await locate_directory(arguments.path or ".", context)
     pattern = arguments.pattern.removeprefix(target.path + "/")
     fits = matcher(pattern, "" if target.shown == "." else target.shown)
-    found = [name for name in await files(target.path, context.workspace) if fits(name)]
+    found = [name for name in await list_files(target.path, context.workspace) if fits(name)]
     if not found:
         return Result("No files found matching pattern", details={"results": 0})
     notices = [limit_reached(limit, "results")] if len(found) > limit else []
-    lines = [one_line(shown_below(target, name)) for name in found[:limit]]
+    lines = [escape_name(shown_below(target, name)) for name in found[:limit]]
     return Result(with_notices("\n".join(lines), notices), details={"results": len(found)})
 
 
-def shown_below(folder: Target, name: str) -> str:
+def shown_below(folder: FileTarget, name: str) -> str:
     """Return how a file below a folder is shown: a path that ``read`` takes."""
     return name if folder.shown == "." else os.path.join(folder.shown, name)
 
 
-def touches(arguments: FindArguments) -> Touch:
+def touches(arguments: FindArguments) -> Access:
     """Return what a call reads."""
-    return Touch(reads=(arguments.path or ".",))
+    return Access(reads=(arguments.path or ".",))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``find *.py in src``."""
-    where = f" in {given_text(given['path'])}" if given.get("path") else ""
-    return f"find {given_text(given.get('pattern'))}{where}"
+    where = f" in {argument_text(given['path'])}" if given.get("path") else ""
+    return f"find {argument_text(given.get('pattern'))}{where}"
 
 
 TOOL = Tool(

@@ -13,15 +13,15 @@ from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.globs import matcher
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.permissions.sensitive_paths import is_secret
-from agentchat.core.tools.ports import Target, Workspace
-from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools.files import existing
-from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
+from agentchat.core.tools.ports import FileTarget, Workspace
+from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.tools.files import locate_existing
+from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search import rg_search, scan
-from agentchat.tools.search.matches import Found, shown
+from agentchat.tools.search.matches import MatchCollector, format_line
 from agentchat.tools.search.rg_search import Query
-from agentchat.tools.search.walk import AT_ONCE, files
+from agentchat.tools.search.walk import AT_ONCE, list_files
 
 NAMED = 5
 """Secrets files that the notice names."""
@@ -43,19 +43,19 @@ class GrepArguments(ToolArguments):
 
 async def run(arguments: GrepArguments, context: ToolContext) -> Result:
     """Return the matching lines, ``FILE:LINE: TEXT``."""
-    target, kind = await existing(arguments.path or ".", context)
+    target, kind = await locate_existing(arguments.path or ".", context)
     if kind == "other":
         raise ToolError(f"Path is a device, socket or pipe: {target.shown}")
-    search = Search(arguments, target, kind == "file", context.workspace)
+    search = GrepSearch(arguments, target, kind == "file", context.workspace)
     await search.run()
     return search.result()
 
 
-class Search:
+class GrepSearch:
     """One search: the unsaved texts first, then the disk, then what was left out."""
 
     def __init__(
-        self, arguments: GrepArguments, target: Target, single: bool, workspace: Workspace
+        self, arguments: GrepArguments, target: FileTarget, single: bool, workspace: Workspace
     ) -> None:
         self._workspace = workspace
         self._target = target
@@ -63,7 +63,7 @@ class Search:
         self._name = os.path.basename(target.path) if single else ""
         self._below = "" if target.shown == "." else target.shown
         self._fits = matcher(arguments.glob or "*", self._below)
-        self._found = Found(arguments.limit or GREP_MATCHES)
+        self._found = MatchCollector(arguments.limit or GREP_MATCHES)
         self._secrets: list[str] = []
         self._unsaved: dict[str, bytes] = {}
         self._query = Query(
@@ -106,8 +106,8 @@ class Search:
             await scan.scan_text(self._query, name, text, self._found)
 
     async def _scan(self) -> None:
-        scan.compiled(self._query)
-        names = [self._name] if self._name else await files(self._folder, self._workspace)
+        scan.compile_pattern(self._query)
+        names = [self._name] if self._name else await list_files(self._folder, self._workspace)
         if not self._name:
             self._secrets = [name for name in names if self._secret(name) and self._fits(name)]
         wanted = [name for name in names if self._query.wanted(name)]
@@ -144,7 +144,7 @@ class Search:
 
     def result(self) -> Result:
         """Return what the model reads."""
-        lines = [shown(line, self._shown(line.path)) for line in self._found.lines()]
+        lines = [format_line(line, self._shown(line.path)) for line in self._found.lines()]
         notices = []
         if self._found.full:
             notices.append(limit_reached(self._found.limit, "matches"))
@@ -166,21 +166,21 @@ class Search:
 def skipped(names: list[str]) -> str:
     """Return the notice about secrets files that were not searched."""
     count = "1 secrets file" if len(names) == 1 else f"{len(names)} secrets files"
-    named = ", ".join(one_line(name) for name in names[:NAMED])
+    named = ", ".join(escape_name(name) for name in names[:NAMED])
     more = ", ..." if len(names) > NAMED else ""
     return f"[Skipped {count}: {named}{more}. Name one as path to search it; that asks the user]"
 
 
-def touches(arguments: GrepArguments) -> Touch:
+def touches(arguments: GrepArguments) -> Access:
     """Return what a call reads."""
-    return Touch(reads=(arguments.path or ".",))
+    return Access(reads=(arguments.path or ".",))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``grep "def main" in src (*.py)``."""
-    where = f" in {given_text(given['path'])}" if given.get("path") else ""
-    which = f" ({given_text(given['glob'])})" if given.get("glob") else ""
-    pattern = given_text(given.get("pattern"))
+    where = f" in {argument_text(given['path'])}" if given.get("path") else ""
+    which = f" ({argument_text(given['glob'])})" if given.get("glob") else ""
+    pattern = argument_text(given.get("pattern"))
     return f'grep "{pattern}"{where}{which}'
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.limits import LS_ENTRIES
-from agentchat.core.tools.ports import Entry
-from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
-from agentchat.tools.files import cannot_read, directory_at
-from agentchat.tools.format import given_text, limit_reached, one_line, with_notices
+from agentchat.core.tools.ports import DirectoryEntry
+from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.tools.files import cannot_read, locate_directory
+from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search.walk import Ignores, ignores_of
 
@@ -29,7 +29,7 @@ class LsArguments(ToolArguments):
 async def run(arguments: LsArguments, context: ToolContext) -> Result:
     """Return the names in a directory, one a line."""
     limit = arguments.limit or LS_ENTRIES
-    target = await directory_at(arguments.path or ".", context)
+    target = await locate_directory(arguments.path or ".", context)
     try:
         entries = await context.workspace.list(target.path)
     except OSError as error:
@@ -39,11 +39,11 @@ async def run(arguments: LsArguments, context: ToolContext) -> Result:
     notices = [limit_reached(limit, "entries")] if len(names) > limit else []
     if not names and entries:
         notices.append(f"[{len(entries)} ignored entries are not shown]")
-    text = "\n".join(one_line(name) for name in names[:limit]) or "(empty directory)"
+    text = "\n".join(escape_name(name) for name in names[:limit]) or "(empty directory)"
     return Result(with_notices(text, notices), details={"entries": len(names)})
 
 
-def _names(entries: Sequence[Entry], rules: Ignores) -> list[str]:
+def _names(entries: Sequence[DirectoryEntry], rules: Ignores) -> list[str]:
     """Return what is shown of the entries, in order."""
     names = [
         entry.name + "/" * (entry.kind == "directory")
@@ -53,14 +53,14 @@ def _names(entries: Sequence[Entry], rules: Ignores) -> list[str]:
     return sorted(names, key=lambda name: (name.casefold(), name))
 
 
-def touches(arguments: LsArguments) -> Touch:
+def touches(arguments: LsArguments) -> Access:
     """Return what a call reads."""
-    return Touch(reads=(arguments.path or ".",))
+    return Access(reads=(arguments.path or ".",))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``ls src``."""
-    return f"ls {given_text(given.get('path'), '.')}"
+    return f"ls {argument_text(given.get('path'), '.')}"
 
 
 TOOL = Tool(

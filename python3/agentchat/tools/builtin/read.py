@@ -10,15 +10,15 @@ from pydantic import Field
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import KIB, READ_BYTES, READ_LINES
-from agentchat.core.tools.ports import Target, Workspace
-from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext, Touch
+from agentchat.core.tools.ports import FileTarget, Workspace
+from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
 from agentchat.tools import images
-from agentchat.tools.files import cannot_read, file_at
-from agentchat.tools.format import given_text, with_notices
+from agentchat.tools.files import cannot_read, locate_file
+from agentchat.tools.format import argument_text, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 
-class Window:
+class LineWindow:
     """Takes whole lines from ``first`` on, and counts the lines of all that is fed.
 
     Args:
@@ -145,7 +145,7 @@ async def run(arguments: ReadArguments, context: ToolContext) -> Result:
     offset = arguments.offset or 1
     if offset < 0:
         raise ToolError(f"offset must not be negative, but is {offset}. The first line is 1.")
-    target = await file_at(arguments.path, context)
+    target = await locate_file(arguments.path, context)
     try:
         return await _read(target, offset, arguments.limit, context.workspace)
     except FileNotFoundError as error:
@@ -154,7 +154,7 @@ async def run(arguments: ReadArguments, context: ToolContext) -> Result:
         raise cannot_read(target, error) from error
 
 
-async def _read(target: Target, offset: int, limit: int | None, source: Workspace) -> Result:
+async def _read(target: FileTarget, offset: int, limit: int | None, source: Workspace) -> Result:
     start = await source.read(target.path, CHUNK)
     kind = images.kind_of(start)
     if kind is not None:
@@ -163,7 +163,7 @@ async def _read(target: Target, offset: int, limit: int | None, source: Workspac
         return await _wide(target, offset, limit, source)
     if b"\0" in start[:8192]:
         return await _binary(target, source)
-    window = Window(offset, min(limit or READ_LINES, READ_LINES), READ_BYTES)
+    window = LineWindow(offset, min(limit or READ_LINES, READ_LINES), READ_BYTES)
     async for chunk in _chunks(target, start, source):
         window.feed(chunk)
     window.finish()
@@ -173,7 +173,7 @@ async def _read(target: Target, offset: int, limit: int | None, source: Workspac
     return _result(target, window, text, limit, note)
 
 
-async def _chunks(target: Target, start: bytes, source: Workspace) -> AsyncIterator[bytes]:
+async def _chunks(target: FileTarget, start: bytes, source: Workspace) -> AsyncIterator[bytes]:
     """Yield the file's bytes piece by piece, without the byte order mark."""
     at, chunk = len(start), start.removeprefix(_BOM)
     while chunk:
@@ -195,7 +195,9 @@ def _text(data: bytes) -> tuple[str | None, str]:
     return text, note
 
 
-def _result(target: Target, window: Window, text: str, limit: int | None, note: str) -> Result:
+def _result(
+    target: FileTarget, window: LineWindow, text: str, limit: int | None, note: str
+) -> Result:
     if window.overlong is not None:
         size = -(-window.overlong // KIB)
         over = f"over the {READ_BYTES // KIB} KiB limit; read part of it with bash."
@@ -210,7 +212,7 @@ def _result(target: Target, window: Window, text: str, limit: int | None, note: 
     return Result(with_notices(text, notes), details=details)
 
 
-def _more(window: Window, limit: int | None) -> str:
+def _more(window: LineWindow, limit: int | None) -> str:
     """Return the note about the lines that follow; empty at the end of the file."""
     left = window.total - window.last
     if left <= 0:
@@ -221,20 +223,20 @@ def _more(window: Window, limit: int | None) -> str:
     return f"{shown} Use offset={window.last + 1} to continue.]"
 
 
-async def _image(target: Target, kind: str, source: Workspace) -> Result:
+async def _image(target: FileTarget, kind: str, source: Workspace) -> Result:
     data = await source.read(target.path, images.LARGEST + 1)
     if len(data) > images.LARGEST:
         size = images.LARGEST // (KIB * KIB)
         raise ToolError(f"{target.shown} is an image of more than {size} MiB, too large to show.")
     try:
-        image, note = await asyncio.to_thread(images.fitted, data, kind)
-    except images.Undecodable as error:
+        image, note = await asyncio.to_thread(images.scale_down, data, kind)
+    except images.UndecodableImage as error:
         raise ToolError(f"{target.shown} looks like {kind} but is damaged: {error}") from error
     text = f"Read image file [{kind}]"
     return Result(f"{text}\n{note}" if note else text, images=(image,))
 
 
-async def _wide(target: Target, offset: int, limit: int | None, source: Workspace) -> Result:
+async def _wide(target: FileTarget, offset: int, limit: int | None, source: Workspace) -> Result:
     """Read UTF-16 as text, if it is not large and valid."""
     data = await source.read(target.path, WIDE_BYTES + 1)
     try:
@@ -243,26 +245,26 @@ async def _wide(target: Target, offset: int, limit: int | None, source: Workspac
         text = "\0"
     if "\0" in text:
         return await _binary(target, source)
-    window = Window(offset, min(limit or READ_LINES, READ_LINES), READ_BYTES)
+    window = LineWindow(offset, min(limit or READ_LINES, READ_LINES), READ_BYTES)
     window.feed(text.encode("utf-8"))
     window.finish()
     note = "[The file is UTF-16; shown as UTF-8.]"
     return _result(target, window, window.data.decode("utf-8"), limit, note)
 
 
-async def _binary(target: Target, source: Workspace) -> Result:
+async def _binary(target: FileTarget, source: Workspace) -> Result:
     size = await source.size(target.path)
     return Result(f"{target.shown} is a binary file of {size} bytes; its content is not shown.")
 
 
-def touches(arguments: ReadArguments) -> Touch:
+def touches(arguments: ReadArguments) -> Access:
     """Return what a call reads."""
-    return Touch(reads=(arguments.path,))
+    return Access(reads=(arguments.path,))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``read src/a.py:10-24``."""
-    path, first, count = given_text(given.get("path")), given.get("offset"), given.get("limit")
+    path, first, count = argument_text(given.get("path")), given.get("offset"), given.get("limit")
     if not isinstance(first, (int, float)) and not isinstance(count, (int, float)):
         return f"read {path}"
     start = max(int(first), 1) if isinstance(first, (int, float)) else 1

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from agentchat.core.tools.tool import Metadata, Tool
-from agentchat.tools.format import given_text
+from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
@@ -22,8 +22,8 @@ class ResolveArguments(ToolArguments):
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``resolve apply: looks right``."""
-    reason = f": {given_text(given['reason'])}" if given.get("reason") else ""
-    return f"resolve {given_text(given.get('action'))}{reason}"
+    reason = f": {argument_text(given['reason'])}" if given.get("reason") else ""
+    return f"resolve {argument_text(given.get('action'))}{reason}"
 
 
 TOOL = Tool(

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
-from agentchat.tools.format import given_text
+from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
@@ -40,7 +40,7 @@ async def run(arguments: ToolSearchArguments, context: ToolContext) -> Result:
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``tool_search: rename symbol``."""
-    return f"tool_search: {given_text(given.get('query'))}"
+    return f"tool_search: {argument_text(given.get('query'))}"
 
 
 TOOL = Tool(

@@ -10,16 +10,16 @@ from pydantic import Field
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import (
+    Access,
     Capability,
+    DryRunResult,
     Metadata,
-    Preview,
     Result,
     Tool,
     ToolContext,
-    Touch,
 )
-from agentchat.tools.files import apply, cannot_read, content, refuse_locked
-from agentchat.tools.format import given_text
+from agentchat.tools.files import apply_change, cannot_read, read_for_change, refuse_locked
+from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 
@@ -30,7 +30,7 @@ class WriteArguments(ToolArguments):
     content: str = Field(description="The whole content of the file")
 
 
-async def dry_run(arguments: WriteArguments, context: ToolContext) -> Preview:
+async def dry_run(arguments: WriteArguments, context: ToolContext) -> DryRunResult:
     """Return the change; raises ToolError if the path cannot be a file."""
     target = await context.workspace.locate(arguments.path)
     try:
@@ -41,10 +41,10 @@ async def dry_run(arguments: WriteArguments, context: ToolContext) -> Preview:
         what = "a directory" if kind == "directory" else "a device, socket or pipe"
         raise ToolError(f"Path is {what}, not a file: {target.shown}. Nothing was changed.")
     refuse_locked(target)
-    before = await content(target, context) if kind else None
+    before = await read_for_change(target, context) if kind else None
     after, anchor = encoded(arguments.content), target.anchor if before is None else None
     change = FileChange(target.path, before, after, target.shown, anchor=anchor)
-    return Preview(ChangeSet((change,)))
+    return DryRunResult(ChangeSet((change,)))
 
 
 def encoded(text: str) -> bytes:
@@ -61,7 +61,7 @@ async def run(arguments: WriteArguments, context: ToolContext) -> Result:
     change = preview.change
     if change is None:
         raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
-    notes = await apply(change, context)
+    notes = await apply_change(change, context)
     file = change.files[0]
     size = len(file.after or b"")
     said = f"{'Created' if file.before is None else 'Wrote'} {file.name} ({size} bytes)."
@@ -70,14 +70,14 @@ async def run(arguments: WriteArguments, context: ToolContext) -> Result:
     )
 
 
-def touches(arguments: WriteArguments) -> Touch:
+def touches(arguments: WriteArguments) -> Access:
     """Return what a call writes."""
-    return Touch(writes=(arguments.path,))
+    return Access(writes=(arguments.path,))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``write src/a.py``."""
-    return f"write {given_text(given.get('path'))}"
+    return f"write {argument_text(given.get('path'))}"
 
 
 TOOL = Tool(

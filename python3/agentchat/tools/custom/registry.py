@@ -10,7 +10,7 @@ from typing import Any
 from agentchat.core.errors import UserError
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
 from agentchat.core.tools.tool import Tool
-from agentchat.core.tools.toolset import TOOL_SEARCH, Toolbox
+from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
 from agentchat.rpc.errors import RemoteError
 from agentchat.tools.custom.definition import ToolSpec
 from agentchat.tools.custom.files import FileProblem, Source
@@ -95,7 +95,7 @@ class FileRegistry:
 class CustomRegistry:
     """Puts the tools of files into the registry of a chat, and takes those out that are gone."""
 
-    def __init__(self, registry: Registry, toolbox: Toolbox, cwd: str) -> None:
+    def __init__(self, registry: Registry, toolbox: Toolset, cwd: str) -> None:
         self.cwd = cwd
         self._registry = registry
         self._toolbox = toolbox

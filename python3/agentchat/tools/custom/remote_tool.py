@@ -15,21 +15,21 @@ from typing import Any
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
 from agentchat.core.tools.tool import (
+    Access,
     ArgumentError,
     Capability,
+    DryRunResult,
     Extra,
     Hooks,
     Metadata,
-    Preview,
-    Resolver,
+    PreviewCallback,
     Result,
-    Staged,
+    StagedChange,
     Step,
     Tool,
     ToolContext,
-    Touch,
-    Undo,
-    one_line,
+    UndoCall,
+    summarize_arguments,
 )
 from agentchat.rpc.errors import RemoteError
 from agentchat.tools.custom.context import NOTHING
@@ -196,26 +196,26 @@ class RemoteTool:
         result = await self.call("hook", arguments, context, role="undo")
         return Result(NOTHING) if result is None else Result(**result)
 
-    def _undo_record(self, arguments: CallArguments, result: Result) -> Undo:
+    def _undo_record(self, arguments: CallArguments, result: Result) -> UndoCall:
         """Return the record of a call that the tool's own ``undo`` can take back."""
         name = self.spec.name
-        return Undo(f"{name} takes it back", tool=name, given=arguments.sent)
+        return UndoCall(f"{name} takes it back", tool=name, given=arguments.sent)
 
-    def _touches(self, arguments: Mapping[str, Any]) -> Touch:
+    def _touches(self, arguments: Mapping[str, Any]) -> Access:
         command = self.spec.command(0)
-        return Touch(
+        return Access(
             reads=_paths(self.spec.reads, arguments),
             writes=_paths(self.spec.writes, arguments),
             command=None if command is None else command.fill(arguments),
         )
 
-    async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> Preview:
+    async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
         work = self.call("hook", arguments, context, role="dry_run")
         result = await self._limited(work, "dry_run")
         text = NOTHING if result is None else result["text"]
         # The text is the tool's own; the arguments are what will really run.
         shown = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
-        return Preview(text=f"{text}\n\nArguments:\n{shown}")
+        return DryRunResult(text=f"{text}\n\nArguments:\n{shown}")
 
     async def _asks(self, arguments: CallArguments) -> bool:
         return bool(await self._limited(self.call("hook", arguments, role=ASKS), ASKS))
@@ -231,7 +231,7 @@ class RemoteTool:
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line, from whatever arguments have arrived."""
-        plain = f"{self.spec.name} {one_line(arguments)}".rstrip()
+        plain = f"{self.spec.name} {summarize_arguments(arguments)}".rstrip()
         there = self.spec.defaults.keys() | arguments.keys()
         if not self._renders("render_call") or not there >= set(self.spec.render_needs):
             return plain
@@ -292,14 +292,14 @@ class StagedPreview:
             "call_id": context.call_id,
         }
 
-    def staged(self) -> Staged:
+    def staged(self) -> StagedChange:
         """Return the preview; raises ToolError where it has no label."""
         if not self._label:
             raise ToolError("A preview needs a label that says what applying it does.")
         self._worker.previews.add(self._params["preview"])
-        reject: Resolver | None = self._reject if self._params["has_reject"] else None
-        preview = Preview(text=self._params["text"])
-        return Staged(self._label, self._params["source"], self._apply, reject, preview)
+        reject: PreviewCallback | None = self._reject if self._params["has_reject"] else None
+        preview = DryRunResult(text=self._params["text"])
+        return StagedChange(self._label, self._params["source"], self._apply, reject, preview)
 
     async def _apply(self, reason: str, extra: Extra) -> Result | None:
         try:

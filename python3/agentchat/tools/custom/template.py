@@ -17,7 +17,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, RESULT_BYTES
 from agentchat.core.tools.ports import Command
 from agentchat.core.tools.tool import Result, ToolContext
-from agentchat.tools.builtin.bash import Live, environment, how_it_ended, output, shell
+from agentchat.tools.builtin.bash import LiveOutputBuffer, environment, how_it_ended, output, shell
 from agentchat.tools.custom.context import NOTHING
 from agentchat.tools.custom.parameters import DefinitionError
 
@@ -188,7 +188,7 @@ async def run_program(
     command: str, context: ToolContext, *, timeout: float | None, stdin: bytes | None = None
 ) -> tuple[int | None, str]:
     """Return the exit code (``None``: out of time) and the output of a shell command."""
-    live = Live(context.progress)
+    live = LiveOutputBuffer(context.progress)
     wanted = Command(
         argv=(*await shell(context), command),
         cwd=context.cwd,

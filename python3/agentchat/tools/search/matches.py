@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentchat.core.limits import GREP_LINE_CHARACTERS
-from agentchat.tools.format import one_line
-from agentchat.tools.search.walk import in_order
+from agentchat.tools.format import escape_name
+from agentchat.tools.search.walk import path_sort_key
 
 CUT = "…"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatchedLine:
     """One line of a file: ``number`` is 1-based, ``start`` where the match begins in ``text``.
 
     ``start`` is ``None`` for a line of context.
@@ -24,16 +24,16 @@ class Line:
     start: int | None
 
 
-class Found:
+class MatchCollector:
     """Collects lines until ``limit`` of them are matches; then ``full``, which ends the search."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.matches = 0
         self.full = False
-        self._lines: list[Line] = []
+        self._lines: list[MatchedLine] = []
 
-    def add(self, line: Line) -> None:
+    def add(self, line: MatchedLine) -> None:
         """Take a line; once full, nothing more."""
         if self.full:
             return
@@ -44,24 +44,24 @@ class Found:
             self.matches += 1
         self._lines.append(line)
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[MatchedLine]:
         """Return what was found, file by file, each line once."""
-        best: dict[tuple[str, int], Line] = {}
+        best: dict[tuple[str, int], MatchedLine] = {}
         for line in self._lines:
             key = (line.path, line.number)
             if key not in best or line.start is not None:
                 best[key] = line
-        return sorted(best.values(), key=lambda line: (in_order(line.path), line.number))
+        return sorted(best.values(), key=lambda line: (path_sort_key(line.path), line.number))
 
 
-def shown(line: Line, name: str) -> tuple[str, bool]:
+def format_line(line: MatchedLine, name: str) -> tuple[str, bool]:
     """Return a line as the model reads it, and whether it was cut."""
     mark = "-" if line.start is None else ":"
-    text, cut = shortened(line.text, line.start or 0)
-    return f"{one_line(name)}{mark}{line.number}{mark} {text}", cut
+    text, cut = shorten_line(line.text, line.start or 0)
+    return f"{escape_name(name)}{mark}{line.number}{mark} {text}", cut
 
 
-def shortened(text: str, start: int) -> tuple[str, bool]:
+def shorten_line(text: str, start: int) -> tuple[str, bool]:
     """Return the part of a long line around ``start``, marked where it was cut."""
     if len(text) <= GREP_LINE_CHARACTERS:
         return text, False

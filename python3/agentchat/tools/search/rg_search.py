@@ -12,9 +12,9 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import SECRET_FILES, SECRET_FOLDERS, SECRET_PATHS
-from agentchat.core.tools.ports import Finished, Workspace
+from agentchat.core.tools.ports import ProcessResult, Workspace
 from agentchat.tools.search import ripgrep
-from agentchat.tools.search.matches import Found, Line
+from agentchat.tools.search.matches import MatchCollector, MatchedLine
 
 SECRETS = (*SECRET_FILES, *SECRET_FOLDERS, *("**/" + "/".join(path) for path in SECRET_PATHS))
 
@@ -30,7 +30,9 @@ class Query:
     wanted: Callable[[str], bool]
 
 
-async def search(query: Query, folder: str, name: str, found: Found, workspace: Workspace) -> bool:
+async def search(
+    query: Query, folder: str, name: str, found: MatchCollector, workspace: Workspace
+) -> bool:
     """Search a folder, or one file of it; whether there is a ripgrep to do it.
 
     Args:
@@ -41,7 +43,7 @@ async def search(query: Query, folder: str, name: str, found: Found, workspace: 
 
 
 async def search_text(
-    query: Query, folder: str, name: str, text: bytes, found: Found, workspace: Workspace
+    query: Query, folder: str, name: str, text: bytes, found: MatchCollector, workspace: Workspace
 ) -> bool:
     """Search a text that stands for the file ``name``; whether there is a ripgrep to do it."""
     arguments = ("--no-config", "--", "-")
@@ -51,14 +53,14 @@ async def search_text(
 async def secrets(folder: str, workspace: Workspace) -> list[str]:
     """Return the secrets files below a folder that a search leaves out."""
     options = tuple(f"--iglob={pattern}" for pattern in SECRETS)
-    return sorted(await ripgrep.files(folder, workspace, options) or [])
+    return sorted(await ripgrep.list_files(folder, workspace, options) or [])
 
 
 async def _run(
     query: Query,
     folder: str,
     arguments: tuple[str, ...],
-    found: Found,
+    found: MatchCollector,
     workspace: Workspace,
     name: str | None = None,
     stdin: bytes | None = None,
@@ -94,7 +96,7 @@ def _options(query: Query) -> tuple[str, ...]:
     )
 
 
-def _check(finished: Finished, found: Found) -> None:
+def _check(finished: ProcessResult, found: MatchCollector) -> None:
     """Raise ToolError if ripgrep refused the pattern."""
     said = finished.stderr.decode("utf-8", "replace").strip()
     if finished.code == 2 and said and not found.matches:
@@ -106,7 +108,7 @@ def _check(finished: Finished, found: Found) -> None:
 class _Reader:
     """Turns ripgrep's JSON into lines, as it arrives."""
 
-    def __init__(self, query: Query, found: Found, name: str | None) -> None:
+    def __init__(self, query: Query, found: MatchCollector, name: str | None) -> None:
         self.on_full: Callable[[], object] = lambda: None
         self._query = query
         self._found = found
@@ -135,7 +137,9 @@ class _Reader:
         if message["type"] == "match":
             at = data["submatches"][0]["start"] if data["submatches"] else 0
             start = len(raw[:at].decode("utf-8", "replace"))
-        self._found.add(Line(path, data["line_number"], raw.decode("utf-8", "replace"), start))
+        self._found.add(
+            MatchedLine(path, data["line_number"], raw.decode("utf-8", "replace"), start)
+        )
 
 
 def _bytes(value: dict[str, str]) -> bytes:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command, Finished, Workspace
+from agentchat.core.tools.ports import Command, ProcessResult, Workspace
 
 SECONDS = 60
 """A search that takes longer is given up."""
@@ -28,7 +28,7 @@ async def run(
     stdin: bytes | None = None,
     on_output: Callable[[bytes], None] | None = None,
     capture: int = 64 * 1024 * 1024,
-) -> Finished | None:
+) -> ProcessResult | None:
     """Run ripgrep in a folder; return ``None`` if there is none.
 
     Raises:
@@ -53,7 +53,7 @@ async def run(
     return None
 
 
-async def files(
+async def list_files(
     folder: str, workspace: Workspace, options: tuple[str, ...] = ()
 ) -> list[str] | None:
     """Return the files below a folder, relative to it; ``None`` if there is no ripgrep."""

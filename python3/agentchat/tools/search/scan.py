@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 
 from agentchat.core.errors import ToolError
-from agentchat.tools.search.matches import Found, Line
+from agentchat.tools.search.matches import MatchCollector, MatchedLine
 from agentchat.tools.search.rg_search import Query
 
 LARGEST = 16 * 1024 * 1024
 """Bytes of a file that is still searched."""
 
 
-def compiled(query: Query) -> re.Pattern[str]:
+def compile_pattern(query: Query) -> re.Pattern[str]:
     """Return the pattern; raises ToolError."""
     text = re.escape(query.pattern) if query.literal else query.pattern
     try:
@@ -23,22 +23,22 @@ def compiled(query: Query) -> re.Pattern[str]:
         raise ToolError(f"Invalid pattern: {error}.\nSet literal for plain text.") from error
 
 
-async def scan_text(query: Query, name: str, text: bytes, found: Found) -> None:
+async def scan_text(query: Query, name: str, text: bytes, found: MatchCollector) -> None:
     """Search the text of one file; binary and very large ones are left out."""
-    pattern = compiled(query)
+    pattern = compile_pattern(query)
     if len(text) > LARGEST or b"\0" in text[:8192]:
         return
     for line in await asyncio.to_thread(_lines, pattern, query.context, name, text):
         found.add(line)
 
 
-def _lines(pattern: re.Pattern[str], context: int, name: str, data: bytes) -> list[Line]:
+def _lines(pattern: re.Pattern[str], context: int, name: str, data: bytes) -> list[MatchedLine]:
     lines = data.decode("utf-8", "replace").split("\n")
     if lines[-1] == "":
         lines.pop()
     lines = [line.removesuffix("\r") for line in lines]
     return [
-        Line(name, number + 1, lines[number], start)
+        MatchedLine(name, number + 1, lines[number], start)
         for number, start in _wanted(pattern, context, lines)
     ]
 

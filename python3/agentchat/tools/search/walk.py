@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentchat.core.tools.ports import Entry, Workspace
+from agentchat.core.tools.ports import DirectoryEntry, Workspace
 from agentchat.tools.search import ripgrep
 
 if TYPE_CHECKING:
@@ -109,20 +109,20 @@ AT_ONCE = 16
 """Folders or files that are asked for at the same time."""
 
 
-async def files(folder: str, workspace: Workspace) -> list[str]:
+async def list_files(folder: str, workspace: Workspace) -> list[str]:
     """Return the paths of all files, relative to ``folder`` and sorted; links are not followed."""
-    found = await ripgrep.files(folder, workspace)
+    found = await ripgrep.list_files(folder, workspace)
     if found is None:
-        found = await walked(folder, workspace)
-    return sorted(found, key=in_order)
+        found = await walk_folder(folder, workspace)
+    return sorted(found, key=path_sort_key)
 
 
-def in_order(path: str) -> tuple[str, ...]:
+def path_sort_key(path: str) -> tuple[str, ...]:
     """Return the sort key of a path: folder by folder."""
     return tuple(path.split("/"))
 
 
-async def walked(folder: str, workspace: Workspace) -> list[str]:
+async def walk_folder(folder: str, workspace: Workspace) -> list[str]:
     """Return the files below a folder without the help of a program."""
     walk = _Walk(workspace)
     await walk.below("", await ignores_of(workspace, folder))
@@ -157,7 +157,7 @@ class _Walk:
         return inner
 
 
-async def _entries(folder: str, workspace: Workspace) -> Sequence[Entry]:
+async def _entries(folder: str, workspace: Workspace) -> Sequence[DirectoryEntry]:
     try:
         return await workspace.list(folder)
     except OSError:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk, directory
-from agentchat.workspace.files.operation import Leftover, leftover
+from agentchat.workspace.files.operation import TemporaryFile, temporary_file
 
 SLACK_SECONDS = 2.0
 """How exactly it is known when a process began."""
 
 
-def put_back(paths: Iterable[str], disk: Disk | None = None) -> None:
+def restore_originals(paths: Iterable[str], disk: Disk | None = None) -> None:
     """Give files that were set aside to be removed their names back, unless these are taken."""
     disk = disk or Disk()
     for folder, names in _by_folder(paths).items():
@@ -27,7 +27,7 @@ def put_back(paths: Iterable[str], disk: Disk | None = None) -> None:
                             disk.unlink(name, at)
 
 
-def sweep(made: Mapping[str, int], disk: Disk | None = None) -> None:
+def remove_leftovers(made: Mapping[str, int], disk: Disk | None = None) -> None:
     """Remove temporary files beside these paths, and folders made for files that are not there.
 
     Args:
@@ -52,11 +52,11 @@ def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _left_in(folder: str) -> Iterator[tuple[int, str, Leftover]]:
+def _left_in(folder: str) -> Iterator[tuple[int, str, TemporaryFile]]:
     """Yield a handle on the folder, the name and its meaning of all that nobody owns any more."""
     with contextlib.suppress(OSError), directory(folder) as at:
         for name in os.listdir(at):
-            left = leftover(name)
+            left = temporary_file(name)
             if left is not None and not _is_owned(left.owner, at, name):
                 yield at, name, left
 

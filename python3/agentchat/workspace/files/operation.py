@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.workspace.files.disk import Disk, open_directory, read_all
 
 
@@ -26,7 +26,7 @@ def copy_metadata(disk: Disk, source: int, target: int) -> None:
     disk.chmod(target, stat.S_IMODE(seen.st_mode))
 
 
-def dress(disk: Disk, target: int, file: FileChange) -> None:
+def apply_metadata(disk: Disk, target: int, file: FileChange) -> None:
     """Give an open file that comes back what it had; raises OSError.
 
     What only another user could set is left out: the file itself matters more.
@@ -65,7 +65,7 @@ _LEFT = re.compile(r"\.agentchat-(\d+)-[0-9a-f]{8}([0-9a-f]{8})\.(tmp|old)\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class TemporaryFile:
     """What the name of a temporary file tells.
 
     ``owner`` is the id of the process that made it; ``aside``: it is a whole file, set aside.
@@ -80,13 +80,13 @@ class Leftover:
         return self.target == _mark(name)
 
 
-def leftover(name: str) -> Leftover | None:
+def temporary_file(name: str) -> TemporaryFile | None:
     """Return what a name tells; ``None`` if it is no temporary file's."""
     found = _LEFT.match(name)
-    return Leftover(int(found[1]), found[2], found[3] == "old") if found else None
+    return TemporaryFile(int(found[1]), found[2], found[3] == "old") if found else None
 
 
-class Job:
+class FileOperation:
     """What all kinds share: a handle on the folder, the bytes expected and the bytes wanted."""
 
     def __init__(self, disk: Disk, file: FileChange) -> None:
@@ -137,12 +137,12 @@ class Job:
     def check(self, expected: bytes, name: str | None = None) -> os.stat_result:
         """Return what the target is, if it holds exactly ``expected``; else raise Stale."""
         if name is None and self.look() is None:
-            raise Stale(self.path)
+            raise StalePreview(self.path)
         fd = self.disk.open(name or self.name, READ, at=self.at)
         try:
             found = os.fstat(fd)
             if found.st_size != len(expected) or read_all(fd) != expected:
-                raise Stale(self.path)
+                raise StalePreview(self.path)
         finally:
             os.close(fd)
         return found
@@ -165,7 +165,7 @@ class Job:
             self.disk.unlink(name, self.at)
 
 
-class Unchanged(Job):
+class UnchangedFile(FileOperation):
     """Nothing to write; the bytes must still be the expected ones."""
 
     def prepare(self) -> None:

@@ -8,15 +8,21 @@ import os
 import stat
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.errors import Stale
+from agentchat.core.errors import StalePreview
 from agentchat.workspace.files.disk import Disk, directory, open_directory
-from agentchat.workspace.files.operation import READ, Job, copy_metadata, dress, write_whole
+from agentchat.workspace.files.operation import (
+    READ,
+    FileOperation,
+    apply_metadata,
+    copy_metadata,
+    write_whole,
+)
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 """What file systems without hard links say."""
 
 
-class Create(Job):
+class CreateFile(FileOperation):
     """A file that does not exist yet, with the folders it needs.
 
     ``like`` is the file that it takes the place of, whose owner, mode and attributes it gets.
@@ -33,7 +39,7 @@ class Create(Job):
         self._check_anchor()
         self._at = self._make_folders()
         if self.look() is not None:
-            raise Stale(self.path)
+            raise StalePreview(self.path)
         self.temp = self.temp_name()
         fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.at)
         try:
@@ -45,7 +51,7 @@ class Create(Job):
 
     def _dress(self, fd: int) -> None:
         if self._like is None:
-            dress(self.disk, fd, self.file)
+            apply_metadata(self.disk, fd, self.file)
             return
         with directory(os.path.dirname(self._like.path)) as at:
             source = self.disk.open(os.path.basename(self._like.path), READ, at=at)
@@ -62,7 +68,7 @@ class Create(Job):
         with directory(path) as at:
             found = os.fstat(at)
         if [found.st_dev, found.st_ino] != identity:
-            raise Stale(self.path)
+            raise StalePreview(self.path)
 
     def _make_folders(self) -> int:
         """Return a handle on the folder; what had to be made is kept for the way back."""
@@ -89,7 +95,7 @@ class Create(Job):
             self._name(self.temp)
         except FileExistsError as error:
             self.done = False
-            raise Stale(self.path) from error
+            raise StalePreview(self.path) from error
         self.drop(self.temp)
         self.sync_folder()
         for at, _ in self._made:
@@ -129,7 +135,7 @@ _NO_TEMP = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_RENAME = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM)
 
 
-class Replace(Job):
+class ReplaceFile(FileOperation):
     """New bytes for a file that exists."""
 
     def __init__(self, disk: Disk, file: FileChange) -> None:
@@ -197,7 +203,7 @@ class Replace(Job):
         """Put the new bytes in place."""
         found = self.check(self.old)
         if self.seen is None or not os.path.samestat(found, self.seen):
-            raise Stale(self.path)
+            raise StalePreview(self.path)
         if self.temp is None:
             self._write_in_place()
             return
@@ -238,7 +244,7 @@ class Replace(Job):
         """Write the old bytes back the same way."""
         self._drop_temp()
         if self.done and not self._is_old():
-            back = Replace(self.disk, self.file.reversed())
+            back = ReplaceFile(self.disk, self.file.reversed())
             try:
                 back.prepare()
                 back.commit()
@@ -249,7 +255,7 @@ class Replace(Job):
     def _is_old(self) -> bool:
         try:
             self.check(self.old)
-        except Stale:
+        except StalePreview:
             return False
         return True
 
@@ -259,7 +265,7 @@ class Replace(Job):
             self.temp = None
 
 
-class Remove(Job):
+class RemoveFile(FileOperation):
     """A file that goes; set aside first, so that it can come back as it was."""
 
     def __init__(self, disk: Disk, file: FileChange) -> None:

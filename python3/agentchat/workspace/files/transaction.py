@@ -12,13 +12,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk
-from agentchat.workspace.files.operation import Job, Unchanged
-from agentchat.workspace.files.operations import Create, Remove, Replace
+from agentchat.workspace.files.operation import FileOperation, UnchangedFile
+from agentchat.workspace.files.operations import CreateFile, RemoveFile, ReplaceFile
 
 
-class Aborted(Exception):
+class TransactionAborted(Exception):
     """The change was called off before its first file was touched."""
 
 
@@ -30,7 +30,7 @@ class ChangeFailed(ToolError):
         self.reason = reason
 
 
-class AtomicWriter:
+class FileTransaction:
     """Makes changes on one disk; ``show`` turns an absolute path into what messages name."""
 
     def __init__(self, disk: Disk, show: Callable[[str], str]) -> None:
@@ -49,14 +49,14 @@ class AtomicWriter:
             In all three cases the files are as they were, unless the message says otherwise.
         """
         with FOLDER_LOCKS.hold(_folders(files)):
-            jobs: list[Job] = []
+            jobs: list[FileOperation] = []
             try:
                 for file in files:
                     for job in self._jobs(file):
                         jobs.append(job)
                         self._step(job, job.prepare)
                 if called_off():
-                    raise Aborted
+                    raise TransactionAborted
                 for job in jobs:
                     self._step(job, job.commit)
             except BaseException as error:
@@ -66,34 +66,34 @@ class AtomicWriter:
                 for job in jobs:
                     job.close()
 
-    def _jobs(self, file: FileChange) -> Iterable[Job]:
+    def _jobs(self, file: FileChange) -> Iterable[FileOperation]:
         if not file.old_path:
             return [self._job(file)]
         made, gone = file.parts
-        return [Create(self._disk, made, like=gone), Remove(self._disk, gone)]
+        return [CreateFile(self._disk, made, like=gone), RemoveFile(self._disk, gone)]
 
-    def _job(self, file: FileChange) -> Job:
+    def _job(self, file: FileChange) -> FileOperation:
         if file.changes_nothing:
-            return Unchanged(self._disk, file)
+            return UnchangedFile(self._disk, file)
         if file.before is None:
-            return Create(self._disk, file)
+            return CreateFile(self._disk, file)
         if file.after is None:
-            return Remove(self._disk, file)
-        return Replace(self._disk, file)
+            return RemoveFile(self._disk, file)
+        return ReplaceFile(self._disk, file)
 
-    def _step(self, job: Job, step: Callable[[], None]) -> None:
+    def _step(self, job: FileOperation, step: Callable[[], None]) -> None:
         shown = job.file.shown or self._show(job.path)
         try:
             step()
-        except Stale as error:
-            raise Stale(shown) from error
+        except StalePreview as error:
+            raise StalePreview(shown) from error
         except ToolError as error:
             raise ChangeFailed(f"{shown} {error}") from error
         except OSError as error:
             reason = error.strerror or str(error)
             raise ChangeFailed(f"Cannot write {shown}: {reason}.") from error
 
-    def _roll_back(self, jobs: Sequence[Job], error: BaseException) -> None:
+    def _roll_back(self, jobs: Sequence[FileOperation], error: BaseException) -> None:
         """Undo what was done, newest first; raise if a file could not be taken back."""
         stuck = [self._show(job.path) for job in reversed(jobs) if not _taken_back(job)]
         if stuck:
@@ -114,12 +114,12 @@ def _folders(files: Sequence[FileChange]) -> Iterator[str]:
 
 def _reason(error: BaseException) -> str:
     """Return why a change failed, without what became of the files."""
-    if isinstance(error, Stale):
+    if isinstance(error, StalePreview):
         return f"{error.path} changed since the preview."
     return error.reason if isinstance(error, ChangeFailed) else str(error)
 
 
-def _taken_back(job: Job) -> bool:
+def _taken_back(job: FileOperation) -> bool:
     try:
         job.roll_back()
     except (OSError, ToolError):

@@ -13,13 +13,13 @@ ROUNDS = 3
 """How often is looked again, since a process may start another while it is looked for."""
 
 
-def marked(environment: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
+def mark_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
     """Return the environment with a mark in it that nothing else has, and the mark."""
     token = secrets.token_hex(8)
     return {**environment, MARK: token}, f"{MARK}={token}".encode()
 
 
-def kill(mark: bytes) -> None:
+def kill_orphans(mark: bytes) -> None:
     """Kill every process with the mark, where the system lets us see them (Linux)."""
     for _ in range(ROUNDS):
         found = _with(mark)

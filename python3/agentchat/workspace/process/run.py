@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import IO, Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command, Finished
+from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.workspace.process import orphans
 from agentchat.workspace.process.capture import Capture
-from agentchat.workspace.process.watchdog import Keeper
+from agentchat.workspace.process.watchdog import Watchdog
 
 CHUNK = 64 * 1024
 LEFT_IN_PIPE = 1024 * 1024
@@ -26,13 +26,13 @@ LEFT_IN_PIPE = 1024 * 1024
 GRACE = 0.5
 """Seconds between asking a group to end and killing it."""
 
-KEEPER = Keeper()
+KEEPER = Watchdog()
 """Ends what runs when the host is killed; one for all, for it is a process itself."""
 
 OnOutput = Callable[[bytes], None]
 
 
-async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
+async def run(command: Command, on_output: OnOutput | None = None) -> ProcessResult:
     """Run a program (see ``core.ports.Workspace.run``).
 
     Args:
@@ -41,7 +41,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
     loop = asyncio.get_running_loop()
     mark = b""
     if command.env:
-        environment, mark = orphans.marked(command.env)
+        environment, mark = orphans.mark_environment(command.env)
         command = replace(command, env=environment)
     process = start(command)
     KEEPER.add(process.pid)
@@ -61,7 +61,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> Finished:
             out.close()
             KEEPER.remove(process.pid)
     code = process.returncode if ended else None
-    return Finished(code, out.head, out.tail, out.dropped, err.head + err.tail)
+    return ProcessResult(code, out.head, out.tail, out.dropped, err.head + err.tail)
 
 
 def start(command: Command) -> subprocess.Popen[bytes]:
@@ -143,7 +143,7 @@ async def _cleared(
     await asyncio.wait({gone}, timeout=1.0)
     process.poll()
     if mark:
-        await asyncio.to_thread(orphans.kill, mark)
+        await asyncio.to_thread(orphans.kill_orphans, mark)
 
 
 async def _finished(work: Coroutine[Any, Any, None]) -> None:

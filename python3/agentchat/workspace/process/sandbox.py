@@ -31,7 +31,7 @@ IMPOSSIBLE = "the setting requires a sandbox, and neither bubblewrap nor Landloc
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SandboxMethod:
     """One kind of sandbox.
 
     ``wrap`` returns what stands before a command's own words; it gets the workspace, a folder for
@@ -68,10 +68,12 @@ def _landlock(network: str) -> Callable[[str, str, str], tuple[str, ...]]:
 
 
 WAYS = (
-    Way(CONFINED, _bubblewrap, own_temp=True),
-    Way(f"{CONFINED} (Landlock)", _landlock(landlock.NONE)),
-    Way("writes only below the workspace, no TCP (Landlock)", _landlock(landlock.NO_TCP), False),
-    Way(
+    SandboxMethod(CONFINED, _bubblewrap, own_temp=True),
+    SandboxMethod(f"{CONFINED} (Landlock)", _landlock(landlock.NONE)),
+    SandboxMethod(
+        "writes only below the workspace, no TCP (Landlock)", _landlock(landlock.NO_TCP), False
+    ),
+    SandboxMethod(
         "writes only below the workspace, the network is open (Landlock)",
         _landlock(landlock.OPEN),
         False,
@@ -83,7 +85,7 @@ WAYS = (
 _probing = threading.Lock()
 
 
-def probe(root: str, ways: tuple[Way, ...]) -> Way | None:
+def probe(root: str, ways: tuple[SandboxMethod, ...]) -> SandboxMethod | None:
     """Return the first kind of sandbox that works for a workspace.
 
     Each is tried once in the life of this process, however many chats ask: a trial may take
@@ -94,7 +96,7 @@ def probe(root: str, ways: tuple[Way, ...]) -> Way | None:
 
 
 @functools.cache
-def _works(way: Way, root: str) -> bool:
+def _works(way: SandboxMethod, root: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="agentchat-") as temp:
         argv = (*way.wrap(root, temp, root), "true")
         try:
@@ -106,7 +108,7 @@ def _works(way: Way, root: str) -> bool:
     return done.returncode == 0
 
 
-class Confinement:
+class Sandbox:
     """What the user wants of a sandbox for one workspace, and whether there can be one.
 
     Args:
@@ -116,7 +118,7 @@ class Confinement:
         ways: the kinds of sandbox to try, in this order.
     """
 
-    def __init__(self, root: str, wanted: str = OFF, ways: Sequence[Way] = WAYS) -> None:
+    def __init__(self, root: str, wanted: str = OFF, ways: Sequence[SandboxMethod] = WAYS) -> None:
         self._root = root
         self.wanted = wanted
         self._ways = tuple(ways)
@@ -148,14 +150,14 @@ class Confinement:
             raise ToolError(f"Nothing was run: {IMPOSSIBLE}.")
         return command if way is None else self._wrap(way, command)
 
-    def _wrap(self, way: Way, command: Command) -> Command:
+    def _wrap(self, way: SandboxMethod, command: Command) -> Command:
         temp = self._temporary()
         argv = (*way.wrap(self._root, temp, command.cwd), *command.argv)
         if way.own_temp:
             return replace(command, argv=argv)
         return replace(command, argv=argv, env={**(command.env or os.environ), "TMPDIR": temp})
 
-    def _way(self) -> Way | None:
+    def _way(self) -> SandboxMethod | None:
         """Return the sandbox to use, if there is one that is good enough."""
         found = probe(self._root, self._ways)
         enough = found is not None and (found.whole or self.wanted != REQUIRED)

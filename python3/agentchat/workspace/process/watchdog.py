@@ -22,7 +22,7 @@ for one in $groups; do kill -s KILL -- "-$one"; done
 """
 
 
-class Keeper:
+class Watchdog:
     """Knows the process groups that run; starts its shell with the first."""
 
     def __init__(self) -> None:

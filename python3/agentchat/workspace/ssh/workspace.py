@@ -12,7 +12,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.core.tools.ports import Applied, Command, Entry, Finished, Target, Zone
+from agentchat.core.tools.ports import (
+    AppliedFile,
+    Command,
+    DirectoryEntry,
+    FileTarget,
+    ProcessResult,
+    Zone,
+)
 from agentchat.rpc.errors import Disconnected
 from agentchat.rpc.peer import OnProgress
 from agentchat.workspace.process import run
@@ -76,7 +83,7 @@ class SshWorkspace:
         if self._client is not None:
             await self._client.close()
 
-    async def locate(self, path: str) -> Target:
+    async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it."""
         found = await self.ask("locate", path=path)
         owner = found["owner"] and tuple(found["owner"])
@@ -84,7 +91,7 @@ class SshWorkspace:
         anchor = found["anchor"] and tuple(found["anchor"])
         about = {"zone": Zone(found["zone"]), "owner": owner, "attributes": attributes}
         about["anchor"] = anchor
-        return Target(**{**found, **about})
+        return FileTarget(**{**found, **about})
 
     async def kind(self, path: str) -> str | None:
         """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
@@ -99,15 +106,15 @@ class SshWorkspace:
         """Return the bytes of a file, at most ``limit`` from ``start``; raises OSError."""
         return bytes(await self.ask("read", path=path, limit=limit, start=start))
 
-    async def list(self, path: str) -> Sequence[Entry]:
+    async def list(self, path: str) -> Sequence[DirectoryEntry]:
         """Return the entries of a directory, unsorted; raises OSError."""
-        return [Entry(name, kind) for name, kind in await self.ask("list", path=path)]
+        return [DirectoryEntry(name, kind) for name, kind in await self.ask("list", path=path)]
 
     async def unsaved(self) -> Mapping[str, bytes]:
         """Return nothing: the editor's buffers are files of another machine."""
         return {}
 
-    async def apply(self, change: ChangeSet) -> tuple[Applied, ...]:
+    async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change, all files or none; raises Stale or ToolError."""
         client = await self._connected()
         files = [asdict(file) for file in change.files]
@@ -117,11 +124,11 @@ class SshWorkspace:
         except Disconnected as error:
             doubt = "It is not known whether the files were changed: read them again."
             raise Unreachable(f"{self._lost(error)} {doubt}") from error
-        return tuple(Applied(file.path) for file in change.files)
+        return tuple(AppliedFile(file.path) for file in change.files)
 
     async def run(
         self, command: Command, on_output: Callable[[bytes], None] | None = None
-    ) -> Finished:
+    ) -> ProcessResult:
         """Run a program there; its group is dead when this returns.
 
         One of the plugin's own runs here, if all it needs is its input.
@@ -135,7 +142,7 @@ class SshWorkspace:
             ended = await self._run(command, _pass_to(capture.add, on_output))
         finally:
             capture.close()
-        return Finished(
+        return ProcessResult(
             ended["code"], capture.head, capture.tail, capture.dropped, bytes(ended["stderr"])
         )
 
