@@ -4,8 +4,8 @@
 # JOBS=4              test processes (default: one a core, at most 8)
 # ARGS='-k approval'  passed on to pytest (or to the bench)
 
-CANDIDATES = python3 python3.13 python3.12 python3.11 python3.10
-FITS = 'import sys; sys.exit(sys.version_info < (3, 10))'
+CANDIDATES = python3 python3.14 python3.13 python3.12 python3.11
+FITS = 'import sys; sys.exit(sys.version_info < (3, 11))'
 VENV = .venv/bin/python
 JOBS = auto
 ARGS =
@@ -13,7 +13,7 @@ ARGS =
 # A cold import of the model client takes a second longer without bytecode.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSAFEPATH
 
-.PHONY: help setup demo test nightly check format bench clean
+.PHONY: help setup demo test quick nightly check format bench clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ setup: ## build .venv in this checkout; quick when nothing changed
 	@for python in $(or $(PYTHON),$(CANDIDATES)); do \
 		if "$$python" -c $(FITS) 2>/dev/null; then exec "$$python" -m scripts.setup $(if $(PYTHON),--exactly); fi; \
 	done; \
-	echo "agentchat: no Python 3.10 or newer among: $(or $(PYTHON),$(CANDIDATES)). Install one, or run make PYTHON=/path/to/python3.12" >&2; \
+	echo "agentchat: no Python 3.11 or newer among: $(or $(PYTHON),$(CANDIDATES)). Install one, or run make PYTHON=/path/to/python3.12" >&2; \
 	exit 1
 
 demo: setup ## try it on a sample project (without a terminal: play a scripted session)
@@ -30,6 +30,9 @@ demo: setup ## try it on a sample project (without a terminal: play a scripted s
 
 test: setup ## run every test against a real Neovim
 	@$(VENV) -m scripts.test $(JOBS) $(ARGS)
+
+quick: setup ## run the tests of the inner loop: all without an editor, and a few with one
+	@$(VENV) -m scripts.test $(JOBS) -m 'smoke or not (neovim or slow)' $(ARGS)
 
 nightly: setup ## generated commands, all payloads, storms of keys, a fault at every call to the kernel
 	@AGENTCHAT_GENERATED=$${AGENTCHAT_GENERATED:-30000} AGENTCHAT_STORM=$${AGENTCHAT_STORM:-1000} \

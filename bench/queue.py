@@ -23,8 +23,7 @@ from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Surroundings, Tool, ToolContext, Touch
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.writer import JournalWriter
 from agentchat.tools.builtin import read, resolve
 from agentchat.workspace.local import LocalWorkspace
 from bench.contexts import bare_context
@@ -48,6 +47,12 @@ class OneBatch:
     async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
         """Answer at once."""
         return self._replies.pop(0)
+
+    def warm_up(self) -> None:
+        """Nothing to load."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
 
 
 def measure() -> list[Row]:
@@ -101,12 +106,12 @@ async def _queued(folder: str, tool: Tool, calls: int) -> float:
 def _session(folder: str, tool: Tool, calls: int, screen: KeptScreen) -> Session:
     toolbox = Toolbox(Registry([tool, resolve.TOOL]), [Group("all", (tool.name,))], ["all"])
     model = OneBatch(tool.name, calls)
-    journal = Journal.open(Path(folder) / "state", "bench", ())
+    journal = JournalWriter.open(Path(folder) / "state", "bench", ())
     return Session(
         Chat("bench", toolbox, Surroundings(folder)),
         workspace=LocalWorkspace(folder),
-        screen=screen,
-        scribe=JournalScribe(journal),
+        view=screen,
+        journal=journal,
         storage=Storage(Path(folder) / "results"),
         model=lambda: model,
         max_parallel=10,

@@ -16,8 +16,7 @@ from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Surroundings, Tool
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
-from agentchat.models.dialect import Dialect
-from agentchat.models.wire import body
+from agentchat.models.protocols.openai_chat import OpenAIChat
 from agentchat.tools.builtin import grep, read
 from agentchat.tools.builtin.catalogue import BUILTINS
 from agentchat.tools.search import ripgrep
@@ -70,7 +69,7 @@ def _chat(tools: Sequence[Tool], threshold: int = 0) -> Chat:
 
 def _request(chat: Chat) -> None:
     """Make the bytes of a request."""
-    json.dumps(body(chat.request(), "bench", Dialect()))
+    json.dumps(OpenAIChat().body(chat.request(), "bench"))
 
 
 def _searches() -> list[Row]:

@@ -1,6 +1,6 @@
 """Build `.venv` in the checkout: the host's packages, the test tools, a Neovim where none fits.
 
-Run by `make setup` with any Python from 3.10 on. A stamp holds the hashes of the requirement
+Run by `make setup` with any Python from 3.11 on. A stamp holds the hashes of the requirement
 files and the interpreter's version, so that a second run costs a fraction of a second.
 """
 
@@ -59,9 +59,10 @@ def set_up(*, exactly: bool) -> str:
     return nvim.find() or install_neovim()
 
 
-def has_moved() -> bool:
-    """Tell whether the checkout was moved since, so that scripts in `.venv` name a lost Python."""
-    return STAMP.exists() and f"at {VENV}" not in STAMP.read_text().splitlines()
+def has_moved(venv: Path = VENV) -> bool:
+    """Tell whether `.venv` was moved since, so that scripts in it name a lost Python."""
+    stamp = venv / STAMP.name
+    return stamp.exists() and f"at {venv.resolve()}" not in stamp.read_text().splitlines()
 
 
 def stamp(version: str | None) -> str:
@@ -69,7 +70,7 @@ def stamp(version: str | None) -> str:
     hashes = [
         f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in REQUIREMENTS
     ]
-    return "\n".join([f"Python {version}", f"at {VENV}", *hashes, ""])
+    return "\n".join([f"Python {version}", f"at {VENV.resolve()}", *hashes, ""])
 
 
 def version_of(python: Path) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.support import project
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
+from tests.support.prefork import Prefork
 from tests.support.sshd import Missing, Sshd
 
 BASIC: dict[str, Any] = {"python": sys.executable, "ui": {"prompt_delay_ms": 0}}
@@ -49,16 +51,26 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
     server.close()
 
 
+@pytest.fixture(scope="session")
+def prefork() -> Iterator[Prefork]:
+    """A process that hosts are forked from; with ``AGENTCHAT_REAL_HOSTS`` none is."""
+    server = Prefork()
+    yield server
+    server.close()
+
+
 @pytest.fixture
 def start_editor(
     tmp_path: Path, workspace: Path, request: pytest.FixtureRequest
 ) -> Iterator[StartEditor]:
     """Start editors in the workspace: ``start_editor(settings=…, env=…, init=…, size=…)``."""
     editors: list[Editor] = request.node.stash.setdefault(EDITORS, [])
+    basic, parents = _host(request)
 
     def start(settings: dict[str, Any] | None = None, **more: Any) -> Editor:
         home = more.pop("home", tmp_path / f"home{len(editors)}")
-        editor = Editor(home, workspace, settings={**BASIC, **(settings or {})}, **more)
+        settings = {**basic, **(settings or {})}
+        editor = Editor(home, workspace, settings=settings, parents=parents, **more)
         editors.append(editor)
         return editor
 
@@ -93,6 +105,14 @@ def connected(server: ModelServer) -> dict[str, str]:
     }
 
 
+def _host(request: pytest.FixtureRequest) -> tuple[dict[str, Any], Callable[[], dict[int, int]]]:
+    """The basic settings, and the hosts that run; a test marked ``real_host`` starts its own."""
+    if os.environ.get("AGENTCHAT_REAL_HOSTS") or request.node.get_closest_marker("real_host"):
+        return BASIC, dict
+    prefork: Prefork = request.getfixturevalue("prefork")
+    return {**BASIC, "python": prefork.python}, prefork.parents
+
+
 def _finish(editors: list[Editor]) -> None:
     """Finish each editor, whatever happens at another, and tell of all that went wrong."""
     problems = []
@@ -106,9 +126,10 @@ def _finish(editors: list[Editor]) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Scenarios wait for several processes: give them time on a busy machine."""
+    """Mark what drives a Neovim; it waits for several processes, so give it time."""
     for item in items:
-        if "tests/editor" in item.path.as_posix():
+        if "start_editor" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.neovim)
             item.add_marker(pytest.mark.timeout(240))
 
 

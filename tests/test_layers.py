@@ -1,90 +1,146 @@
-"""Imports run one way: core, then tools, workspace, models and journal, then agent, then editor."""
+"""How the modules depend on each other, and that the check of it finds what breaks a rule."""
 
 from __future__ import annotations
 
-import ast
-import sys
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from scripts import layers
+from scripts.layers import Package, Rule
 
-PACKAGE = Path(__file__).parents[1] / "python3" / "agentchat"
-MIDDLE = {"core"}
-MAY_IMPORT = {
-    "core": set[str](),
-    "tools": MIDDLE,
-    "workspace": MIDDLE,
-    "models": MIDDLE,
-    "journal": MIDDLE,
-    "agent": {"core", "tools", "workspace", "models", "journal"},
-    "nvim": {"core", "tools", "workspace", "models", "journal", "agent"},
+LEVELS = ("core", "core/turn", "tools models", "agent", "nvim")
+
+
+@pytest.fixture(scope="module")
+def ours() -> Package:
+    return Package(layers.PACKAGE)
+
+
+@pytest.mark.parametrize("rule", layers.RULES, ids=lambda rule: rule.__name__)
+def test_the_package_keeps_the_rule(rule: Rule, ours: Package) -> None:
+    found = {layers.without_line(finding) for finding in rule(ours)}
+    assert sorted(found - layers.known()) == []
+
+
+def test_every_folder_with_a_level_is_named_once() -> None:
+    folders = " ".join(layers.LEVELS).split()
+    assert sorted(set(folders)) == sorted(folders)
+
+
+def package(root: Path, files: Mapping[str, str]) -> Package:
+    """Write a package and read it."""
+    for name, text in files.items():
+        path = root / "agentchat" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return Package(root / "agentchat", LEVELS)
+
+
+UPWARD = {
+    "top": "from agentchat.agent.session import Session",
+    "module": "from agentchat.agent import session",
+    "plain": "import agentchat.agent.session",
+    "in a function": "def f():\n    from agentchat.agent.session import Session",
+    "for types": "if TYPE_CHECKING:\n    from agentchat.agent.session import Session",
+    "by name": "x = importlib.import_module('agentchat.agent.session')",
 }
-FILES = sorted(PACKAGE.rglob("*.py"))
-LATE_ONLY = {"openai", "PIL", "pathspec"}
-"""Libraries that cost too much to import before they are needed."""
 
 
-def imports(path: Path, *, at_top: bool = False) -> Iterator[str]:
-    """Yield the modules a file imports, by full name."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = ast.iter_child_nodes(tree) if at_top else ast.walk(tree)
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield node.module or ""
-            yield from (f"{node.module}.{name.name}" for name in node.names)
+@pytest.mark.parametrize("source", UPWARD.values(), ids=UPWARD.keys())
+def test_an_upward_import_is_found_wherever_it_stands(source: str, tmp_path: Path) -> None:
+    files = {"core/errors.py": source, "agent/session.py": "class Session: ..."}
+    (found,) = layers.downward_imports(package(tmp_path, files))
+    line = source.count("\n") + 1
+    assert str(found) == f"core/errors.py:{line}: import of a folder not below: agent/session.py"
 
 
-def room(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0]
+WRONG: dict[str, tuple[Rule, dict[str, str], str]] = {
+    "a folder inside a room": (
+        layers.downward_imports,
+        {"core/errors.py": "import agentchat.core.turn.loop", "core/turn/loop.py": ""},
+        "core/errors.py:1: import of a folder not below: core/turn/loop.py",
+    ),
+    "rooms beside each other": (
+        layers.separate_rooms,
+        {"tools/bash.py": "from agentchat.models.sse import x", "models/sse.py": "x = 1"},
+        "tools/bash.py:1: import of a room beside: models/sse.py",
+    ),
+    "a folder that nobody placed": (
+        layers.known_folders,
+        {"utils/text.py": ""},
+        "utils/: folder without a level: add it to LEVELS",
+    ),
+    "a cycle of modules": (
+        layers.acyclic_modules,
+        {
+            "core/a.py": "from agentchat.core.b import x",
+            "core/b.py": "def f():\n    from agentchat.core.c import x",
+            "core/c.py": "from agentchat.core import a",
+        },
+        "core/a.py: cycle of modules: core/a → core/b → core/c",
+    ),
+    "a cycle of folders": (
+        layers.acyclic_folders,
+        {
+            "core/a.py": "from agentchat.core.turn.loop import b",
+            "core/turn/b.py": "",
+            "core/turn/c.py": "import agentchat.core.d",
+            "core/d.py": "",
+        },
+        "core/: cycle of folders: core → core/turn",
+    ),
+    "a library in the core": (
+        layers.standard_core,
+        {"core/turn/loop.py": "def f():\n    import pydantic"},
+        "core/turn/loop.py:2: third-party import in core: pydantic",
+    ),
+    "pynvim below nvim": (
+        layers.one_bridge,
+        {"agent/session.py": "import pynvim", "nvim/plugin.py": "import pynvim"},
+        "agent/session.py:1: import of pynvim outside nvim: pynvim",
+    ),
+    "a slow library at the top": (
+        layers.late_libraries,
+        {"tools/read.py": "def f():\n    import PIL\nfrom PIL import Image"},
+        "tools/read.py:3: slow library imported at the top: PIL",
+    ),
+    "a relative import": (
+        layers.absolute_imports,
+        {"core/a.py": "from .b import x"},
+        "core/a.py:1: relative import: b.x",
+    ),
+    "a vague name": (
+        layers.searchable_names,
+        {"core/utils.py": ""},
+        "core/utils.py: name that says nothing: utils",
+    ),
+    "a crowded folder": (
+        layers.small_folders,
+        {"agent/__init__.py": "", **{f"agent/m{n}.py": "" for n in range(15)}},
+        "agent/: more than 14 modules: 15",
+    ),
+    "a class name used twice": (
+        layers.unique_classes,
+        {"core/a.py": "class Call: ...\nclass _Own: ...", "models/b.py": "class Call: ..."},
+        "models/b.py: class Call is defined twice: core/a.py",
+    ),
+}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_room_imports_only_the_rooms_below_it(path: Path) -> None:
-    if path.parent == PACKAGE:
-        return
-    own = room(path)
-    used = {name.split(".")[1] for name in imports(path) if name.startswith("agentchat.")}
-    rooms = {name for name in used if (PACKAGE / name).is_dir()}
-    assert rooms - {own} <= MAY_IMPORT[own]
+@pytest.mark.parametrize(("rule", "files", "finding"), WRONG.values(), ids=WRONG.keys())
+def test_what_breaks_a_rule_is_named_with_its_file(
+    rule: Rule, files: dict[str, str], finding: str, tmp_path: Path
+) -> None:
+    assert [str(found) for found in rule(package(tmp_path, files))] == [finding]
 
 
-def outside(path: Path) -> set[str]:
-    tops = {name.split(".")[0] for name in imports(path)}
-    return tops - set(sys.stdlib_module_names) - {"agentchat"}
-
-
-def test_the_core_imports_the_standard_library_only() -> None:
-    assert {str(p): outside(p) for p in FILES if room(p) == "core" and outside(p)} == {}
-
-
-def test_the_modules_of_the_core_do_not_go_round_in_circles() -> None:
-    core = {path.stem: path for path in FILES if room(path) == "core"}
-    used = {
-        name: {module.split(".")[2] for module in imports(path) if module.count(".") > 1}
-        for name, path in core.items()
+def test_a_package_without_faults_has_no_findings(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": "from agentchat.tools.builtin.bash import tool",
+        "core/errors.py": "import re",
+        "core/turn/loop.py": "from agentchat.core.errors import x",
+        "tools/bash.py": "import pydantic\nfrom agentchat.core import errors\ntool = 1",
+        "nvim/plugin.py": "import pynvim\nimport agentchat.tools.builtin.bash",
     }
-    while free := {name for name, needs in used.items() if not needs & set(used)}:
-        used = {name: needs for name, needs in used.items() if name not in free}
-    assert used == {}
-
-
-def test_only_the_editor_knows_neovim() -> None:
-    knowing = {room(path) for path in FILES if "pynvim" in outside(path)}
-    assert knowing == {"nvim"}
-
-
-def test_slow_libraries_are_imported_late() -> None:
-    early = {
-        str(path): LATE_ONLY & {name.split(".")[0] for name in imports(path, at_top=True)}
-        for path in FILES
-    }
-    assert {path: names for path, names in early.items() if names} == {}
-
-
-def test_no_module_is_named_for_what_does_not_fit_elsewhere() -> None:
-    vague = {"utils", "util", "helpers", "common", "misc"}
-    assert [path for path in FILES if path.stem in vague] == []
+    assert layers.findings(package(tmp_path, files)) == []

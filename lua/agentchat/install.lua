@@ -4,7 +4,7 @@ local python = require('agentchat.python')
 
 local M = {}
 
-local CANDIDATES = { 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python3', 'python' }
+local CANDIDATES = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
 local LONGEST = 10 * 60 * 1000 -- ms; a slow line may take minutes for the packages
 local VERSION = 'import sys; print("%d.%d" % sys.version_info[:2])'
 

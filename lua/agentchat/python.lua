@@ -1,7 +1,7 @@
 --- Which Python runs the host, and what its last words mean.
 local M = {}
 
-M.OLDEST = '3.10'
+M.OLDEST = '3.11'
 
 local function source_root()
   local file = debug.getinfo(1, 'S').source:sub(2)
@@ -58,7 +58,7 @@ end
 -- its name on stderr instead of leaving a host behind that answers nothing.
 local BOOT = table.concat({
   'import sys',
-  "if sys.version_info < (3, 10): sys.exit('agentchat: python %d.%d' % sys.version_info[:2])",
+  "if sys.version_info < (3, 11): sys.exit('agentchat: python %d.%d' % sys.version_info[:2])",
   'import os, pynvim',
   -- Neovim speaks through a copy of standard input: a program that a tool starts reads nothing.
   "sys.stdin = os.fdopen(os.dup(0), 'rb', 0)",

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import uuid
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from agentchat.agent.chat_tools import ToolFiles
 from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.agent.session import Session
-from agentchat.core.approval import Decision
-from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
-from agentchat.core.messages import Message, Reply, ToolResult
+from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.model import ModelRequest, Piece, TextDelta
 from agentchat.core.tools.ports import Frontend
-from agentchat.core.tools.tool import Tool, Undo
-from agentchat.core.tools.toolset import Held
+from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Answer, Question, Ready
+from agentchat.core.turn.effects import Answer, Question
 from agentchat.core.turn.preview_stack import Pending
 from agentchat.core.turn.view import Block, StatusLine
-from agentchat.journal.records import Record
+from agentchat.journal import records as r
+from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
-from tests.core.world import a_chat
+from tests.core.world import a_chat, a_response
 
 Script = Reply | Callable[[ModelRequest, Callable[[Piece], None]], Awaitable[Reply]]
 
@@ -47,6 +49,12 @@ class ScriptedModel:
             on_piece(TextDelta(reply.text))
         return reply
 
+    def warm_up(self) -> None:
+        """Nothing to load."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
 
 class KeptScreen:
     """Keeps everything it is shown, and lets a test wait for an event."""
@@ -54,6 +62,7 @@ class KeptScreen:
     def __init__(self) -> None:
         self.users: list[str] = []
         self.given_back = 0
+        self.mentions: list[str] = []
         self.said = ""
         self.notes: list[tuple[str, str]] = []
         self.blocks: dict[str, list[Block]] = {}
@@ -99,6 +108,9 @@ class KeptScreen:
         self.statuses.append(status)
         self._changed.set()
 
+    def tools(self, chat: Chat) -> None:
+        self.mentions = [tool.name for tool in chat.toolbox.tools()]
+
     def event(self, name: str, data: Mapping[str, Any]) -> None:
         self.events.append((name, dict(data)))
         self._changed.set()
@@ -109,6 +121,7 @@ class KeptScreen:
 
     def close_prompt(self, prompt: str) -> None:
         self.questions.pop(prompt, None)
+        self._changed.set()
 
     def stage(self, pending: Pending) -> None:
         ids = [other.id for other in self.staged]
@@ -123,6 +136,7 @@ class KeptScreen:
 
     def unstage(self, pending: Pending) -> None:
         self.staged = [other for other in self.staged if other.id != pending.id]
+        self._changed.set()
 
     def named(self, name: str) -> list[dict[str, Any]]:
         """Return the data of every event of one name."""
@@ -139,69 +153,21 @@ class KeptScreen:
         await asyncio.wait_for(look(), seconds)
 
 
-class KeptNotes:
-    """A scribe that keeps lines in memory."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def held(self, held: Held) -> None:
-        self.lines.append(f"held {' '.join(held.given)}")
-
-    def turn_started(self, number: int) -> None:
-        self.lines.append(f"turn {number}")
-
-    def turn_finished(self, number: int, reason: str) -> None:
-        self.lines.append(f"turn {number} {reason}")
-
-    def said(self, message: Message, decision: Decision | None) -> None:
-        kind = type(message).__name__
-        self.lines.append(f"{kind} {message.call_id}" if isinstance(message, ToolResult) else kind)
-
-    def answered(self, question: Question, answer: Answer) -> None:
-        self.lines.append(f"answered {answer.choice}")
-
-    def started(self, ready: Ready) -> None:
-        self.lines.append(f"started {ready.call.call.id}")
-
-    def so_far(self, text: str) -> None:
-        self.lines.append(f"so far {text}")
-
-    def changing(self, source: str, change: ChangeSet, takes: Sequence[int] = ()) -> None:
-        self.lines.append(f"changing {source}")
-
-    def changed(self, source: str, settled: Sequence[FileChange] = ()) -> None:
-        self.lines.append(f"changed {source}")
-
-    def settled(self, source: str) -> None:
-        self.lines.append(f"settled {source}")
-
-    def recovering(self, id: str, source: str) -> None:
-        self.lines.append(f"recovering {source}")
-
-    def finished(self, result: ToolResult) -> None:
-        self.lines.append(f"finished {result.call_id}")
-
-    def resolving(self, pending: Pending, action: str) -> None:
-        self.lines.append(f"resolving {pending.label} {action}")
-
-    def staged(self, pending: Pending) -> None:
-        self.lines.append(f"staged {pending.label}")
-
-    def resolved(self, pending: Pending, action: str, reason: str) -> None:
-        self.lines.append(f"resolved {pending.label} {action}")
-
-    def undo_noted(self, call_id: str, undo: Undo) -> None:
-        self.lines.append(f"undo noted {call_id}")
-
-    def undone(self, saga: str, turn: int, calls: Mapping[str, str]) -> None:
-        self.lines.append(f"undone {turn}")
-
-    def redone(self, saga: str, undone: str, calls: Mapping[str, str]) -> None:
-        self.lines.append("redone")
-
-    def records(self) -> Iterable[Record]:
-        return ()
+LINES: dict[type, Callable[[Any], str]] = {
+    r.TurnStarted: lambda record: f"turn {record.number}",
+    r.TurnFinished: lambda record: f"turn {record.number} {record.reason}",
+    r.MessageRecorded: lambda record: " ".join(
+        filter(None, (type(record.message).__name__, getattr(record.message, "call_id", "")))
+    ),
+    r.DecisionMade: lambda record: f"answered {record.verdict}" * (record.who == "user"),
+    r.CallStarted: lambda record: f"started {record.call_id}",
+    r.CallFinished: lambda record: f"finished {record.call_id}",
+    r.ReplyProgress: lambda record: f"so far {record.text}",
+    r.ChangeStarted: lambda record: f"changing {record.source}",
+    r.ChangeApplied: lambda record: f"changed {record.source}",
+    r.ChangeSettled: lambda record: f"settled {record.source}",
+}
+"""How a test reads a record in one short line; an empty one is left out."""
 
 
 class Scene:
@@ -216,9 +182,13 @@ class Scene:
         chat: Chat | None = None,
         rulebook: Rulebook | None = None,
         workspace: LocalWorkspace | None = None,
+        journal: JournalWriter | None = None,
+        tool_files: ToolFiles | None = None,
     ) -> None:
         self.screen = KeptScreen()
-        self.scribe = KeptNotes()
+        state = folder.parent / f"{folder.name}.state"
+        self.journal = journal or JournalWriter.open(state, uuid.uuid4().hex)
+        weakref.finalize(self, self.journal.close)
         self.model = ScriptedModel(replies)
         self.no_model = ""
         self.chat = chat or a_chat(*tools)
@@ -226,13 +196,14 @@ class Scene:
         self.session = Session(
             self.chat,
             workspace=self.workspace,
-            screen=self.screen,
-            scribe=self.scribe,
+            view=self.screen,
+            journal=self.journal,
             storage=Storage(folder),
             model=self._source,
             max_parallel=10,
             frontend=frontend,
             rulebook=rulebook,
+            tool_files=tool_files,
         )
 
     def _source(self) -> ScriptedModel:
@@ -254,12 +225,17 @@ class Scene:
         """Answer the question that is shown next."""
         await self.screen.until(lambda: bool(self.screen.questions))
         prompt = next(iter(self.screen.questions))
-        self.session.answer(prompt, Answer(answer) if isinstance(answer, str) else answer)
+        self.session.answer(prompt, a_response(answer))
         await self.screen.until(lambda: prompt not in self.screen.questions)
 
     async def finished(self, turns: int = 1) -> None:
         """Wait until so many turns are over."""
         await self.screen.until(lambda: len(self.screen.named("AgentTurnFinished")) >= turns)
+
+    def journal_lines(self) -> list[str]:
+        """Return what the journal holds, in short lines."""
+        found = (LINES.get(type(one), lambda record: "")(one) for one in self.journal.records())
+        return [line for line in found if line]
 
     def results(self) -> dict[str, str]:
         """Return the text of each result by call id."""

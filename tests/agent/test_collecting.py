@@ -192,6 +192,20 @@ async def test_hunks_are_kept_one_by_one_and_the_model_is_told(folder: Path) -> 
     )
 
 
+async def test_only_the_replacements_that_were_kept_are_counted(folder: Path) -> None:
+    text = "".join(f"line {n}\n" for n in range(1, 41))
+    (folder / "a.py").write_text(text)
+    called = (
+        edit("a.py", ("line 5\n", "LINE 5\nmore\n")),
+        edit("a.py", ("line 30\n", "LINE 30\n"), ("line 31\n", "LINE 31\n")),
+    )
+    made = scene(folder, [replies(*called)[0], applies(), DONE])
+    no = HunkDecision(str(folder / "a.py"), 0)
+    await made.play("go", Answer("accept", hunks=(no,)))
+    (result,) = [m for m in made.chat.history.messages if getattr(m, "call_id", "") == "r"]
+    assert result.details["sourceResultDetails"]["replacements"] == 2  # type: ignore[union-attr,index]
+
+
 async def test_always_covers_later_edits_and_no_deletions(folder: Path) -> None:
     first, _ = replies(edit("a.py", ("one = 1", "uno = 1")))
     second = Reply(

@@ -40,7 +40,7 @@ async def test_what_is_removed_is_neither_sent_nor_run(tmp_path: Path) -> None:
     scene = a_scene(tmp_path, [DONE, calls(a_call("1", "one")), DONE])
     await scene.play("use @both")
     assert "- one: First" in scene.model.requests[0].system
-    scene.session.giving.remove("one")
+    scene.session.tools.remove("one")
     await scene.play("go on")
     assert [tool.name for tool in scene.model.requests[1].tools] == ["two"]
     assert "- one: First" not in scene.model.requests[1].system
@@ -50,13 +50,13 @@ async def test_what_is_removed_is_neither_sent_nor_run(tmp_path: Path) -> None:
 
 async def test_the_user_gives_and_takes_by_name(tmp_path: Path) -> None:
     scene = a_scene(tmp_path, [])
-    giving = scene.session.giving
+    tools = scene.session.tools
     for act, name in (
-        (giving.add, "both"),
-        (giving.add, "both"),
-        (giving.add, "nothing"),
-        (giving.remove, "both"),
-        (giving.remove, "both"),
+        (tools.add, "both"),
+        (tools.add, "both"),
+        (tools.add, "nothing"),
+        (tools.remove, "both"),
+        (tools.remove, "both"),
     ):
         act(name)
     assert notes(scene) == [
@@ -72,12 +72,12 @@ async def test_what_was_given_and_taken_holds_after_a_restart(tmp_path: Path) ->
     scene = UndoScene(tmp_path, a_tool("late"))
     await scene.turn()
     before = [tool.name for tool in scene.model.requests[0].tools]
-    scene.session.giving.remove("bash")
+    scene.session.tools.remove("bash")
     scene.restart()
     await scene.turn()
     after = [tool.name for tool in scene.model.requests[0].tools]
     assert after == [name for name in before if name != "bash"]
-    scene.session.giving.add("bash")
+    scene.session.tools.add("bash")
     scene.restart()
     await scene.turn()
     assert {tool.name for tool in scene.model.requests[0].tools} == set(before)

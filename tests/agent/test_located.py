@@ -19,23 +19,18 @@ from tests.core.world import a_call, calls
 DONE = Reply("Done.")
 
 
-JUDGED = 2
-"""How often a path is looked at until the call is judged: for the queue, and for itself."""
-
-
 class Swapping(LocalWorkspace):
     """A place where something is swapped as soon as a call was judged."""
 
     def __init__(self, root: Path, swap: Callable[[], None]) -> None:
         super().__init__(str(root))
         self._swap = swap
-        self._left = JUDGED
+        self.lookups = 0
 
     async def locate(self, path: str) -> Target:
         found = await super().locate(path)
-        self._left -= path.startswith("link")
-        if self._left == 0:
-            self._left = -1
+        self.lookups += path.startswith("link")
+        if self.lookups == 1:
             self._swap()
         return found
 
@@ -53,9 +48,11 @@ def root(tmp_path: Path) -> Path:
 
 async def played(root: Path, tool: Tool, swap: Callable[[], None], **given: object) -> str:
     call = a_call("1", tool.name, json.dumps(given))
-    scene = Scene(root, [calls(call), DONE], tool, workspace=Swapping(root, swap))
+    workspace = Swapping(root, swap)
+    scene = Scene(root, [calls(call), DONE], tool, workspace=workspace)
     answers = [] if tool.metadata.read_only else ["accept"]
     await scene.play("go", *answers)
+    assert workspace.lookups == 1
     return scene.results()["1"]
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from agentchat.core.diff.hunk_decisions import HunkDecision
 from agentchat.core.messages import Reply
+from agentchat.core.turn.effects import Answer
 from agentchat.tools.builtin import edit
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls
@@ -73,9 +75,20 @@ def _rewritten(path: Path) -> None:
     path.write_text(TEXT.replace("line 5\n", "mine\n"))
 
 
-@pytest.mark.parametrize("change", [_deleted, _folder, _pipe, _rewritten])
+CHANGED = "a.txt changed since the preview."
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (_deleted, CHANGED),
+        (_rewritten, CHANGED),
+        (_folder, "a.txt is a directory, not a regular file."),
+        (_pipe, "a.txt is a device, socket or pipe, not a regular file."),
+    ],
+)
 async def test_what_became_of_a_file_is_told_and_nothing_is_made_of_it(
-    path: Path, change: Callable[[Path], None]
+    path: Path, change: Callable[[Path], None], why: str
 ) -> None:
     scene = editing(path.parent, 5)
     await asked(scene)
@@ -83,7 +96,7 @@ async def test_what_became_of_a_file_is_told_and_nothing_is_made_of_it(
     kind = path.lstat().st_mode if path.exists() else None
     await scene.answer("accept")
     await scene.finished()
-    assert "LINE 5" not in scene.results()["1"]
+    assert scene.results()["1"] == f"{why} Nothing was changed."
     assert "line 5" not in (path.read_text() if path.is_file() else "")
     assert (path.lstat().st_mode if path.exists() else None) == kind
 
@@ -97,3 +110,13 @@ async def test_a_link_in_place_of_the_file_is_not_written_through_unasked(path: 
     assert path.is_symlink()
     assert path.with_name("was.txt").read_text() == TEXT
     assert "Nothing was changed" in scene.results()["1"]
+
+
+async def test_only_the_replacements_that_were_kept_are_counted(path: Path) -> None:
+    edits = [{"old_text": f"line {n}\n", "new_text": f"LINE {n}\n"} for n in (5, 6, 30)]
+    call = a_call("1", "edit", json.dumps({"path": "a.txt", "edits": edits}))
+    scene = Scene(path.parent, [calls(call), DONE], edit.TOOL)
+    await scene.play("go", Answer("accept", hunks=(HunkDecision(str(path), 1),)))
+    assert scene.results()["1"].startswith("Applied 1 of 2 hunks in a.txt.")
+    (finished,) = scene.screen.named("AgentToolFinished")
+    assert finished["details"]["replacements"] == 2

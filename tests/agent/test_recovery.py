@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.writer import JournalWriter
+from agentchat.nvim.workspaces import LocalLeftovers
 from tests.faults.ground import Reopened
 
 
@@ -24,23 +27,22 @@ class Cut:
 
     def change(self, **files: tuple[bytes | None, bytes | None, bytes | None]) -> None:
         """Begin to change files: bytes before, after, and those that are there now."""
-        journal = Journal.open(self.state, "chat")
-        scribe = JournalScribe(journal)
-        scribe.opened("chat", str(self.root), "", "")
+        journal = JournalWriter.open(self.state, "chat")
+        journal.record_chat_opened("chat", str(self.root), "", "")
         changes = []
         for name, (before, after, now) in files.items():
             changes.append(FileChange(str(self.root / name), before, after))
             if now is not None:
                 (self.root / name).write_bytes(now)
-        scribe.turn_started(1)
-        scribe.changing("c", ChangeSet(tuple(changes)))
+        journal.record_turn_started(1)
+        journal.record_change_started("c", ChangeSet(tuple(changes)))
         journal.close()
 
     async def reopen(self) -> tuple[str, str]:
         """Open the chat again; return what the user and the model are told."""
         chat = Reopened(self.root, self.state)
         await chat.recover()
-        taken = await chat.session._inbox.take()
+        taken = await chat.session._queue.take()
         chat.close()
         user = "\n".join(text for _, text in chat.screen.notes)
         return user, "\n".join(message.text for message in taken if isinstance(message, Note))
@@ -109,7 +111,7 @@ async def test_a_change_taken_back_can_be_neither_undone_nor_redone(cut: Cut) ->
 async def test_an_undo_at_once_waits_for_the_recovery(cut: Cut) -> None:
     cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"1"))
     chat = Reopened(cut.root, cut.state)
-    chat.session.recover(chat.site)
+    chat.session.recover(LocalLeftovers())
     said = await chat.undo()
     chat.close()
     assert said.startswith("Undo of turn 1:")
@@ -118,8 +120,36 @@ async def test_an_undo_at_once_waits_for_the_recovery(cut: Cut) -> None:
 
 async def test_a_change_that_failed_is_not_looked_at_again(cut: Cut) -> None:
     cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"0"))
-    journal = Journal.open(cut.state, "chat")
-    JournalScribe(journal).settled("c")
+    journal = JournalWriter.open(cut.state, "chat")
+    journal.record_change_settled("c")
     journal.close()
     assert await cut.reopen() == ("", "")
     assert cut.files() == {"a": b"1", "b": b"0"}
+
+
+class SlowLeftovers:
+    """A disk on which looking takes until ``go_on``."""
+
+    def __init__(self) -> None:
+        self.looking, self.go_on = threading.Event(), threading.Event()
+
+    def put_back(self, paths: Iterable[str]) -> None:
+        self._look()
+
+    def sweep(self, made: Mapping[str, int]) -> None:
+        self._look()
+
+    def _look(self) -> None:
+        self.looking.set()
+        assert self.go_on.wait(5), "the loop does not run meanwhile"
+
+
+async def test_other_chats_go_on_while_a_slow_disk_is_looked_at(cut: Cut) -> None:
+    cut.change(a=(b"0", b"1", b"1"), b=(b"0", b"1", b"0"))
+    chat, leftovers = Reopened(cut.root, cut.state), SlowLeftovers()
+    chat.session.recover(leftovers)
+    assert await asyncio.to_thread(leftovers.looking.wait, 5)
+    leftovers.go_on.set()
+    await chat.idle()
+    chat.close()
+    assert cut.files() == {"a": b"0", "b": b"0"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.agent.preview_actions import NOT_SHOWN, Order, Seen
+from agentchat.agent.preview_actions import NOT_SHOWN, ResolveCommand, ShownPreview
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement, stamp
 from agentchat.core.messages import Reply
-from agentchat.core.tools.tool import Preview, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Preview, Result, Staged, Tool, ToolContext
 from agentchat.core.turn.preview_stack import Pending
 from tests.agent.scene import Scene
 from tests.core.world import Given, a_call, a_tool, calls
@@ -37,6 +37,27 @@ def staging(path: Path, *numbers: int) -> Tool:
 
             preview = Preview(ChangeSet((file,)))
             context.stage(Pending(f"Stage: {number}", "stage", apply, preview=preview, make=make))
+        return Result("staged")
+
+    return replace(a_tool("stage", asks=False), steps=(run,))
+
+
+def staging_both(path: Path) -> Tool:
+    """A tool that stages one preview of the lines 5 and 30."""
+
+    async def run(arguments: Given, context: ToolContext) -> Result:
+        after = BEFORE.replace("line 5\n", "LINE 5\n").replace("line 30\n", "LINE 30\n")
+        file = FileChange(str(path), BEFORE.encode(), after.encode(), path.name)
+
+        async def make(preview: Preview) -> Result:
+            return Result(preview.headline)
+
+        async def apply(reason: str, extra: object) -> Result:
+            raise AssertionError("the change is made, not the callback called")
+
+        preview = Preview(ChangeSet((file,)))
+        staged = Staged("Stage: 2 lines", "stage", apply, preview=preview, make=make)
+        context.stage(staged)
         return Result("staged")
 
     return replace(a_tool("stage", asks=False), steps=(run,))
@@ -112,12 +133,14 @@ async def test_what_was_not_seen_is_not_applied(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5)
     pending = scene.screen.staged[0]
     assert pending.preview.change is not None
-    scene.session.resolving.resolve(Order("apply", seen=Seen(pending.id, "another")))
-    scene.session.resolving.resolve(Order("apply", seen=Seen("another", "")))
+    scene.session.resolving.resolve(
+        ResolveCommand("apply", seen=ShownPreview(pending.id, "another"))
+    )
+    scene.session.resolving.resolve(ResolveCommand("apply", seen=ShownPreview("another", "")))
     assert [text for _, text in scene.screen.notes[-2:]] == [NOT_SHOWN, NOT_SHOWN]
     assert path.read_text() == BEFORE
-    seen = Seen(pending.id, stamp(pending.preview.change))
-    scene.session.resolving.resolve(Order("apply", seen=seen))
+    seen = ShownPreview(pending.id, stamp(pending.preview.change))
+    scene.session.resolving.resolve(ResolveCommand("apply", seen=seen))
     await resolved(scene)
     assert path.read_text() != BEFORE
 
@@ -140,15 +163,28 @@ async def test_text_of_the_user_is_shown_and_applied_and_told(tmp_path: Path) ->
     assert "The user edited the proposed text of a.txt:" in said
 
 
+async def test_what_is_kept_of_a_preview_is_what_the_chat_says(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(BEFORE)
+    scene = Scene(tmp_path, [CALL, DONE], staging_both(path))
+    await scene.play()
+    no = HunkDecision(str(path), 1)
+    scene.session.resolving.resolve(ResolveCommand("apply", hunks=(no,)))
+    await resolved(scene)
+    await scene.screen.until(lambda: bool(scene.screen.notes))
+    assert scene.screen.notes[-1][1].startswith("Accept: 1 of 2 hunks in 1 file [Stage]\n")
+
+
 async def test_nothing_kept_is_discarded_with_the_comments_as_reason(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5)
     no = HunkDecision(str(path), 0, comment="leave it")
-    scene.session.resolving.resolve(Order("apply", hunks=(no,)))
+    scene.session.resolving.resolve(ResolveCommand("apply", hunks=(no,)))
     await resolved(scene)
     assert path.read_text() == BEFORE
     assert len(scene.chat.pending) == 0
     (event,) = scene.screen.named("AgentPreviewResolved")
     assert event["action"] == "discard"
+    await scene.screen.until(lambda: bool(scene.screen.notes))
     assert "leave it" in scene.screen.notes[-1][1]
 
 
@@ -162,4 +198,4 @@ async def test_a_mode_that_applies_previews_answers_whether_to_apply_one(tmp_pat
     scene.session.set_mode("edit")
     await scene.finished()
     assert "LINE 5\n" in path.read_text()
-    assert "answered accept" not in scene.scribe.lines
+    assert "answered accept" not in scene.journal_lines()

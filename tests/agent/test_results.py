@@ -91,7 +91,7 @@ async def test_a_hook_that_raises_or_returns_nonsense_changes_nothing(
     scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], a_hooked_tool(hook, asks=False))
     await scene.play()
     assert scene.results() == {"1": "worked"}
-    assert "could not say its result" in caplog.text
+    assert "could not format its result" in caplog.text
 
 
 async def test_a_hook_changes_what_is_said_and_nothing_else(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ async def test_a_chat_waits_while_a_tool_asks_the_user(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [calls(ASK), DONE], ask.TOOL, frontend=user)
     scene.session.send("go")
     await user.asked.wait()
-    assert scene.screen.statuses[-1].state == "waiting"
+    assert [status.state for status in scene.screen.statuses][-1] == "waiting"
     user.goes_on.set()
     await scene.finished()
     assert scene.results() == {"1": "Sure?\n- yes"}

@@ -193,7 +193,7 @@ async def test_an_open_question_is_answered_by_a_rule_that_comes_into_a_file(
     await house.scene.finished(2)
     assert (house.root / "m").exists()
     assert [e["choice"] for e in screen.named("AgentApprovalAnswered")] == ["cancel", "accept"]
-    assert not [line for line in house.scene.scribe.lines if line.startswith("answered")]
+    assert not [line for line in house.scene.journal_lines() if line.startswith("answered")]
 
 
 async def test_a_question_stays_open_when_the_screen_goes_and_a_file_changes(

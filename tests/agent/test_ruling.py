@@ -15,7 +15,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.proposing import consequence
 from agentchat.core.rules import Rule
-from agentchat.journal.calls import PastCall
+from agentchat.journal.index import PastCall
 from agentchat.nvim.render.rules import meaning, past_lines
 from agentchat.tools.builtin import bash, read, write
 from tests.agent.scene import Scene
@@ -77,6 +77,14 @@ class Room:
     def then(self, draft: Draft) -> str:
         return consequence(draft.rule, draft.call, draft.place, self.scene.chat.policy)
 
+    async def write(self, draft: Draft) -> str:
+        """Write a rule that answers the open question, and wait until it has."""
+        screen = self.scene.screen
+        prompt = next(iter(screen.questions))
+        written = await self.ruling.write(draft.id)
+        await screen.until(lambda: prompt not in screen.questions)
+        return written
+
     def result(self, id: str) -> ToolResult:
         messages = self.scene.chat.history.messages
         return next(m for m in messages if isinstance(m, ToolResult) and m.call_id == id)
@@ -93,12 +101,12 @@ async def test_a_rule_for_this_chat_answers_the_open_question_and_those_behind_i
     await room.ask("touch a", "touch b", "mkdir c")
     draft = await room.propose()
     assert draft.rule == Rule("allow", "bash", words=("touch",))
-    assert await room.ruling.write(draft.id) == "rule for this chat: allow tool bash words touch"
+    assert await room.write(draft) == "rule for this chat: allow tool bash words touch"
     await room.scene.answer("reject")
     await room.scene.finished()
     assert sorted(os.listdir(room.root)) == ["a", "b"]
     assert room.result("mkdir c").status is Status.REJECTED
-    assert [line for line in room.scene.scribe.lines if line.startswith("answered")] == [
+    assert [line for line in room.scene.journal_lines() if line.startswith("answered")] == [
         "answered reject"
     ]
     assert not room.user.exists()
@@ -109,7 +117,7 @@ async def test_a_rule_that_denies_answers_the_question_and_the_rest_goes_on(room
     draft = await room.propose()
     draft = room.revise(room.revise(draft, "action"), "action")
     assert draft.rule.action == "deny"
-    await room.ruling.write(draft.id)
+    await room.write(draft)
     await room.scene.answer("accept")
     await room.scene.finished()
     assert room.result("touch a").text == "Denied by rule: deny tool bash words touch"

@@ -10,14 +10,18 @@ from typing import Any
 import pytest
 
 from agentchat.agent.execution.tool_runner import STAGED
-from agentchat.core.errors import Stale, ToolError, UserError
+from agentchat.core.errors import Stale, ToolError, Unreachable, UserError
 from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage
 from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
-from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
-from agentchat.core.turn.chat import REMINDER
+from agentchat.core.tools.registry import Registry
+from agentchat.core.tools.tool import Metadata, Result, Surroundings, Tool, ToolContext
+from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.turn.chat import REMINDER, Chat
 from agentchat.core.turn.effects import Answer
 from agentchat.core.turn.preview_stack import NOTHING_PENDING, Pending
+from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.process.sandbox import IMPOSSIBLE, Confinement
 from tests.agent.scene import Scene
 from tests.core.world import RESOLVE, a_call, a_tool, calls
 
@@ -61,7 +65,7 @@ async def test_a_turn_from_prompt_to_last_word(tmp_path: Path) -> None:
 async def test_what_happens_is_written_before_it_is_visible(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(works, asks=True))
     await scene.play("go", "accept")
-    assert scene.scribe.lines == [
+    assert scene.journal_lines() == [
         "turn 1",
         "UserText",
         "Reply",
@@ -462,7 +466,7 @@ async def test_a_stop_while_applying_lets_it_end_and_shows_the_true_state(tmp_pa
     scene.session.stop()
     goes_on.set()
     await scene.finished()
-    assert scene.results()["2"] == "Cancelled by the user."
+    assert scene.results()["2"] == "done"
     assert wrote == ["all of it"]
     assert len(scene.chat.pending) == 0
     assert scene.screen.statuses[-1].pending == 0
@@ -517,14 +521,206 @@ async def test_the_projects_rules_and_the_directory_reach_the_system_prompt(
     assert f"Working directory: {tmp_path}" in system
 
 
-async def test_what_a_failed_turn_never_took_goes_back_to_the_prompt(tmp_path: Path) -> None:
+async def test_a_message_of_the_user_is_journaled_before_it_is_shown(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [DONE])
+    journaled: list[list[str]] = []
+    show = scene.screen.user
+
+    def user(text: str) -> None:
+        journaled.append(scene.journal_lines())
+        show(text)
+
+    scene.screen.user = user  # type: ignore[method-assign]
+    await scene.play()
+    assert [lines[-1] for lines in journaled] == ["UserText"]
+    assert scene.screen.users == ["go"]
+
+
+async def test_a_message_that_cannot_be_journaled_goes_back_to_the_prompt(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [DONE])
 
-    def fails(number: int) -> None:
+    def fails(message: Any, decision: Any) -> None:
         raise UserError("The disk is full.")
 
-    scene.scribe.turn_started = fails  # type: ignore[method-assign]
+    scene.journal.record_message = fails  # type: ignore[method-assign,assignment]
+    assert await scene.play() == "error"
+    assert (scene.screen.users, scene.screen.given_back) == ([], 1)
+    assert scene.screen.statuses[-1].state == "idle"
+
+
+class Files:
+    """Files of tools that take as long to be loaded as the test wants."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.begun, self.goes_on = asyncio.Event(), asyncio.Event()
+        self.error = error
+
+    async def ready(self, chat: str) -> None:
+        self.begun.set()
+        await self.goes_on.wait()
+        if self.error is not None:
+            raise self.error
+
+
+class Far(LocalWorkspace):
+    """A workspace that cannot be reached until the test says so."""
+
+    problem = "box refuses connections."
+
+    async def ready(self) -> None:
+        if self.problem:
+            raise Unreachable(self.problem)
+
+
+async def test_a_prompt_waits_for_tools_and_then_has_them(tmp_path: Path) -> None:
+    files = Files()
+    registry = Registry([RESOLVE])
+    chat = Chat("c", Toolbox(registry, [], []), Surroundings(str(tmp_path)))
+    scene = Scene(tmp_path, [DONE, DONE], chat=chat, tool_files=files)
+    scene.session.send("use @late")
+    await files.begun.wait()
+    assert scene.screen.statuses[-1].state == "running"
+    scene.session.send("go on")
+    registry.register(a_tool("late"))
+    files.goes_on.set()
+    await scene.finished()
+    assert scene.screen.users == ["use @late", "go on"]
+    assert [tool.name for tool in scene.model.requests[0].tools] == ["late"]
+    assert scene.screen.mentions == ["late"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("broken"), UserError("broken")])
+async def test_a_prompt_comes_back_if_the_tools_cannot_be_loaded(
+    tmp_path: Path, error: Exception
+) -> None:
+    files = Files(error)
+    files.goes_on.set()
+    scene = Scene(tmp_path, [DONE], tool_files=files)
+    assert await scene.play() == "error"
+    assert (scene.screen.users, scene.screen.given_back) == ([], 1)
+    assert scene.screen.statuses[-1].state == "idle"
+    assert "broken" in scene.screen.notes[-1][1]
+    files.error = None
+    assert await scene.play() == "stop"
+
+
+async def test_a_prompt_comes_back_if_the_workspace_cannot_be_reached(tmp_path: Path) -> None:
+    far = Far(str(tmp_path))
+    scene = Scene(tmp_path, [DONE], workspace=far)
+    assert await scene.play() == "error"
+    assert scene.screen.notes == [("error", "box refuses connections.")]
+    assert (scene.screen.users, scene.screen.given_back) == ([], 1)
+    assert scene.screen.statuses[-1].state == "idle"
+    far.problem = ""
+    assert await scene.play() == "stop"
+
+
+async def test_the_sandbox_of_the_settings_counts_from_the_next_message_on(
+    tmp_path: Path,
+) -> None:
+    async def meanwhile(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        scene.session.set_sandbox("required")
+        confined.append(scene.chat.policy.confined)
+        scene.session.send("confine it")
+        return calls(a_call("1", "t"))
+
+    async def later(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        confined.append(scene.chat.policy.confined)
+        return DONE
+
+    confined: list[str] = []
+    workspace = LocalWorkspace(str(tmp_path))
+    workspace.confinement = Confinement(str(tmp_path), ways=())
+    scene = Scene(tmp_path, [meanwhile, later], tool(works), workspace=workspace)
+    await scene.play()
+    assert confined == ["", IMPOSSIBLE]
+
+
+async def test_a_stop_ends_the_wait_for_tools(tmp_path: Path) -> None:
+    files = Files()
+    scene = Scene(tmp_path, [DONE], tool_files=files)
+    scene.session.send("go")
+    await files.begun.wait()
+    scene.session.stop()
+    await scene.finished()
+    assert scene.screen.named("AgentTurnFinished") == [{"reason": "cancelled"}]
+    assert scene.screen.users == []
+    assert scene.screen.statuses[-1].state == "idle"
+
+
+async def test_a_stop_before_the_turn_began_gives_the_prompt_back(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [DONE])
+    scene.session.send("go")
+    scene.session.stop()
+    assert scene.screen.given_back == 1
+    assert await scene.play("again") == "stop"
+    assert scene.screen.users == ["again"]
+
+
+async def test_a_chat_closed_in_mid_turn_leaves_no_task(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def hangs(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        begun.set()
+        await asyncio.Event().wait()
+        return DONE
+
+    before = asyncio.all_tasks()
+    scene = Scene(tmp_path, [hangs])
+    scene.session.warm_up()
+    scene.session.send("go")
+    await begun.wait()
+    scene.session.send("and this")
+    scene.session.undo()
+    await scene.session.close()
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_chat_closed_while_it_connects_or_runs_a_job_leaves_no_task(
+    tmp_path: Path,
+) -> None:
+    before, begun = asyncio.all_tasks(), asyncio.Event()
+
+    class Slow(LocalWorkspace):
+        async def ready(self) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+    scene = Scene(tmp_path, [], workspace=Slow(str(tmp_path)))
+    for number in range(100):
+        scene.chat.history = scene.chat.history.add(Note(str(number)))
+    scene.session.warm_up()
+    scene.session.replay()
+    await begun.wait()
+    await asyncio.wait_for(scene.session.close(), 2)
+    assert asyncio.all_tasks() == before
+
+
+async def test_what_fails_in_the_background_is_logged_and_shown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = Scene(tmp_path, [STAGE, DONE], Stager().tool)
+    await scene.play()
+
+    def fails(pending: Any, action: Any) -> None:
+        raise RuntimeError("no way")
+
+    scene.journal.record_preview_resolving = fails  # type: ignore[method-assign,assignment]
+    scene.session.resolve("apply", "")
+    await scene.screen.until(lambda: bool(scene.screen.notes))
+    ((level, text),) = scene.screen.notes
+    assert level == "error"
+    assert text.endswith("RuntimeError('no way'). See the log.")
+    assert "Traceback" in caplog.text
+
+
+async def test_what_a_failed_turn_never_took_goes_back_to_the_prompt(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [DONE])
+    scene.journal.close()
     assert await scene.play() == "error"
     assert scene.screen.given_back == 1
     assert scene.screen.users == []
-    assert ("error", "The disk is full.") in scene.screen.notes
+    assert (
+        "error",
+        "This chat is closed: nothing can be added to its journal.",
+    ) in scene.screen.notes

@@ -14,14 +14,14 @@ import pytest
 
 from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.session import Session
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import Capability, Hooks, Metadata, Result, Tool, ToolContext, Undo
-from agentchat.core.turn.effects import Answer
+from agentchat.core.turn.effects import Action, Answer
 from agentchat.journal import records as r
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
-from agentchat.journal.transcript import transcript
+from agentchat.journal.log_text import render_log
+from agentchat.journal.writer import JournalWriter
 from agentchat.tools.builtin.bash import TOOL as BASH
 from agentchat.tools.builtin.delete import TOOL as DELETE
 from agentchat.tools.builtin.edit import TOOL as EDIT
@@ -41,25 +41,25 @@ SECRET = "sk-0123456789abcdef"
 class UndoScene:
     """A chat on a folder with a journal; ``restart`` opens it again as a new process would."""
 
-    def __init__(self, folder: Path, *tools: Tool) -> None:
+    def __init__(self, folder: Path, *tools: Tool, editor: Buffers | None = None) -> None:
         self.root = folder / "ws"
         self.root.mkdir()
         self.state = folder / "state"
         self.tools = (READ, EDIT, WRITE, DELETE, BASH, *tools)
-        self.editor = Buffers()
+        self.editor = editor or Buffers()
         self.ids = 0
         self._open()
 
     def _open(self) -> None:
-        self.journal = Journal.open(self.state, "chat", [SECRET])
+        self.journal = JournalWriter.open(self.state, "chat", [SECRET])
         self.screen = KeptScreen()
         self.model = ScriptedModel([])
         self.chat = a_chat(*self.tools)
         self.session = Session(
             self.chat,
             workspace=BuffersWorkspace(LocalWorkspace(str(self.root)), self.editor),
-            screen=self.screen,
-            scribe=JournalScribe(self.journal),
+            view=self.screen,
+            journal=self.journal,
             storage=Storage(self.state),
             model=lambda: self.model,
             max_parallel=10,
@@ -319,8 +319,8 @@ async def test_what_is_sent_during_an_undo_begins_a_turn_after_it(scene: UndoSce
 async def test_a_change_cut_off_by_a_crash_is_undone_if_it_was_made(scene: UndoScene) -> None:
     await scene.turn()
     path = scene.write("a", "0")
-    made = scene.journal.keep(b"0"), scene.journal.keep(b"1")
-    scene.journal.append(r.Changing("c9", (r.FileBytes(str(path), *made),)))
+    change = ChangeSet((FileChange(str(path), b"0", b"1"),))
+    scene.journal.record_change_started("c9", change)
     path.write_text("1")
     scene.restart()
     assert "restored: a" in await scene.undo()
@@ -431,7 +431,7 @@ async def test_what_the_model_thought_of_a_call_is_kept_with_it(tmp_path: Path) 
     assert started.arguments == {"env": "x"}
     assert (started.permission, started.operation) == ("deployment", "release")
     assert started.reserved == {"_confidence": 80, "_reverse_thinking": thoughts}
-    shown = "\n".join(transcript([started]))
+    shown = "\n".join(render_log([started]))
     assert 'started deploy (c1) [deployment release]: {"env": "x"}' in shown
     assert "confidence: 80" in shown
     assert 'reverse thinking: {"hidden_assumptions": ["it builds"]' in shown
@@ -497,7 +497,7 @@ async def test_a_deleted_file_comes_back_with_owner_mode_and_attributes(scene: U
 
 @pytest.mark.parametrize("first", ["discard", "apply"])
 async def test_two_previews_of_one_file_leave_nothing_after_their_undo(
-    tmp_path: Path, first: str
+    tmp_path: Path, first: Action
 ) -> None:
     path = tmp_path / "ws" / "a.txt"
     scene = UndoScene(tmp_path, staging(path, 5, 30))
@@ -506,7 +506,8 @@ async def test_two_previews_of_one_file_leave_nothing_after_their_undo(
         os.chown(path, 1234, 2345)
     before = path.stat()
     await scene.turn(("stage", {}))
-    for number, action in enumerate([first, "apply"], 1):
+    order: tuple[Action, ...] = (first, "apply")
+    for number, action in enumerate(order, 1):
         scene.session.resolve(action, "")
         await scene.screen.until(
             lambda number=number: len(scene.screen.named("AgentPreviewResolved")) == number  # type: ignore[misc]

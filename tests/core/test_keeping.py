@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks
 from agentchat.core.diff.hunk_decisions import (
     HunkDecision,
     Replacement,
-    amended,
+    apply_decisions,
     noted,
-    rebased,
+    rebase_change,
+    rejection_reason,
+    replace_proposed_texts,
     span,
     stamp,
-    taken,
-    why_not,
 )
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.tools.tool import Preview, Result
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Answer, Moved
+from agentchat.core.turn.effects import Answer
 from agentchat.core.turn.loop import turn
 from agentchat.core.turn.preview_stack import Pending
 from tests.core.world import World, a_call, a_chat, a_tool, calls
@@ -51,7 +54,7 @@ def play(world: World, chat: Chat | None = None) -> str:
 
 
 def test_what_is_kept_is_exactly_the_accepted_hunks() -> None:
-    keep = taken(PREVIEW, [NO_TO_SECOND])
+    keep = apply_decisions(PREVIEW, [NO_TO_SECOND])
     assert change_of(keep).files[0].after == BEFORE.replace(b"line 5\n", b"LINE 5\n")
     assert keep is not None
     assert keep.headline == (
@@ -60,17 +63,17 @@ def test_what_is_kept_is_exactly_the_accepted_hunks() -> None:
 
 
 def test_without_decisions_the_preview_is_taken_as_it_is() -> None:
-    assert taken(PREVIEW, []) is PREVIEW
-    assert taken(Preview(), NO_TO_BOTH) == Preview()
+    assert apply_decisions(PREVIEW, []) is PREVIEW
+    assert apply_decisions(Preview(), NO_TO_BOTH) == Preview()
 
 
 def test_nothing_kept_is_no_preview() -> None:
-    assert taken(PREVIEW, NO_TO_BOTH) is None
+    assert apply_decisions(PREVIEW, NO_TO_BOTH) is None
 
 
 def test_a_file_of_which_nothing_is_kept_is_left_out() -> None:
     both = ChangeSet((FILE, FileChange("/ws/new.py", None, b"new\n", "new.py")))
-    keep = taken(Preview(both), [HunkDecision("/ws/new.py", 0, comment="no new files")])
+    keep = apply_decisions(Preview(both), [HunkDecision("/ws/new.py", 0, comment="no new files")])
     assert [file.path for file in change_of(keep).files] == ["/ws/a.py"]
     assert keep is not None
     assert keep.headline.split("\n") == [
@@ -80,17 +83,17 @@ def test_a_file_of_which_nothing_is_kept_is_left_out() -> None:
 
 
 def test_a_comment_on_a_kept_hunk_is_told() -> None:
-    keep = taken(PREVIEW, [HunkDecision("/ws/a.py", 0, keep=True, comment="nice")])
+    keep = apply_decisions(PREVIEW, [HunkDecision("/ws/a.py", 0, keep=True, comment="nice")])
     assert change_of(keep) == PREVIEW.change
     assert keep is not None
     assert keep.headline == "Applied 2 of 2 hunks in a.py. Comment on hunk 1 (lines 5-5): nice"
 
 
 def test_what_the_user_made_of_the_text_is_told_as_a_diff() -> None:
-    mine = amended(
+    mine = replace_proposed_texts(
         change_of(PREVIEW), [Replacement("/ws/a.py", AFTER.decode().replace("LINE 5", "five"))]
     )
-    keep = taken(Preview(mine), [NO_TO_SECOND], PREVIEW.change)
+    keep = apply_decisions(Preview(mine), [NO_TO_SECOND], PREVIEW.change)
     assert change_of(keep).files[0].after == BEFORE.replace(b"line 5\n", b"five\n")
     assert keep is not None
     told = keep.headline.split("\n")
@@ -115,21 +118,22 @@ def test_the_lines_of_a_hunk_are_those_of_the_text_before() -> None:
 
 def test_reasons_of_single_hunks_join_the_reason_of_a_no() -> None:
     said = "a.py hunk 2 (lines 30-30): not this"
-    assert why_not("", PREVIEW, [NO_TO_SECOND]) == said
-    assert why_not("no", PREVIEW, [NO_TO_SECOND]) == f"no; {said}"
-    assert why_not("no", None, [NO_TO_SECOND]) == "no"
+    assert rejection_reason("", PREVIEW, [NO_TO_SECOND]) == said
+    assert rejection_reason("no", PREVIEW, [NO_TO_SECOND]) == f"no; {said}"
+    assert rejection_reason("no", None, [NO_TO_SECOND]) == "no"
     assert noted(PREVIEW, [NO_TO_SECOND]).startswith("Kept 1 of 2 hunks in a.py.")
 
 
 def test_a_change_is_put_on_top_of_changes_elsewhere_only() -> None:
     change = change_of(PREVIEW)
-    moved = rebased(change, {"/ws/a.py": b"first\n" + BEFORE})
+    moved = rebase_change(change, {"/ws/a.py": b"first\n" + BEFORE})
     assert isinstance(moved, ChangeSet)
     assert moved.files[0].after == b"first\n" + AFTER
     assert stamp(moved) != stamp(change)
-    assert rebased(change, {"/ws/a.py": BEFORE}) is change
-    assert rebased(change, {"/ws/a.py": BEFORE.replace(b"line 5", b"mine")}) == "a.py"
-    assert rebased(change, {"/ws/a.py": None}) == "a.py"
+    assert rebase_change(change, {"/ws/a.py": BEFORE}) is change
+    for now in (BEFORE.replace(b"line 5", b"mine"), None):
+        with pytest.raises(StalePreview, match=r"^a\.py changed"):
+            rebase_change(change, {"/ws/a.py": now})
 
 
 # --- a call ---------------------------------------------------------------------------------
@@ -138,7 +142,7 @@ def test_a_change_is_put_on_top_of_changes_elsewhere_only() -> None:
 def test_the_tool_runs_with_what_is_kept() -> None:
     world = World([CALL, DONE], [Answer("accept", hunks=(NO_TO_SECOND,))], previews={"1": PREVIEW})
     assert play(world) == "stop"
-    assert world.applied == [taken(PREVIEW, [NO_TO_SECOND])]
+    assert world.applied == [apply_decisions(PREVIEW, [NO_TO_SECOND])]
 
 
 def test_nothing_kept_is_a_no_with_the_comments_as_reason() -> None:
@@ -187,7 +191,7 @@ def test_what_the_user_wrote_outlives_a_change_elsewhere() -> None:
         [CALL, DONE],
         [edit, "accept", "accept"],
         previews={"1": PREVIEW},
-        outcomes={"1": [Moved("a.py", "a.py changed since the preview. Nothing was changed.")]},
+        outcomes={"1": [StalePreview("a.py")]},
     )
 
     def move(call: object) -> None:
@@ -231,7 +235,7 @@ def a_chat_with(pending: Pending) -> Chat:
 def test_a_preview_is_applied_with_what_is_kept() -> None:
     world = World([resolve(), DONE], [Answer("accept", hunks=(NO_TO_SECOND,))])
     play(world, a_chat_with(staged()))
-    assert world.applied == [taken(PREVIEW, [NO_TO_SECOND])]
+    assert world.applied == [apply_decisions(PREVIEW, [NO_TO_SECOND])]
 
 
 def test_a_preview_of_which_nothing_is_kept_is_discarded_with_the_comments() -> None:
@@ -252,16 +256,23 @@ def test_a_preview_is_asked_about_on_top_of_what_the_file_is_now() -> None:
 
 
 def test_a_preview_whose_file_moves_while_it_is_asked_about_is_asked_about_again() -> None:
-    moved = Moved("a.py", "a.py changed since the preview. Nothing was changed.")
-    world = World([resolve(), DONE], ["accept", "accept"], moves=[moved])
+    file = FileChange("/ws/a.py", b"first\n" + BEFORE, b"first\n" + AFTER, "a.py")
+    fresh = staged(Preview(ChangeSet((file,))))
+    world = World(
+        [resolve(), DONE],
+        ["accept", "accept"],
+        moves=[StalePreview("a.py")],
+        refreshed=[staged(), fresh],
+    )
     play(world, a_chat_with(staged()))
-    assert len(world.questions) == 2
+    assert [question.problem[:17] for question in world.questions] == ["", "a.py changed sinc"]
+    assert world.applied[-1] == fresh.preview
     assert world.resolved == [("Stage: x", "apply", "ok")]
 
 
 def test_a_preview_that_fits_no_more_is_an_error_without_a_question() -> None:
     text = "a.py changed since the preview. Nothing was changed."
-    world = World([resolve(), DONE], refreshed=[text])
+    world = World([resolve(), DONE], refreshed=[ToolError(text)])
     play(world, a_chat_with(staged()))
     assert world.questions == []
     assert world.results()["1"] == text

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply
 from agentchat.core.tools.tool import Hooks, Metadata, Tool
-from agentchat.core.turn.effects import RunTools
+from agentchat.core.turn.effects import RunTool
 from agentchat.core.turn.loop import turn
 from tests.core.world import World, a_call, a_chat, a_tool, calls
 
@@ -39,14 +40,16 @@ def test_exit_runs_once_whatever_the_answer(answer: str) -> None:
 def test_exit_runs_when_the_turn_is_stopped_while_the_call_runs() -> None:
     stopped = World(
         [calls(a_call("1", "h"), a_call("2", "h"))],
-        stop_at=lambda effect: isinstance(effect, RunTools),
+        stop_at=lambda effect: isinstance(effect, RunTool),
     )
     stopped.play(turn(a_chat(hooked("h", asks=False))))
     assert lives(stopped) == "+1 -1"
 
 
 def test_a_failed_set_up_answers_the_call_unasked_and_exit_still_runs() -> None:
-    world = World([calls(a_call("1", "h")), DONE], setup_fails={"1": "h failed: no disk"})
+    world = World(
+        [calls(a_call("1", "h")), DONE], setup_fails={"1": ToolError("h failed: no disk")}
+    )
     world.play(turn(a_chat(hooked("h"))))
     assert world.results() == {"1": "h failed: no disk"}
     assert world.questions == []

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from agentchat.core.approval import MODES
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.errors import StalePreview, ToolError, UserError
 from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
 from agentchat.core.rules import Rule
 from agentchat.core.tools.ports import Target, Zone
-from agentchat.core.tools.tool import Capability, Metadata, Preview
+from agentchat.core.tools.tool import Capability, Hooks, Metadata, Preview
 from agentchat.core.turn.chat import REMINDER, Chat
-from agentchat.core.turn.effects import Answer, AskModel, AskUser, Moved, RunTools
+from agentchat.core.turn.effects import (
+    ApprovalResponse,
+    AskModel,
+    Effect,
+    Locate,
+    Record,
+    RequestApproval,
+    RunTool,
+)
 from agentchat.core.turn.loop import RESOLVE_FIRST, turn
 from agentchat.core.turn.preview_stack import Pending
 from tests.core.world import Anything, World, a_call, a_chat, a_tool, calls
@@ -64,7 +74,7 @@ def test_a_call_runs_after_its_yes_and_its_result_goes_back() -> None:
 
 def test_a_rejected_call_is_not_run_and_the_model_hears_why() -> None:
     script = [calls(a_call("1", "m1"), a_call("2", "m1")), DONE]
-    world = World(script, [Answer("reject", "too bold"), "accept"])
+    world = World(script, [ApprovalResponse("reject", "too bold"), "accept"])
     assert play(a_chat(EFFECT), world) == "stop"
     assert world.ran == [("2",)]
     assert world.results()["1"] == "User rejected the m1 call. Reason: too bold"
@@ -86,7 +96,7 @@ def test_cancel_in_a_prompt_answers_all_and_sends_nothing(rounds: int) -> None:
     assert len(world.requests) == rounds
 
 
-@pytest.mark.parametrize("kind", [AskUser, RunTools])
+@pytest.mark.parametrize("kind", [RequestApproval, RunTool])
 def test_a_stop_ends_like_a_cancel_wherever_it_comes(kind: type) -> None:
     batch = calls(a_call("1", "m1"), a_call("2", "m1"))
     world = World([batch], ["accept"], stop_at=lambda effect: isinstance(effect, kind))
@@ -288,7 +298,7 @@ def test_a_checkpoint_without_a_handler_denies() -> None:
 
 
 def test_a_call_that_cannot_work_is_answered_before_any_question() -> None:
-    world = World([calls(a_call("1", "edit")), DONE], previews={"1": "not found in a"})
+    world = World([calls(a_call("1", "edit")), DONE], previews={"1": ToolError("not found in a")})
     play(a_chat(EDIT), world)
     assert world.questions == []
     assert world.results()["1"] == "not found in a"
@@ -299,7 +309,7 @@ def test_text_that_moved_is_previewed_and_asked_again() -> None:
     world = World(
         [calls(a_call("1", "edit")), DONE],
         ["accept", "accept"],
-        outcomes={"1": [Moved("a", "a changed since the preview. Nothing was changed."), done]},
+        outcomes={"1": [StalePreview("a"), done]},
         previews={"1": Preview(text="diff")},
     )
     play(a_chat(EDIT), world)
@@ -308,14 +318,14 @@ def test_text_that_moved_is_previewed_and_asked_again() -> None:
 
 
 def test_text_that_never_rests_is_an_error_in_the_end() -> None:
-    moved = Moved("a", "a changed since the preview. Nothing was changed.")
+    moved = StalePreview("a")
     world = World([calls(a_call("1", "edit")), DONE], ["accept"] * 3, outcomes={"1": [moved] * 3})
     play(a_chat(EDIT), world)
     assert world.results()["1"] == "a changed since the preview. Nothing was changed."
 
 
 def test_a_question_is_not_put_again_when_it_would_be_the_same() -> None:
-    moved = Moved("a", "a changed since the preview. Nothing was changed.")
+    moved = StalePreview("a")
     change = ChangeSet((FileChange("/w/a", b"1", b"2", "a"),))
     world = World(
         [calls(a_call("1", "edit")), DONE],
@@ -332,7 +342,11 @@ def test_arguments_the_user_changed_are_checked_and_told() -> None:
     needs = a_tool("needs", arguments=Anything(("path",)))
     world = World(
         [calls(a_call("1", "needs", '{"path": "a"}')), DONE],
-        [Answer("edit", arguments="{}"), Answer("edit", arguments='{"path": "b"}'), "accept"],
+        [
+            ApprovalResponse("edit", arguments="{}"),
+            ApprovalResponse("edit", arguments='{"path": "b"}'),
+            "accept",
+        ],
     )
     play(a_chat(needs), world)
     assert "Field required" in world.questions[1].problem
@@ -377,7 +391,7 @@ def test_apply_asks_and_discard_does_not() -> None:
 
 
 def test_rejecting_an_apply_discards_with_the_users_reason() -> None:
-    world = World([calls(resolve("1")), DONE], [Answer("reject", "not now")])  # type: ignore[arg-type]
+    world = World([calls(resolve("1")), DONE], [ApprovalResponse("reject", "not now")])  # type: ignore[arg-type]
     play(a_chat_with_preview(), world)
     assert world.resolved == [("Stage: x", "discard", "not now")]
     assert world.results()["1"].startswith("User rejected the resolve call. Reason: not now")
@@ -408,3 +422,106 @@ def test_notes_of_the_plugin_reach_the_model() -> None:
     world = World([calls(a_call("1", "quiet")), DONE], steering=[(Note("applied"),)])
     play(a_chat(QUIET), world)
     assert world.requests[1].history.messages[-1] == Note("applied")
+
+
+# --- one judgement, one result, a clean end ---------------------------------------------------
+
+
+def test_a_call_is_located_once() -> None:
+    batch = calls(a_call("1", "read"), a_call("2", "read"), a_call("3", "m1"))
+    world = World([batch, DONE], ["accept"])
+    play(a_chat(READ, EFFECT), world)
+    assert world.located == ["1", "2", "3"]
+
+
+def test_a_call_is_located_again_once_something_happened_since() -> None:
+    batch = calls(a_call("1", "m1"), a_call("2", "m1"), a_call("3", "quiet"))
+    world = World([batch, DONE], ["accept", "reject"])
+    play(a_chat(EFFECT, QUIET), world)
+    # The first question counts the calls ahead; each is judged as things are in its turn.
+    assert world.located == ["1", "2", "3", "2", "3"]
+
+
+def test_a_call_that_cannot_act_is_located_once_and_answered_in_its_turn() -> None:
+    class Nowhere(World):
+        def perform(self, effect: Effect[Any]) -> Any:
+            answer = super().perform(effect)
+            if isinstance(effect, Locate) and effect.call.call.id == "2":
+                raise ToolError("The path is too long.")
+            return answer
+
+    batch = calls(a_call("1", "quiet"), a_call("2", "read"), a_call("3", "read"))
+    world = Nowhere([batch, DONE])
+    play(a_chat(READ, QUIET), world)
+    assert world.located == ["1", "2", "3"]
+    assert list(world.results().items())[1] == ("2", "The path is too long.")
+
+
+def test_arguments_the_user_changed_are_located_again() -> None:
+    edit = ApprovalResponse("edit", arguments='{"path": "b"}')
+    outside = Target("/b", "/b", Zone.OUTSIDE)
+    world = World(
+        [calls(a_call("1", "m1", '{"path": "a"}')), DONE],
+        [edit, "accept"],
+        targets={"b": outside},
+    )
+    play(a_chat(EFFECT), world)
+    assert world.questions[1].target.writes == (outside,)
+    assert world.located == ["1", "1"]
+
+
+def test_a_change_that_cannot_be_previewed_again_is_reported_as_a_changed_file() -> None:
+    change = Preview(ChangeSet((FileChange("/ws/a", b"1", b"2", "a"),)))
+    world = World(
+        [calls(a_call("1", "edit")), DONE],
+        ["accept"],
+        outcomes={"1": [StalePreview("a")]},
+        previews={"1": [change, ToolError("edits[0]: old_text not found in a.")]},
+    )
+    play(a_chat(EDIT), world)
+    assert len(world.questions) == 1
+    assert world.results()["1"] == "a changed since the preview. Nothing was changed."
+
+
+@pytest.mark.parametrize("error", [UserError("The disk is full."), ValueError("a bug")])
+def test_a_turn_that_fails_leaves_no_call_without_its_result(error: Exception) -> None:
+    def fail(call: object) -> None:
+        raise error
+
+    chat = a_chat(QUIET)
+    world = World([calls(a_call("1", "quiet"), a_call("2", "quiet"))], on_run=fail)
+    if isinstance(error, UserError):
+        assert play(chat, world) == "error"
+    else:
+        with pytest.raises(ValueError, match="a bug"):
+            play(chat, world)
+    assert not chat.history.unanswered()
+    assert all(str(error) in text for text in world.results().values())
+
+
+def test_a_history_is_complete_even_if_the_journal_takes_nothing_more() -> None:
+    class FullDisk(World):
+        def perform(self, effect: Effect[Any]) -> Any:
+            if isinstance(effect, Record) and isinstance(effect.message, ToolResult):
+                raise UserError("The disk is full.")
+            return super().perform(effect)
+
+    chat = a_chat(QUIET)
+    end = FullDisk([calls(a_call("1", "quiet"), a_call("2", "quiet"))]).play(turn(chat))
+    assert (end.reason, end.message) == ("error", "The disk is full.")
+    assert not chat.history.unanswered()
+
+
+def test_a_plan_that_is_closed_asks_for_nothing_more() -> None:
+    hooked = a_tool("hooked", asks=False, hooks=Hooks(exit=_exit))
+    world = World([calls(a_call("1", "hooked"))])
+    plan = turn(a_chat(hooked))
+    effect = next(plan)
+    while not isinstance(effect, RunTool):
+        effect = plan.send(world.perform(effect))
+    plan.close()
+    assert world.lives == [("SetUp", "1")]
+
+
+async def _exit(arguments: object, context: object) -> None:
+    return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
-from agentchat.core.errors import Cancelled
+from agentchat.core.errors import Cancelled, StalePreview, ToolError
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Target
 from agentchat.core.tools.registry import Group, Registry
@@ -16,21 +16,23 @@ from agentchat.core.tools.tool import ArgumentError, Preview, Surroundings, Tool
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
-    Answer,
+    ApprovalRequest,
+    ApprovalResponse,
     AskModel,
-    AskUser,
+    Choice,
     DryRun,
     Effect,
     Locate,
-    Moved,
     Parse,
-    Phrase,
     Plan,
-    Question,
-    Refresh,
-    ResolvePending,
+    Prepare,
+    ReadyCall,
+    Record,
+    RefreshPreview,
+    RequestApproval,
+    ResolvePreview,
+    RunTool,
     RunTools,
-    Say,
     SetUp,
     TakeSteering,
     TearDown,
@@ -94,25 +96,39 @@ def calls(*called: ToolCall) -> Reply:
     return Reply(calls=called, finish="tool_calls")
 
 
+def a_response(answer: ApprovalResponse | str) -> ApprovalResponse:
+    """Return a response; a string is a choice."""
+    if isinstance(answer, ApprovalResponse):
+        return answer
+    return ApprovalResponse(cast("Choice", answer))
+
+
 @dataclass
 class World:
-    """Plays a plan. ``answers`` are the user's, in order; a string is a choice."""
+    """Plays a plan. ``answers`` are the user's, in order; a string is a choice.
+
+    ``previews``, ``outcomes``, ``refreshed``, ``moves`` and ``setup_fails`` hold what an effect
+    answers; an exception among them is thrown into the plan.
+    """
 
     replies: list[Reply]
-    answers: list[Answer | str] = field(default_factory=list)
+    answers: list[ApprovalResponse | str] = field(default_factory=list)
     steering: list[tuple[Message, ...]] = field(default_factory=list)
-    previews: dict[str, Preview | str] = field(default_factory=dict)
+    previews: dict[str, Preview | ToolError | list[Preview | ToolError]] = field(
+        default_factory=dict
+    )
     targets: dict[str, Target] = field(default_factory=dict)
-    outcomes: dict[str, list[ToolResult | Moved]] = field(default_factory=dict)
-    refreshed: list[Pending | str] = field(default_factory=list)
-    moves: list[Moved] = field(default_factory=list)
-    setup_fails: dict[str, str] = field(default_factory=dict)
-    on_run: Callable[[Call], None] = lambda call: None
-    stop_at: Callable[[Effect], bool] = lambda effect: False
+    outcomes: dict[str, list[ToolResult | StalePreview]] = field(default_factory=dict)
+    refreshed: list[Pending | ToolError] = field(default_factory=list)
+    moves: list[StalePreview] = field(default_factory=list)
+    setup_fails: dict[str, ToolError] = field(default_factory=dict)
+    on_run: Callable[[ValidCall], None] = lambda call: None
+    stop_at: Callable[[Effect[Any]], bool] = lambda effect: False
 
     def __post_init__(self) -> None:
         self.requests: list[ModelRequest] = []
-        self.questions: list[Question] = []
+        self.questions: list[ApprovalRequest] = []
+        self.located: list[str] = []
         self.ran: list[tuple[str, ...]] = []
         self.applied: list[Preview | None] = []
         self.said: list[Message] = []
@@ -125,10 +141,14 @@ class World:
         try:
             effect = next(plan)
             while True:
-                if self.stop_at(effect):
-                    effect = plan.throw(Cancelled())
+                try:
+                    if self.stop_at(effect):
+                        raise Cancelled
+                    answer = self.perform(effect)
+                except Exception as error:
+                    effect = plan.throw(error)
                 else:
-                    effect = plan.send(self._answer(effect))
+                    effect = plan.send(answer)
         except StopIteration as end:
             return end.value
 
@@ -138,68 +158,86 @@ class World:
         assert len({m.call_id for m in found}) == len(found)
         return {m.call_id: m.text for m in found}
 
-    def _answer(self, effect: Effect) -> Any:
-        if isinstance(effect, Say):
-            self.said.append(effect.message)
-            return None
-        if isinstance(effect, Phrase):
-            return effect.result
-        if isinstance(effect, TakeSteering):
-            return self.steering.pop(0) if self.steering else ()
-        if isinstance(effect, AskModel):
-            self.requests.append(effect.request)
-            return self.replies.pop(0)
+    def perform(self, effect: Effect[Any]) -> Any:
+        """Return the answer to one effect, or raise what it fails with."""
+        match effect:
+            case Prepare():
+                return None
+            case TakeSteering():
+                return self.steering.pop(0) if self.steering else ()
+            case AskModel():
+                self.requests.append(effect.request)
+                return self.replies.pop(0)
+            case Record():
+                return self._recorded(effect)
+            case RefreshPreview():
+                return _one(self.refreshed.pop(0) if self.refreshed else effect.pending)
+            case ResolvePreview():
+                return self._resolution(effect)
         return self._about_a_call(effect)
 
-    def _about_a_call(self, effect: Effect) -> Any:
-        if isinstance(effect, Parse):
-            return _parsed(effect)
-        if isinstance(effect, Locate):
-            return self._place(effect.call)
-        if isinstance(effect, DryRun):
-            return self.previews.get(effect.call.call.id, Preview())
-        if isinstance(effect, AskUser):
-            self.questions.append(effect.question)
-            answer = self.answers.pop(0)
-            return Answer(answer) if isinstance(answer, str) else answer
-        if isinstance(effect, (SetUp, TearDown)):
-            self.lives.append((type(effect).__name__, effect.call.call.id))
-            return self.setup_fails.get(effect.call.call.id)
-        if isinstance(effect, Refresh):
-            return self.refreshed.pop(0) if self.refreshed else effect.pending
-        if isinstance(effect, ResolvePending):
-            self.applied.append(effect.pending.preview)
-            if self.moves:
-                return self.moves.pop(0)
-            self.resolved.append((effect.pending.label, effect.action, effect.reason))
-            text = f"{effect.action}: {effect.reason}"
-            return ToolResult(effect.call.id, "resolve", text)
+    def _about_a_call(self, effect: Effect[Any]) -> Any:
+        match effect:
+            case Parse():
+                return effect.tool.arguments.parse(effect.given)
+            case Locate():
+                self.located.append(effect.call.call.id)
+                return self._target_of(effect.call)
+            case DryRun():
+                found = self.previews.get(effect.call.call.id, Preview())
+                return _one(found.pop(0) if isinstance(found, list) else found)
+            case RequestApproval():
+                self.questions.append(effect.request)
+                return a_response(self.answers.pop(0))
+            case SetUp() | TearDown():
+                self.lives.append((type(effect).__name__, effect.call.call.id))
+                failure = self.setup_fails.get(effect.call.call.id)
+                return _one(failure if isinstance(effect, SetUp) else None)
+            case RunTool():
+                self.ran.append((effect.ready.call.call.id,))
+                return self._outcome(effect.ready)
         assert isinstance(effect, RunTools)
-        self.applied += [ready.preview for ready in effect.calls]
-        self.ran.append(tuple(ready.call.call.id for ready in effect.calls))
-        return tuple(self._outcome(ready.call) for ready in effect.calls)
+        self.ran.append(tuple(ready.call.call.id for ready in effect.ready))
+        return tuple(self._outcome(ready) for ready in effect.ready)
 
-    def _outcome(self, call: Call) -> ToolResult | Moved:
+    def _recorded(self, effect: Record) -> Message:
+        message = effect.message
+        if isinstance(message, ToolResult) and effect.heading:
+            message = replace(message, text=f"{effect.heading}\n{message.text}")
+        self.said.append(message)
+        return message
+
+    def _resolution(self, effect: ResolvePreview) -> ToolResult:
+        self.applied.append(effect.pending.preview)
+        if self.moves:
+            raise self.moves.pop(0)
+        self.resolved.append((effect.pending.label, effect.action, effect.reason))
+        text = f"{effect.action}: {effect.reason}"
+        return ToolResult(effect.call.id, "resolve", text)
+
+    def _outcome(self, ready: ReadyCall) -> ToolResult:
+        call = ready.call
+        self.applied.append(ready.preview)
         self.on_run(call)
         planned = self.outcomes.get(call.call.id)
         if planned:
-            return planned.pop(0)
+            result: ToolResult = _one(planned.pop(0))
+            return result
         return ToolResult(call.call.id, call.tool.name, "done", Status.SUCCESS)
 
-    def _place(self, call: Call) -> Place:
+    def _target_of(self, call: ValidCall) -> CallTarget:
         touch = call.tool.touches(call.arguments)
         writes = tuple(self._target(path) for path in touch.writes)
         reads = tuple(self._target(path) for path in touch.reads)
         asks = call.tool.asks
         said = asks if asks is None or isinstance(asks, bool) else bool(asks(call.arguments))
-        return Place("/ws", reads, writes, touch.command, asks=said)
+        return CallTarget("/ws", reads, writes, touch.command, asks=said)
 
     def _target(self, path: str) -> Target:
         return self.targets.get(path, Target(f"/ws/{path}", path))
 
 
-def _parsed(effect: Parse) -> Any:
-    try:
-        return effect.tool.arguments.parse(effect.given)
-    except ArgumentError as error:
-        return error
+def _one(answer: Any) -> Any:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer

@@ -12,7 +12,7 @@ import pytest
 from agentchat.core import sensitive
 from agentchat.core.tools.registry import BUILTIN_GROUPS
 from agentchat.core.tools.tool import Tool
-from agentchat.models.catalogue import PROVIDERS
+from agentchat.models.providers import PROVIDERS
 from agentchat.tools.builtin.catalogue import BUILTINS
 from tests.docs import offered
 from tests.docs.page import HELP, index

@@ -120,6 +120,7 @@ def test_control_and_bidi_characters_are_spelled_out_and_offer_no_always(
 # --- answers --------------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_accept_runs_once_and_asks_again_next_time(
     asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
 ) -> None:
@@ -159,6 +160,7 @@ def test_always_holds_for_exactly_this_command_in_this_chat(
     second.asked("bash")
 
 
+@pytest.mark.smoke
 def test_reject_asks_for_a_reason_and_tells_it(
     asked: Chat, editor: Editor, model_server: ModelServer, marker: Path
 ) -> None:

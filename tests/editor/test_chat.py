@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
 from tests.support.editor import Editor
@@ -130,6 +132,7 @@ def test_keys_are_local_to_the_chat_and_can_be_remapped(chat: Chat, editor: Edit
         assert editor.eval(f"mapcheck('<Plug>(AgentChat{name})', 'n')") != ""
 
 
+@pytest.mark.smoke
 def test_a_message_sent_while_the_agent_works_steers_its_next_request(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:
@@ -161,6 +164,7 @@ def test_what_is_sent_before_the_host_is_up_arrives(
     assert "anyone there?" in editor.text()
 
 
+@pytest.mark.smoke
 def test_stop_hangs_up_and_keeps_the_text_so_far(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:
@@ -378,6 +382,20 @@ def test_a_chat_that_is_wiped_out_ends_its_turn(
     editor.wait_text("as", chat.buffer)
     editor.command(f"bwipeout! {chat.buffer}")
     editor.wait(model_server.requests[0].hung_up.is_set, why="the request is given up")
+
+
+def test_a_chat_that_is_wiped_out_in_mid_turn_goes_on_when_it_is_resumed_at_once(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(stream("as far as ", Hold(threading.Event())), text("Welcome back."))
+    chat.send("go on")
+    editor.wait_text("as far as", chat.buffer)
+    editor.lua("vim.ui.select = function(items, _, choose) choose(items[1]) end")
+    editor.command(f"bwipeout! {chat.buffer}")
+    again = Chat.open(editor, "AgentHistory")
+    assert again.id == chat.id
+    again.play("still there?")
+    assert "Welcome back." in again.transcript()
 
 
 def test_the_chat_survives_leaving_and_unhiding_its_window(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
 from tests.support.editor import Editor
@@ -62,6 +64,7 @@ def test_a_chat_is_resumed_in_another_neovim_and_its_changes_can_be_taken_back(
     second.wait(lambda: not (workspace / "new.txt").exists(), why="the file is gone")
 
 
+@pytest.mark.smoke
 def test_a_fork_goes_on_in_a_copy_of_a_chat_that_is_open(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:

@@ -10,15 +10,18 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
+from agentchat.journal.writer import JournalWriter
 from tests.conftest import StartEditor, connected
 from tests.support import launch
 from tests.support.chat import Chat
 from tests.support.editor import Editor, RpcError
 from tests.support.model_server import ModelServer
 from tests.support.replies import Hold, call, calls, stream, text
+
+pytestmark = pytest.mark.real_host
 
 
 def host(editor: Editor) -> int:
@@ -34,6 +37,7 @@ def test_nothing_is_started_or_loaded_before_the_first_use(editor: Editor) -> No
     assert editor.eval("exists(':AgentChat')") == 2
 
 
+@pytest.mark.smoke
 def test_the_host_starts_with_the_first_chat(editor: Editor) -> None:
     chat = Chat.open(editor)
     editor.wait_event("AgentHostStarted")
@@ -159,8 +163,8 @@ def test_a_python_too_old_is_one_line_with_a_remedy(
         "sys.argv[:] = sys.argv[2:]; exec(code)"
     )
     old = stub(tmp_path, f"exec '{sys.executable}' -c '{pretend}' \"$@\"\n")
-    notice = refused(start_editor({"python": old}), r"3\.10", "too old", "AgentInstall")
-    assert "AgentInstall" in notice or "3.10" in notice
+    notice = refused(start_editor({"python": old}), r"3\.11", "too old", "AgentInstall")
+    assert "AgentInstall" in notice or "3.11" in notice
 
 
 def test_a_missing_package_is_one_line_with_a_remedy(
@@ -236,13 +240,13 @@ def test_files_that_a_killed_host_left_half_changed_are_as_before(
     editor.wait_event("AgentHostExited")
     editor.wait_notice("agentchat: ")
     (path,) = Path(editor.eval("stdpath('state')")).rglob("journals/*.msgpack")
-    journal = Journal.open(path.parent.parent, chat.id)
+    journal = JournalWriter.open(path.parent.parent, chat.id)
     files = [workspace / name for name in ("README.md", "notes.txt")]
     before = [file.read_bytes() for file in files]
     changes = [
         FileChange(str(file), data, b"new\n") for file, data in zip(files, before, strict=True)
     ]
-    JournalScribe(journal).changing("c", ChangeSet(tuple(changes)))
+    journal.record_change_started("c", ChangeSet(tuple(changes)))
     journal.close()
     files[0].write_bytes(b"new\n")
     model_server.script(text("I am back."))

@@ -37,6 +37,7 @@ def enter(chat: Chat, keys: str) -> None:
     chat.editor.keys(keys)
 
 
+@pytest.mark.smoke
 def test_exactly_what_is_kept_is_applied_and_the_model_is_told(
     chat: Chat, editor: Editor, model_server: ModelServer, file: Path
 ) -> None:
@@ -186,7 +187,7 @@ def test_a_preview_whose_file_changed_elsewhere_is_shown_anew_before_it_is_appli
     app.write_text(before + "more()\n")
     chat.focus()
     editor.command("AgentResolve apply")
-    editor.wait_notice("the preview is shown anew")
+    editor.wait_notice("the preview is shown again")
     assert "welcome" not in app.read_text()
     assert chat.status()["pending"] == 1
     editor.command("AgentResolve apply")

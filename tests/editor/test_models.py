@@ -156,6 +156,38 @@ def test_odd_characters_do_no_harm(chat: Chat, model_server: ModelServer) -> Non
         assert f"end {number}" in chat.transcript()
 
 
+def test_the_key_that_a_command_prints_is_written_nowhere(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    key = "key-of-a-command-0123456789"
+    model = {"base_url": model_server.url, "name": "m", "api_key_cmd": ["echo", key]}
+    editor = start_editor({"model": model})
+    chat = Chat.open(editor)
+    model_server.script(text(f"your key is {key}"))
+    chat.play("what is my key?")
+    assert model_server.requests[0].headers["authorization"] == f"Bearer {key}"
+    state = Path(editor.eval("stdpath('state')"))
+    (journal,) = state.rglob("journals/*.msgpack")
+    assert b"your key is [secret]" in journal.read_bytes()
+    assert [path for path in state.rglob("*") if path.is_file() and holds(path, key)] == []
+
+
+def holds(path: Path, words: str) -> bool:
+    return words.encode() in path.read_bytes()
+
+
+def test_reasoning_in_tags_is_folded_and_not_sent_back_as_text(
+    chat: Chat, model_server: ModelServer
+) -> None:
+    model_server.script(text("<think>I wonder.</think>\n\nHello.", size=4), text("ok"))
+    chat.play("hello")
+    assert "think>" not in chat.text()
+    assert chat.text().count("Hello.") == 1
+    chat.play("again")
+    assert "I wonder" not in str(model_server.requests[1].messages)
+    assert model_server.requests[1].messages[-2]["content"] == "Hello."
+
+
 # --- offline --------------------------------------------------------------------------------
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
 from tests.support.replies import call, calls, text
 
 
+@pytest.mark.smoke
 def test_a_plan_is_refined_and_then_approved(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
 from tests.support.editor import Editor
@@ -66,6 +68,7 @@ def told(server: ModelServer) -> str:
     return server.requests[-1].results["q"]
 
 
+@pytest.mark.smoke
 def test_questions_are_put_one_after_the_other(
     start_editor: StartEditor, model_server: ModelServer
 ) -> None:

@@ -79,6 +79,7 @@ def test_the_reminder_comes_again_in_the_next_turn(staged: Chat, model_server: M
 # --- by the user ----------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_the_user_applies_a_preview_and_the_model_is_told_later(
     staged: Chat, editor: Editor, model_server: ModelServer, app: Path
 ) -> None:
@@ -188,6 +189,7 @@ def test_the_function_resolves_too(staged: Chat, editor: Editor, app: Path) -> N
 # --- by the model ---------------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_the_model_applies_with_the_users_consent(
     chat: Chat, editor: Editor, model_server: ModelServer, app: Path
 ) -> None:

@@ -236,6 +236,7 @@ def test_unsaved_text_is_what_the_tools_see(
     assert model_server.requests[1].results["g"] == "notes.txt:1: unsaved"
 
 
+@pytest.mark.smoke
 def test_an_edit_changes_a_file_that_is_not_open_without_opening_it(
     chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
@@ -336,6 +337,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.smoke
 def test_bash_tells_output_and_exit_code(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:

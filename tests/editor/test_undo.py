@@ -96,6 +96,7 @@ def test_a_file_edited_since_stays_and_a_command_is_named(
     assert "not undoable: bash `touch made`" in yolo.transcript()
 
 
+@pytest.mark.smoke
 def test_a_preview_applied_by_the_user_is_undone(
     chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:

@@ -58,7 +58,7 @@ async def test_two_that_are_built_come_in_their_order() -> None:
     assert [name.split()[0] for name in calls.names] == ["one", "two"]
 
 
-async def test_what_cannot_be_built_is_logged_and_the_rest_goes_on(
+async def test_what_cannot_be_built_is_logged_and_shown_and_the_rest_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     calls = Calls()
@@ -66,11 +66,13 @@ async def test_what_cannot_be_built_is_logged_and_the_rest_goes_on(
     with caplog.at_level(logging.ERROR):
         outbox.call_built("m", "show", build=lambda: 1 / 0)
         outbox.call("m", "close")
-        await calls.until(1)
-    assert calls.names == ["close"]
+        await calls.until(2)
+    problem, closed = calls.names
+    assert problem.startswith("error Something cannot be shown: ZeroDivisionError")
+    assert closed == "close"
     assert "m.show was not called" in caplog.text
     outbox.call("m", "later")
-    await calls.until(2)
+    await calls.until(3)
 
 
 async def test_calls_go_at_once_again_when_nothing_is_built() -> None:

@@ -72,6 +72,6 @@ def test_the_question_says_what_becomes_of_an_open_buffer(
     loaded: Loaded, warns: bool, hooks: bool
 ) -> None:
     place = Place("/w", writes=(Target("/w/a.txt", "a.txt", loaded=loaded),))
-    table = prompt_table("p1", replace(a_question(Preview(text="a diff")), place=place), "/w")
+    table = prompt_table("p1", replace(a_question(Preview(text="a diff")), target=place), "/w")
     assert ("a.txt has unsaved changes of yours" in table["warning"]) is warns
     assert ("autocommands and formatters run" in "\n".join(table["details"])) is hooks

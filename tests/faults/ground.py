@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.tools.model import Model
-from agentchat.journal.journal import Journal
-from agentchat.journal.scribe import JournalScribe
-from agentchat.nvim.workspaces import Site
+from agentchat.journal.writer import JournalWriter
+from agentchat.nvim.workspaces import LocalLeftovers
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
 from tests.core.world import a_chat
@@ -51,11 +50,10 @@ def the_change(root: Path) -> ChangeSet:
 
 async def make_it(root: Path, state: Path) -> None:
     """Make the change as a call does: written down first."""
-    journal = Journal.open(state, "chat")
-    scribe = JournalScribe(journal)
-    scribe.opened("chat", str(root), "", "")
-    scribe.turn_started(1)
-    workspace = RecordedWorkspace(LocalWorkspace(str(root)), scribe, "call")
+    journal = JournalWriter.open(state, "chat")
+    journal.record_chat_opened("chat", str(root), "", "")
+    journal.record_turn_started(1)
+    workspace = JournaledWorkspace(LocalWorkspace(str(root)), journal, "call")
     await workspace.apply(the_change(root))
 
 
@@ -63,17 +61,15 @@ class Reopened:
     """The chat opened again, as by the next process; ``close`` it."""
 
     def __init__(self, root: Path, state: Path) -> None:
-        self.journal = Journal.open(state, "chat")
+        self.journal = JournalWriter.open(state, "chat")
         self.screen = KeptScreen()
-        scribe = JournalScribe(self.journal)
-        scribe.opened("chat", str(root), "", "")
+        self.journal.record_chat_opened("chat", str(root), "", "")
         workspace = LocalWorkspace(str(root))
-        self.site = Site(workspace, workspace.confinement, workspace.root)
         self.session = Session(
             a_chat(),
             workspace=workspace,
-            screen=self.screen,
-            scribe=scribe,
+            view=self.screen,
+            journal=self.journal,
             storage=Storage(state),
             model=self._model,
             max_parallel=1,
@@ -85,16 +81,17 @@ class Reopened:
 
     async def recover(self) -> None:
         """End what was left half made."""
-        self.session.recover(self.site)
-        await self._idle()
+        self.session.recover(LocalLeftovers())
+        await self.idle()
 
     async def undo(self) -> str:
         """Take the last turn back; return what was said."""
         self.session.undo()
-        await self._idle()
+        await self.idle()
         return self.screen.notes[-1][1]
 
-    async def _idle(self) -> None:
+    async def idle(self) -> None:
+        """Wait until nothing runs in the chat."""
         self.session.refresh()
         await self.screen.until(lambda: self.screen.statuses[-1].state == "idle")
 

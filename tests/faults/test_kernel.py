@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from agentchat.journal import records as r
-from agentchat.journal.journal import journal_path
-from agentchat.journal.reading import read
+from agentchat.journal.codec import kind_of
+from agentchat.journal.file import journal_path
+from agentchat.journal.reader import read_records
 from tests.faults.ground import OLD, Reopened, build, the_change
 from tests.faults.tracer import STRACE, Point, Traced, traced
 from tests.gate.report import seed, tell
@@ -24,6 +25,7 @@ from tests.workspace.test_atomic import Print, fingerprint
 
 COUNT = int(os.environ.get("AGENTCHAT_FAULTS", "3"))
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.timeout(60 + 5 * (COUNT or 200)),
     pytest.mark.skipif(STRACE is None, reason="needs the program strace (the package strace)"),
     pytest.mark.xdist_group("kernel"),
@@ -45,7 +47,7 @@ class Place:
 
     def records(self) -> list[r.Record]:
         path = journal_path(self.state, "chat")
-        return list(read(path)) if path.exists() else []
+        return list(read_records(path)) if path.exists() else []
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +138,7 @@ async def test_a_writer_that_is_no_good_is_found_out(
 
 def _has_the_bytes_before(place: Place) -> None:
     """Whatever is not as it was is in the journal as it was."""
-    kept = {record.sha256 for record in place.records() if isinstance(record, r.Content)}
+    kept = {record.sha256 for record in place.records() if isinstance(record, r.ContentStored)}
     for file in the_change(place.root).parts:
         name = os.path.relpath(file.path, place.root)
         path = Path(file.path)
@@ -152,7 +154,7 @@ async def _ends_well(place: Place, after: Print, why: str) -> None:
     kinds = len(place.records())
     await _reopened(place)
     assert fingerprint(place.root) == found, why
-    assert [record.kind for record in place.records()[kinds:]] == ["opened"], why
+    assert [kind_of(record) for record in place.records()[kinds:]] == ["opened"], why
     chat = Reopened(place.root, place.state)
     said = await chat.undo()
     chat.close()

@@ -30,7 +30,7 @@ def program(path: Path, body: str) -> Path:
 
 def test_help_lists_every_target_of_the_front_door() -> None:
     listed = {line.split()[1] for line in make("help").stdout.splitlines()}
-    assert {"setup", "demo", "test", "check", "bench", "help"} <= listed
+    assert {"setup", "demo", "test", "quick", "check", "bench", "help"} <= listed
 
 
 def test_a_python_that_is_too_old_is_told_in_one_line(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_python_that_is_too_old_is_told_in_one_line(tmp_path: Path) -> None:
     told = [line for line in done.stderr.splitlines() if line.startswith("agentchat: ")]
     assert done.returncode != 0
     assert len(told) == 1
-    assert "no Python 3.10 or newer" in told[0]
+    assert "no Python 3.11 or newer" in told[0]
 
 
 def test_an_old_neovim_does_not_fit(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
 from agentchat.core.rules import Rule
 from agentchat.core.tools.call import Call
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.effects import Answer, Question
+from agentchat.core.turn.effects import Question
 from agentchat.tools.builtin import bash, delete, edit, read, write
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene
@@ -58,7 +58,7 @@ class Chat:
         asked = bool(screen.questions)
         if asked:
             self.question = next(iter(screen.questions.values()))
-            await self.scene.answer(Answer(answer))
+            await self.scene.answer(answer)
         await screen.until(over)
         if asked:
             return ASK

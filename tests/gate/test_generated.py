@@ -26,6 +26,8 @@ from tests.gate.ground import Ground
 from tests.gate.report import generated, tell
 from tests.gate.report import seed as chosen
 
+pytestmark = pytest.mark.slow
+
 COUNT = generated()
 ALLOWED = ("git status", "git log", "ls", "echo", "cat", "wc", "env", "timeout", "nice", "find",
            "sort", "xargs", "true", "tee", "git", "tar", "sed", "uniq", "test", "printf", "xxd",

@@ -40,7 +40,7 @@ async def writes(ground: Ground, path: str, **more: str) -> tuple[Chat, str]:
 async def test_a_path_that_leads_out_of_the_workspace_asks(ground: Ground, path: str) -> None:
     chat, got = await writes(ground, path)
     assert got == ASK
-    assert chat.question.place.writes[0].path == os.path.realpath(ground.root / path)
+    assert chat.question.target.writes[0].path == os.path.realpath(ground.root / path)
     assert (ground.root.parent / "out" / "file").read_text() == "outside\n"
 
 

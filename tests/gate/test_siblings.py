@@ -17,6 +17,8 @@ from tests.gate.ground import Ground
 from tests.gate.report import generated, seed, tell
 from tests.gate.siblings import STARTERS, Row, siblings
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = 4
 """Commands that are taken apart at once: one that takes a second asks, whatever it is."""
 

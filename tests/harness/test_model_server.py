@@ -1,4 +1,4 @@
-"""The scripted model server, seen through the client library the plugin uses."""
+"""The scripted model server, seen through the official client of its protocol."""
 
 from __future__ import annotations
 

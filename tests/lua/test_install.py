@@ -68,7 +68,7 @@ def machine(tmp_path: Path) -> Machine:
     """A machine whose own Pythons are hidden by ones that do not run."""
     machine = Machine(tmp_path)
     (tmp_path / "bin").mkdir()
-    for name in ("python3.13", "python3.12", "python3.11", "python3.10", "python3", "python"):
+    for name in ("python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"):
         broken = tmp_path / "bin" / name
         broken.write_text("#!/bin/sh\nexit 9\n")
         broken.chmod(0o755)
@@ -77,7 +77,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_the_newest_python_makes_the_environment(machine: Machine) -> None:
     machine.python("python3.12", "3.12")
-    machine.python("python3", "3.10")
+    machine.python("python3", "3.11")
     code, said = machine.install()
     assert code == 0, said
     assert "Python 3.12" in said
@@ -104,10 +104,10 @@ def test_a_system_without_ensurepip_uses_the_outer_pip(machine: Machine) -> None
 
 
 def test_no_python_that_is_new_enough_is_one_line(machine: Machine) -> None:
-    machine.python("python3", "3.9")
+    machine.python("python3", "3.10")
     code, said = machine.install()
     assert code != 0
-    assert "Python 3.10 or newer is needed (found 3.9)" in said
+    assert "Python 3.11 or newer is needed (found 3.10)" in said
     assert "stack traceback" not in said
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-Answering = Callable[[asyncio.StreamWriter], Awaitable[None]]
+ServerScript = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 BARE_HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
@@ -19,7 +19,7 @@ BARE_HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 class RawServer:
     """Answers each connection with the next script; the last one serves all that follow."""
 
-    def __init__(self, *scripts: Answering) -> None:
+    def __init__(self, *scripts: ServerScript) -> None:
         self.scripts = list(scripts)
         self.connections = 0
         self.asked = asyncio.Event()
@@ -70,7 +70,7 @@ async def _read_request(reader: asyncio.StreamReader) -> None:
 
 
 @asynccontextmanager
-async def serving(*scripts: Answering) -> AsyncIterator[RawServer]:
+async def serving(*scripts: ServerScript) -> AsyncIterator[RawServer]:
     """Serve the scripts on loopback."""
     raw = RawServer(*scripts)
     server = await asyncio.start_server(raw.serve, "127.0.0.1", 0)
@@ -84,7 +84,7 @@ async def serving(*scripts: Answering) -> AsyncIterator[RawServer]:
             await asyncio.wait_for(raw.idle(), 2)
 
 
-def sends(*parts: bytes) -> Answering:
+def sends(*parts: bytes) -> ServerScript:
     """Send these bytes and close."""
 
     async def script(writer: asyncio.StreamWriter) -> None:
@@ -95,7 +95,7 @@ def sends(*parts: bytes) -> Answering:
     return script
 
 
-def resets(*parts: bytes) -> Answering:
+def resets(*parts: bytes) -> ServerScript:
     """Send these bytes, then reset the connection."""
 
     async def script(writer: asyncio.StreamWriter) -> None:
@@ -108,7 +108,7 @@ def resets(*parts: bytes) -> Answering:
     return script
 
 
-def repeats(part: bytes, every: float, head: bytes = HEAD) -> Answering:
+def repeats(part: bytes, every: float, head: bytes = HEAD) -> ServerScript:
     """Send ``part`` for ever."""
 
     async def script(writer: asyncio.StreamWriter) -> None:
@@ -120,7 +120,7 @@ def repeats(part: bytes, every: float, head: bytes = HEAD) -> Answering:
     return script
 
 
-def waits(*parts: bytes) -> Answering:
+def waits(*parts: bytes) -> ServerScript:
     """Send these bytes, then nothing more."""
 
     async def script(writer: asyncio.StreamWriter) -> None:

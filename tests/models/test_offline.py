@@ -19,7 +19,7 @@ from agentchat.core.messages import (
 )
 from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.models.offline import OfflineModel
-from agentchat.models.offline.planner import ABOUT, PENDING
+from agentchat.models.offline.model import ABOUT, NOTICE, PENDING
 from tests.models.requests import tool
 
 NAMES = ("read", "grep", "find", "ls", "edit", "write", "delete", "bash", "ast_edit")
@@ -59,7 +59,9 @@ class Chat:
         waits = self.pending > 0
         tools = (*self.tools, tool("resolve")) if waits or self.planning else self.tools
         forced, reminder = ("resolve", REMINDER) if waits else (None, None)
-        return ModelRequest("", self.history, tools, forced, reminder)
+        return ModelRequest(
+            system="", history=self.history, tools=tools, forced=forced, reminder=reminder
+        )
 
     def run(self, reply: Reply) -> None:
         self.rounds.append([(call.name, json.loads(call.arguments)) for call in reply.calls])
@@ -152,6 +154,32 @@ async def test_anything_else_is_answered_plainly() -> None:
     assert said.count("\n") == 2
     assert "not a language model" in said
     assert "$OPENAI_API_KEY" in said
+
+
+async def test_the_first_reply_of_a_chat_says_that_it_is_the_offline_models() -> None:
+    chat = Chat(by_tool(read=["a", "b"]))
+    await chat.send("read a.py")
+    assert await chat.send("read b.py") == "Read b.py: 1 line."
+    texts = [message.text for message in chat.history.messages if isinstance(message, Reply)]
+    assert texts[0] == f"{NOTICE}\n\nRead `a.py`."
+    assert [text for text in texts if NOTICE in text] == texts[:1]
+
+
+async def test_after_another_model_it_says_so_again() -> None:
+    chat = Chat(by_tool(read="a"))
+    chat.history = chat.history.add(UserText("hello"), Reply("Hi.", model="gpt"))
+    await chat.send("read a.py")
+    reply = chat.history.messages[3]
+    assert isinstance(reply, Reply)
+    assert reply.text == f"{NOTICE}\n\nRead `a.py`."
+
+
+async def test_calls_with_ids_of_another_version_are_no_trouble() -> None:
+    chat = Chat(by_tool(read="a"))
+    older = Reply(calls=(ToolCall("offline-1", "read", "{}", "offline-1"),), model="offline")
+    chat.history = chat.history.add(UserText("read b.py"), older)
+    chat.history = chat.history.add(ToolResult("offline-1", "read", "b"), Reply("Done."))
+    assert await chat.send("read a.py") == "Read a.py: 1 line."
 
 
 async def test_several_requests_are_made_in_one_reply_and_answered_in_order() -> None:
@@ -260,7 +288,7 @@ async def test_a_rejection_is_repeated_and_not_tried_again(result: str, says: st
 async def test_a_denied_call_says_which_rule() -> None:
     chat = Chat(by_tool(bash=("Denied by rule: deny bash", Status.DENIED)))
     said = await chat.send("run: rm x")
-    assert said == "I did not get to the command `rm x`: Denied by rule: deny bash"
+    assert said == "I stopped before the command `rm x`: Denied by rule: deny bash"
 
 
 async def test_a_rename_is_staged_then_applied_then_checked() -> None:
@@ -277,7 +305,7 @@ async def test_a_rename_is_staged_then_applied_then_checked() -> None:
     )
     assert chat.calls[2] == ("grep", {"pattern": r"\bf\b", "glob": "*.py"})
     assert said == (
-        "Applied 2 replacements in 1 file. 1 line still says f (text or comments): a.py:7."
+        "Applied 2 replacements in 1 file. 1 line still contains f (text or comments): a.py:7."
     )
 
 
@@ -320,7 +348,7 @@ async def test_a_rename_that_does_not_apply_is_discarded() -> None:
 async def test_a_rename_of_what_is_only_text_says_so() -> None:
     chat = Chat(by_tool(ast_edit="No replacements made", grep="README.md:3: call f"))
     said = await chat.send("rename f to g")
-    assert said == "No replacements made: f stands only in text, at README.md:3."
+    assert said == "No replacements made: f occurs only in text, at README.md:3."
 
 
 async def test_a_preview_the_user_resolved_meanwhile_needs_nothing() -> None:
@@ -332,13 +360,13 @@ async def test_a_preview_the_user_resolved_meanwhile_needs_nothing() -> None:
     chat.pending = 0
     chat.history = chat.history.add(Note("The user ran :AgentResolve apply."))
     said = await chat.model.ask(chat.request(), chat.pieces.append)
-    assert said.text == "The preview no longer waits, so there is nothing to resolve."
+    assert said.text == ("I stopped before the rename of f to g: the preview is no longer pending.")
 
 
 async def test_with_a_preview_pending_other_requests_wait_for_the_user() -> None:
     chat = Chat(no_tools)
     chat.pending = 1
-    assert await chat.send("read a.py") == PENDING
+    assert await chat.send("read a.py") == f"{NOTICE}\n\n{PENDING}"
     assert await chat.send("hello") == PENDING
 
 
@@ -358,7 +386,7 @@ async def test_only_tools_of_the_chat_are_called() -> None:
     said = await chat.send("run: make\nread a.py")
     assert [name for name, _ in chat.calls] == ["read"]
     assert said.splitlines() == [
-        "I cannot run `make`: this chat has no bash tool (add it: @bash).",
+        "I stopped before the command `make`: this chat has no bash tool (add it: @bash).",
         "Read a.py: 1 line.",
     ]
 
@@ -373,7 +401,10 @@ async def test_in_plan_mode_it_says_that_the_mode_has_no_such_tool() -> None:
     chat = Chat(no_tools, without=("bash",))
     chat.planning = True
     said = await chat.send("run: make")
-    assert said == "I cannot run `make`: plan mode has no bash tool (leave it: :AgentMode ask)."
+    assert said == (
+        f"{NOTICE}\n\nI stopped before the command `make`: "
+        "plan mode has no bash tool (leave it: :AgentMode ask)."
+    )
 
 
 async def test_without_a_search_tool_the_rename_goes_on_to_what_follows() -> None:

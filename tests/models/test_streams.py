@@ -10,10 +10,11 @@ import pytest
 
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.tools.model import CallDelta, ReasoningDelta, TextDelta
-from agentchat.models.answer import A_PAGE, NOT_AN_ANSWER, NOTHING, Answer
-from agentchat.models.assembly import CUT_OFF, FILTERED, Assembly
-from agentchat.models.keys import FixedKey
-from agentchat.models.openai import OpenAIModel
+from agentchat.models.api_key import FixedKey
+from agentchat.models.client import ModelClient
+from agentchat.models.protocols.openai_chat import OpenAIChatReader
+from agentchat.models.response.body import NOT_AN_ANSWER, NOTHING, WEB_PAGE, BodyReader
+from agentchat.models.response.reply import CUT_OFF, FILTERED, ReplyAssembly
 from tests.models.notation import ABSENT, C, D, F, T, Z, chunk
 from tests.models.requests import request
 from tests.support.model_server import ModelServer
@@ -63,6 +64,8 @@ X = ("x", "w", '{"p":1}')
 Y = ("y", "w", '{"p":2}')
 ONE, TWO = '{"p":1}', '{"p":2}'
 TWICE = '{"path":"a","path":"/etc/x"}'
+
+FINISHED = {"index": 0, "delta": {}, "finish_reason": "stop"}
 
 CASES = {
     "S02 comments and pings are ignored": Case(
@@ -198,6 +201,38 @@ CASES = {
         T(0, ABSENT, "w", '{"p"') + T(0, ABSENT, "w", ":1}") + F("stop") + Z,
         calls=(("call_1", "w", ONE),),
     ),
+    "a legacy function call in pieces": Case(
+        D({"function_call": {"name": "w", "arguments": ""}})
+        + D({"function_call": {"arguments": '{"p"'}})
+        + D({"function_call": {"arguments": ":1}"}})
+        + F("function_call")
+        + Z,
+        calls=(("call_1", "w", ONE),),
+        finish="tool_calls",
+    ),
+    "a legacy function call beside the same call": Case(
+        D(
+            {
+                "tool_calls": [
+                    {"index": 0, "id": "x", "function": {"name": "w", "arguments": ONE}}
+                ],
+                "function_call": {"name": "w", "arguments": ONE},
+            }
+        )
+        + F("stop")
+        + Z,
+        calls=(X,),
+    ),
+    "a legacy function call in one JSON object": Case(
+        whole(content=None, function_call={"name": "w", "arguments": ONE}),
+        calls=(("call_1", "w", ONE),),
+    ),
+    "a legacy function call that is cut off": Case(
+        D({"function_call": {"name": "w", "arguments": '{"p"'}}),
+        calls=(("call_1", "w", '{"p"'),),
+        finish="unknown",
+        error=CUT_OFF,
+    ),
     **{
         f"S34 role {role!r}": Case(D({"role": role, "content": "a"}) + C("b") + F("stop") + Z, "ab")
         for role in ("", None, "assistant")
@@ -206,6 +241,15 @@ CASES = {
         C("a") + F("stop") + 'data: {"choices":[],"usage":{"total_tokens":9}}\n\n' + Z,
         text="a",
         tokens=9,
+    ),
+    "S36 usage inside the choice that finishes": Case(
+        C("a") + chunk(choices=[{**FINISHED, "usage": {"total_tokens": 9}}]) + Z,
+        text="a",
+        tokens=9,
+    ),
+    "S36 a count that is no number": Case(
+        C("a") + F("stop") + 'data: {"choices":[],"usage":{"total_tokens":Infinity}}\n\n' + Z,
+        text="a",
     ),
     "S38 chunks with nothing in them": Case(
         chunk(id="c")
@@ -223,6 +267,32 @@ CASES = {
         D({"reasoning": "hm", "reasoning_content": "hm"}) + C("a") + F("stop") + Z,
         text="a",
         reasoning="hm",
+    ),
+    "reasoning in tags": Case(
+        C("<think>\nhm, <b>\n</think>\n\na <think>b</think>") + F("stop") + Z,
+        text="a <think>b</think>",
+        reasoning="hm, <b>\n",
+    ),
+    "reasoning in tags that are split over chunks": Case(
+        "".join(C(sign) for sign in " <think>h</t</think> a") + F("stop") + Z,
+        text="a",
+        reasoning="h</t",
+    ),
+    "reasoning in a tag that is not closed": Case(
+        C("<think>hm</thin") + F("stop") + Z, reasoning="hm</thin"
+    ),
+    "reasoning in tags with nothing in them": Case(
+        C("<think>\n\n</think>\n\na") + F("stop") + Z, text="a"
+    ),
+    "reasoning in tags in one JSON object": Case(
+        whole(content="<think>hm</think>a"), text="a", reasoning="hm"
+    ),
+    "a tag that only looks like reasoning": Case(
+        C(" <th") + C("ing> a") + F("stop") + Z, text=" <thing> a"
+    ),
+    "the beginning of a tag and no more": Case(C("<thin") + Z, text="<thin", finish="unknown"),
+    "a tag that comes after text": Case(
+        C("a") + C("<think>b</think>") + F("stop") + Z, text="a<think>b</think>"
     ),
     "S42 only reasoning": Case(D({"reasoning": "hm"}) + F("stop") + Z, reasoning="hm"),
     "S44 an error object": Case(
@@ -252,7 +322,7 @@ CASES = {
         error="not JSON: oops",
     ),
     "S46 a web page": Case(
-        "\n <!doctype html><p>Welcome", finish="unknown", error=A_PAGE, kind="text/html"
+        "\n <!doctype html><p>Welcome", finish="unknown", error=WEB_PAGE, kind="text/html"
     ),
     "S46 one JSON object": Case(whole(content="a"), text="a", kind="application/json"),
     "S46 one JSON object with calls": Case(
@@ -270,7 +340,7 @@ CASES = {
     ),
     "S46 no content type, a stream": Case(C("a") + F("stop") + Z, text="a", kind=None),
     "S46 no content type, an object": Case(whole(content="a"), text="a", kind=None),
-    "S46 no content type, a page": Case("<html>", finish="unknown", error=A_PAGE, kind=None),
+    "S46 no content type, a page": Case("<html>", finish="unknown", error=WEB_PAGE, kind=None),
     "S46 nothing": Case("", finish="unknown", error=NOTHING),
     "S48 a choice that is numbered 1": Case(
         other_choice("a", 1) + other_choice("b", 1) + Z, "ab", finish="unknown"
@@ -323,6 +393,10 @@ CASES = {
 }
 
 
+def body_reader(used_ids: tuple[str, ...] = (), model: str = "") -> BodyReader:
+    return BodyReader(OpenAIChatReader(ReplyAssembly(used_ids, model)))
+
+
 def check(case: Case, reply: Reply) -> None:
     """The reply is what the case says."""
     assert reply.text == case.text
@@ -344,26 +418,26 @@ def check(case: Case, reply: Reply) -> None:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_an_answer_is_what_its_bytes_say_however_they_are_cut(case: Case, size: int) -> None:
     body = case.bytes
-    answer = Answer(Assembly(model="m"))
+    answer = body_reader(model="m")
     for at in range(0, len(body), size):
-        answer.feed(body[at : at + size])
+        answer.add(body[at : at + size])
     answer.end()
     check(case, answer.reply())
 
 
 async def test_every_answer_is_the_same_over_http(server: ModelServer) -> None:
-    model = OpenAIModel("m", server.url, FixedKey("k", "KEY"))
+    model = ModelClient("m", server.url, FixedKey("k", "KEY"))
     for name, case in CASES.items():
         server.script(raw(case.bytes, 200, **({"Content_Type": case.kind} if case.kind else {})))
         reply = await model.ask(request(), lambda piece: None)
         assert seen(reply) == seen(fed(case)), name
-    await model.aclose()
+    await model.close()
 
 
 def fed(case: Case) -> Reply:
     """The reply from the body alone."""
-    answer = Answer(Assembly(model="m"))
-    answer.feed(case.bytes)
+    answer = body_reader(model="m")
+    answer.add(case.bytes)
     answer.end()
     return answer.reply()
 
@@ -374,8 +448,8 @@ def seen(reply: Reply) -> object:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_the_pieces_add_up_to_the_reply(case: Case) -> None:
-    answer = Answer(Assembly())
-    pieces = [*answer.feed(case.bytes), *answer.end()]
+    answer = body_reader()
+    pieces = [*answer.add(case.bytes), *answer.end()]
     reply = answer.reply()
     assert "".join(p.text for p in pieces if isinstance(p, TextDelta)) == reply.text
     assert "".join(p.text for p in pieces if isinstance(p, ReasoningDelta)) == reply.reasoning
@@ -384,8 +458,8 @@ def test_the_pieces_add_up_to_the_reply(case: Case) -> None:
 
 
 def assembled(body: str, taken: tuple[str, ...] = ()) -> tuple[ToolCall, ...]:
-    answer = Answer(Assembly(taken))
-    answer.feed(body.encode())
+    answer = body_reader(taken)
+    answer.add(body.encode())
     answer.end()
     return answer.reply().calls
 
@@ -413,8 +487,8 @@ def test_a_call_is_cut_off_where_the_stream_broke_even_if_it_looks_whole() -> No
 def test_a_call_is_reported_while_it_grows_but_not_with_every_letter() -> None:
     text = json.dumps({"content": "x" * 20_000})
     body = T(0, "x", "write", "") + "".join(T(0, ABSENT, ABSENT, sign) for sign in text)
-    answer = Answer(Assembly())
-    pieces = answer.feed((body + F("stop") + Z).encode())
+    answer = body_reader()
+    pieces = answer.add((body + F("stop") + Z).encode())
     reports = [piece for piece in pieces if isinstance(piece, CallDelta)]
     assert 20 < len(reports) < 400
     assert sum(len(report.arguments) for report in reports) < 20 * len(text)
@@ -422,19 +496,19 @@ def test_a_call_is_reported_while_it_grows_but_not_with_every_letter() -> None:
 
 
 def test_an_event_of_eight_megabytes_is_taken() -> None:
-    answer = Answer(Assembly())
+    answer = body_reader()
     body = (C(EIGHT_MB) + F("stop") + Z).encode()
     for at in range(0, len(body), 65536):
-        answer.feed(body[at : at + 65536])
+        answer.add(body[at : at + 65536])
     assert answer.reply().text == EIGHT_MB
 
 
 def test_a_line_without_end_is_given_up() -> None:
-    answer = Answer(Assembly())
+    answer = body_reader()
     megabyte = b"x" * (1 << 20)
-    answer.feed(C("a").encode() + b"data: ")
+    answer.add(C("a").encode() + b"data: ")
     for _ in range(65):
-        answer.feed(megabyte)
+        answer.add(megabyte)
     reply = answer.reply()
     assert reply.text == "a"
     assert reply.error is not None

@@ -58,8 +58,15 @@ class Editor:
         env: Mapping[str, str] | None = None,
         init: str = "",
         size: tuple[int, int] = (100, 30),
+        parents: Callable[[], Mapping[int, int]] = dict,
     ) -> None:
+        """Start Neovim.
+
+        Args:
+            parents: processes that belong below Neovim but were forked elsewhere: pid to parent.
+        """
         self.workspace = workspace
+        self._parents = parents
         self.grid = Grid()
         self.events: list[Event] = []
         self.notices: list[Notice] = []
@@ -233,7 +240,7 @@ class Editor:
 
     def children(self) -> list[int]:
         """Pids of all processes below this Neovim: the plugin's host and what it runs."""
-        return processes.descendants(self.process.pid)
+        return processes.descendants(self.process.pid, self._parents())
 
     def report(self) -> str:
         """Screen, events and notices, for a person who reads a failed test."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -21,12 +22,19 @@ HIDDEN = re.compile(r"OPENAI_|AGENTCHAT_|N?VIM|XDG_|PYTHONDONTWRITEBYTECODE$|COL
 """Variables of the person who runs the tests that an editor must not see."""
 
 
+@functools.cache
 def neovim() -> str:
     """The Neovim to test with: the one on the PATH if new enough, else the environment's own."""
     found = nvim.find()
     if found is None:
         raise RuntimeError("No Neovim 0.11 or newer found: run make setup.")
-    return found
+    return _program(found) if found == nvim.packaged() else found
+
+
+def _program(wrapper: str) -> str:
+    """The program behind the packaged Neovim's wrapper, a Python script that starts slowly."""
+    command = [wrapper, "--headless", "--clean", "+lua io.stdout:write(vim.v.progpath)", "+q"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 
@@ -33,9 +33,14 @@ def _read(folder: Path) -> tuple[int, str, str] | None:
     return int(parent), state, command.strip()
 
 
-def descendants(root: int) -> list[int]:
-    """All children of ``root``, their children, and so on; parents come first."""
+def descendants(root: int, adopted: Mapping[int, int] | None = None) -> list[int]:
+    """All children of ``root``, their children, and so on; parents come first.
+
+    Args:
+        adopted: processes that count as children of another one than their parent, by pid.
+    """
     parents = {pid: parent for pid, (parent, _, _) in table().items()}
+    parents |= {pid: parent for pid, parent in (adopted or {}).items() if pid in parents}
     found = [root]
     for known in found:
         found.extend(pid for pid, parent in parents.items() if parent == known)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agentchat.workspace.buffer_text import Form, Snapshot, decoded
+from agentchat.workspace.buffer_text import Form, Snapshot, decode_lines
 from agentchat.workspace.editor_port import LineEdits, Made, Moved, SaveOutcome
 
 
@@ -25,7 +25,7 @@ class Buffers:
     def load(self, path: Path, text: str | None = None, **given: object) -> None:
         """Load a file, or with ``text`` a buffer that the user changed."""
         data = path.read_bytes() if path.exists() else b""
-        lines, form = decoded(data, Form(fileformat="dos" if b"\r\n" in data else "unix"))
+        lines, form = decode_lines(data, Form(fileformat="dos" if b"\r\n" in data else "unix"))
         seen = Snapshot(1, text is not None, lines, form)
         if text is not None:
             seen = replace(seen, lines=tuple(text.splitlines()))
@@ -69,7 +69,7 @@ class Buffers:
         lines = self.formatter(seen.lines)
         self.loaded[path] = replace(seen, tick=seen.tick + 1, modified=False, lines=lines)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_bytes(self.loaded[path].encoded())
+        Path(path).write_bytes(self.loaded[path].to_bytes())
         self.saved.append(path)
         return SaveOutcome(True)
 
@@ -80,5 +80,5 @@ class Buffers:
     async def reload(self, path: str) -> None:
         seen = self.loaded.get(path)
         if seen is not None and not seen.modified and Path(path).exists():
-            lines, form = decoded(Path(path).read_bytes(), seen.form)
+            lines, form = decode_lines(Path(path).read_bytes(), seen.form)
             self.loaded[path] = replace(seen, tick=seen.tick + 1, lines=lines, form=form)

@@ -10,8 +10,9 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.workspace.buffer_text import Form, Snapshot, decoded, encoded
+from agentchat.workspace.buffer_text import Form, Snapshot, decode_lines, encode_lines
 from agentchat.workspace.buffers import BuffersWorkspace
+from agentchat.workspace.editor_port import Moved
 from agentchat.workspace.local import LocalWorkspace
 from tests.workspace.editor import Buffers
 
@@ -57,6 +58,21 @@ async def test_an_unsaved_buffer_is_read_instead_of_its_file(world: World) -> No
     assert await world.workspace.read(str(path), 3, 5) == b"and"
     assert await world.workspace.size(str(path)) == 14
     assert await world.workspace.unsaved() == {str(path): b"mine\nand more\n"}
+
+
+async def test_a_text_that_is_read_in_pieces_is_kept_until_its_end_or_the_next_turn(
+    world: World,
+) -> None:
+    path = world.root / "a"
+    world.editor.load(path, "old\ntext\n")
+    assert await world.workspace.read(str(path), 4) == b"old\n"
+    world.editor.load(path, "new\nwords\n")
+    assert await world.workspace.read(str(path), 4, 4) == b"text"
+    assert await world.workspace.read(str(path), 4, 8) == b"\n"
+    assert await world.workspace.read(str(path), 5, 4) == b"words"
+    world.editor.load(path, "far newer\n")
+    await world.workspace.ready()
+    assert await world.workspace.read(str(path), 5, 4) == b"newer"
 
 
 async def test_a_new_unsaved_buffer_is_a_file_and_an_empty_one_is_none(world: World) -> None:
@@ -215,7 +231,7 @@ async def test_files_that_are_not_loaded_go_to_the_disk(world: World) -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("fileformat", ["unix", "dos", "mac"])
 def test_any_bytes_are_lines_and_back(data: bytes, fileformat: str) -> None:
-    assert encoded(*decoded(data, Form(fileformat=fileformat))) == data
+    assert encode_lines(*decode_lines(data, Form(fileformat=fileformat))) == data
 
 
 def renamed(world: World, before: str, after: str) -> FileChange:
@@ -252,3 +268,27 @@ async def test_a_rename_is_taken_back_when_something_else_fails(world: World) ->
     assert sorted(world.editor.loaded) == [str(world.root / "a"), str(world.root / "c")]
     assert (world.disk("a"), world.disk("c"), world.disk("new/b")) == ("one\n", "two\n", None)
     assert world.lines("a") == ("one",)
+
+
+class Moving(Buffers):
+    """An editor whose user types whenever something shall be taken back."""
+
+    async def undo(self, path: str, tick: int, state: int, form: Form) -> None:
+        raise Moved
+
+
+async def test_what_cannot_be_taken_back_is_named_and_nothing_else_is_claimed(
+    tmp_path: Path,
+) -> None:
+    editor = Moving()
+    world = World(tmp_path, editor, BuffersWorkspace(LocalWorkspace(str(tmp_path)), editor))
+    for name in ("a", "b"):
+        world.editor.load(world.write(name, "old\n"))
+    world.editor.broken.add(str(tmp_path / "b"))
+    files = [world.change(name, "old\n", "new\n") for name in ("a", "b")]
+    with pytest.raises(ToolError) as failed:
+        await world.workspace.apply(ChangeSet(tuple(files)))
+    assert str(failed.value) == (
+        "Cannot save b: E212: Can't open file for writing. "
+        "b could not be taken back. a could not be taken back."
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -41,12 +43,12 @@ def confined(folder: Path, wanted: str, *ways: Way) -> LocalWorkspace:
 
 
 def need(workspace: LocalWorkspace, way: Way) -> None:
-    if workspace.confinement.describe() != way.described:
-        pytest.skip(f"not here: {way.described}")
+    if workspace.confinement.describe() != way.description:
+        pytest.skip(f"not here: {way.description}")
 
 
 @pytest.mark.parametrize("wanted", ["auto", "required"])
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.described))
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.description))
 async def test_in_a_sandbox_only_the_workspace_can_be_written(
     tmp_path: Path, way: Way, wanted: str
 ) -> None:
@@ -67,14 +69,14 @@ async def test_in_a_sandbox_only_the_workspace_can_be_written(
     assert "root" in await run(workspace, "cat /etc/passwd")
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.described))
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.description))
 async def test_what_is_said_of_the_network_is_so(tmp_path: Path, way: Way) -> None:
     workspace = confined(tmp_path, "auto", way)
     need(workspace, way)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         said = await run(workspace, f"{sys.executable} -c '{TRY}' {port}")
-    assert said.strip() == ("reached" if "open" in way.described else "refused")
+    assert said.strip() == ("reached" if "open" in way.description else "refused")
     outside = [name for _, name in socket.if_nameindex() if name != "lo"]
     seen = await run(workspace, "cat /proc/net/dev")
     assert "lo:" in seen
@@ -100,7 +102,7 @@ async def test_what_runs_in_a_sandbox_cannot_signal_or_leave_it(tmp_path: Path) 
 def test_the_best_that_works_is_taken(tmp_path: Path) -> None:
     found = Confinement(str(tmp_path), "auto").describe()
     works = [way for way in WAYS if Confinement(str(tmp_path), "auto", [way]).describe()]
-    assert found == (works[0].described if works else "")
+    assert found == (works[0].description if works else "")
     assert Confinement(str(tmp_path), "auto", [BROKEN, *WAYS]).describe() == found
 
 
@@ -127,5 +129,25 @@ async def test_off_confines_nothing_and_tries_nothing(tmp_path: Path) -> None:
     assert await run(workspace, "echo ran") == "ran\n"
 
 
+async def test_a_sandbox_is_tried_once_in_the_background_however_many_chats_ask(
+    tmp_path: Path,
+) -> None:
+    begun, goes_on, tried = threading.Event(), threading.Event(), []
+
+    def wrap(root: str, temp: str, cwd: str) -> tuple[str, ...]:
+        tried.append(root)
+        begun.set()
+        assert goes_on.wait(10)
+        return ("/usr/bin/env",)
+
+    chats = [Confinement(str(tmp_path), "auto", [Way("slow", wrap)]) for _ in range(3)]
+    looking = [asyncio.ensure_future(chat.look()) for chat in chats]
+    assert await asyncio.to_thread(begun.wait, 10)
+    goes_on.set()
+    await asyncio.gather(*looking)
+    assert [chat.describe() for chat in chats] == ["slow"] * 3
+    assert tried == [str(tmp_path)]
+
+
 def test_what_whole_means_is_said(tmp_path: Path) -> None:
-    assert all((CONFINED in way.described) == way.whole for way in WAYS)
+    assert all((CONFINED in way.description) == way.whole for way in WAYS)

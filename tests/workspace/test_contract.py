@@ -15,7 +15,7 @@ from agentchat.core.errors import Stale, ToolError
 from agentchat.core.tools.ports import Command, Entry, Finished, Workspace, Zone
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.memory import MemoryWorkspace
+from tests.support.memory_workspace import MemoryWorkspace
 from tests.workspace.editor import Buffers
 from tests.workspace.far import far
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from agentchat.core.diff.changeset import FileChange
 from agentchat.workspace.files.cleanup import put_back, sweep
-from agentchat.workspace.files.disk import Disk
+from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk
 from agentchat.workspace.files.operation import Job
+from agentchat.workspace.files.transaction import AtomicWriter
 from tests.workspace.test_atomic import change
 
 NOBODY = 999_999_999
@@ -52,6 +55,32 @@ def test_a_file_set_aside_gets_its_name_back_unless_that_is_taken(tmp_path: Path
     sweep({str(free): 0, str(taken): 0})
     assert (free.read_text(), taken.read_text()) == ("left\n", "foreign\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["free", "taken"]
+
+
+def test_a_sweep_waits_for_changes_of_its_own_folders_only(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    first, second = left(here / "a", NOBODY), left(there / "a", NOBODY)
+    with FOLDER_LOCKS.hold([str(here)]):
+        sweep({str(there / "a"): 0})
+        waiting = threading.Thread(target=sweep, args=({str(here / "a"): 0},))
+        waiting.start()
+        assert not second.exists()
+        assert first.exists()
+    waiting.join()
+    assert not first.exists()
+
+
+def test_a_change_waits_for_a_sweep_of_the_folder_above_the_one_it_makes(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a"
+    writer = AtomicWriter(Disk(), str)
+    with FOLDER_LOCKS.hold([str(tmp_path)]):
+        writing = threading.Thread(target=writer.apply, args=([FileChange(str(path), None, b"1")],))
+        writing.start()
+        assert not path.exists()
+    writing.join()
+    assert path.read_bytes() == b"1"
 
 
 def test_folders_made_for_a_file_that_is_not_there_go_as_far_as_they_are_empty(

@@ -265,14 +265,14 @@ async def test_a_directory_that_is_not_there(sshd: Sshd, tmp_path: Path) -> None
 async def test_a_machine_without_python(sshd: Sshd, tmp_path: Path) -> None:
     with pytest.raises(Unreachable) as error:
         await far(sshd, tmp_path, python=str(tmp_path / "python3")).ready()
-    assert str(error.value).startswith("box has no Python 3.10 or newer on its PATH. Install")
+    assert str(error.value).startswith("box has no Python 3.11 or newer on its PATH. Install")
 
 
 async def test_a_machine_with_an_old_python_only(sshd: Sshd, tmp_path: Path) -> None:
     old = tmp_path / "python3"
     old.write_text("#!/bin/sh\nexit 1\n")
     old.chmod(0o755)
-    with pytest.raises(Unreachable, match=r"no Python 3\.10 or newer"):
+    with pytest.raises(Unreachable, match=r"no Python 3\.11 or newer"):
         await far(sshd, tmp_path, python=str(old)).ready()
 
 

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
 from collections.abc import Mapping
 
 from agentchat.agent.execution.result_store import Storage
 from agentchat.core.errors import ToolError
-from agentchat.core.limits import KIB
 from agentchat.core.messages import UserText
 from agentchat.core.text import masked
 from agentchat.core.tools.mentions import Attachment, Captured, Wanted, attach, wanted
 from agentchat.core.tools.ports import Command, Frontend, Workspace
-from agentchat.core.tools.tool import Result, Surroundings, ToolContext, no_store
+from agentchat.core.tools.tool import Result, ToolContext, no_store
 from agentchat.tools.builtin import diagnostics, read
-
-RULE_FILES = ("AGENTS.md", "CLAUDE.md")
-RULE_BYTES = 32 * KIB
-
-
-async def look_around(workspace: Workspace) -> Surroundings:
-    """Return the directory, the date and the project's rules for agents."""
-    rules = [text for name in RULE_FILES if (text := await _rules(workspace, name))]
-    today = datetime.date.today().isoformat()
-    return Surroundings(workspace.root, today, "\n\n".join(rules), workspace.host)
-
-
-async def _rules(workspace: Workspace, name: str) -> str:
-    try:
-        target = await workspace.locate(name)
-        data = await workspace.read(target.path, RULE_BYTES)
-    except (OSError, ToolError):
-        return ""
-    return f"# {name}\n{data.decode('utf-8', 'replace').strip()}"
-
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +20,7 @@ DIFF_SECONDS = 20.0
 DIFF = ("git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD")
 
 
-class Attaching:
+class Attachments:
     """Reads files as the ``read`` tool does, with its limits, unsaved text first."""
 
     def __init__(self, workspace: Workspace, storage: Storage, frontend: Frontend | None) -> None:
@@ -102,8 +80,8 @@ class Attaching:
         command = Command(DIFF, self._workspace.root, timeout=DIFF_SECONDS)
         ended = await self._workspace.run(command)
         if ended.code != 0:
-            said = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-            raise ToolError(said or "git diff did not come to an end.")
+            problem = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+            raise ToolError(problem or "git diff did not finish.")
         text = ended.head.decode("utf-8", "replace")
         return _attachment("the diff", self._bounded(text or "(no changes since the last commit)"))
 

@@ -2,57 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Protocol
 
-from agentchat.agent.scribe import Scribe
-from agentchat.core.tools.toolset import Held, Toolbox
-from agentchat.core.turn.view import Screen
-from agentchat.journal.records import Tools
+from agentchat.core.tools.mentions import read_mentions
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.view import View
+from agentchat.journal.writer import JournalWriter
 
 
-class Giving:
-    """Gives tools and groups by name; what the chat has is written down for its next life."""
+class ToolFiles(Protocol):
+    """The files in which the user keeps tools of their own."""
 
-    def __init__(self, toolbox: Toolbox, screen: Screen, scribe: Scribe) -> None:
-        self._toolbox = toolbox
-        self._screen = screen
-        self._scribe = scribe
+    async def ready(self, chat: str) -> None:
+        """Return when the tools of a chat are loaded as their files are now."""
+
+
+class ChatTools:
+    """Gives tools and groups by name, and journals what the chat has.
+
+    Args:
+        files: where more tools come from, if anywhere.
+    """
+
+    def __init__(
+        self, chat: Chat, view: View, journal: JournalWriter, files: ToolFiles | None
+    ) -> None:
+        self._chat = chat
+        self._toolbox = chat.toolbox
+        self._view = view
+        self._journal = journal
+        self._files = files
+
+    async def ready(self) -> None:
+        """Return when the tools are loaded as their files are now."""
+        if self._files is not None:
+            await self._files.ready(self._chat.uuid)
 
     def catch_up(self) -> None:
         """Give the chat what it had when it was last open."""
-        held = None
-        for record in self._scribe.records():
-            held = record if isinstance(record, Tools) else held
+        held = self._journal.restored.tools
         if held is not None:
-            self._toolbox.restore(Held(held.given, held.taken, held.activated))
+            self._toolbox.restore(held)
 
-    def mentioned(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Give what a prompt names; return the context lines of what is new."""
-        return tuple(line for name in names for line in self._given(name))
+    def give_mentioned(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Give what a prompt mentions; return what the model reads, and lines about what is new."""
+        mentioned = read_mentions(text, self._toolbox)
+        return mentioned.text, tuple(line for name in mentioned.names for line in self._give(name))
 
     def add(self, name: str) -> None:
         """Give a tool or group, by the user's command."""
         if not self._toolbox.mentionable(name):
-            self._screen.notify("warn", f'There is no tool or group "{name}".')
+            self._view.notify("warn", f'There is no tool or group "{name}".')
             return
-        lines = self._given(name)
+        lines = self._give(name)
         if lines:
-            self._screen.note("info", "\n".join(lines))
+            self._view.note("info", "\n".join(lines))
         else:
-            self._screen.notify("info", f"This chat has {name} already.")
+            self._view.notify("info", f"This chat has {name} already.")
 
     def remove(self, name: str) -> None:
-        """Take a tool or group back, with all that the model was told of it."""
+        """Take a tool or group back, with all that the model read about it."""
         if self._toolbox.remove(name):
-            self._scribe.held(self._toolbox.held())
-            self._screen.note("info", f"Tools removed: {name}")
+            self._save()
+            self._view.note("info", f"Tools removed: {name}")
         else:
-            self._screen.notify("warn", f'This chat has no tool or group "{name}".')
+            self._view.notify("warn", f'This chat has no tool or group "{name}".')
 
-    def _given(self, name: str) -> tuple[str, ...]:
+    def show(self) -> None:
+        """Show which tools and groups a prompt can mention now."""
+        self._view.tools(self._chat)
+
+    def _give(self, name: str) -> tuple[str, ...]:
         named, before = self._toolbox.named(name), self._toolbox.tools()
         known = self._toolbox.add(name)
         if not known or (named and self._toolbox.tools() == before):
             return ()
-        self._scribe.held(self._toolbox.held())
+        self._save()
         return tuple(f"Tools: {shown}" for shown in self._toolbox.context(name))
+
+    def _save(self) -> None:
+        self._journal.record_tools(self._toolbox.held())
+        self.show()

@@ -1,198 +1,130 @@
-"""Plays a plan: performs its effects one after the other, and lets the user stop it."""
+"""Performs the plan of a turn: one effect after the other, until its end or the user's stop."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from agentchat.agent.execution.locate import survey
-from agentchat.agent.execution.previews import Staging
-from agentchat.agent.execution.tool_runner import Phrasing, Runner, parsed
-from agentchat.agent.message_queue import Inbox
-from agentchat.agent.permissions.approvals import Judging
-from agentchat.agent.scribe import Scribe
-from agentchat.agent.stream import Teller
-from agentchat.core.errors import Cancelled, UserError
-from agentchat.core.messages import Message, Reply, Status, ToolResult
-from agentchat.core.tools.call import Call, Place
+from agentchat.agent.execution.locate import locate_call
+from agentchat.agent.execution.previews import Previews
+from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
+from agentchat.agent.message_queue import MessageQueue
+from agentchat.agent.permissions.approvals import Approvals
+from agentchat.agent.preparation import Preparation
+from agentchat.agent.stream import ReplyStream, show_result
+from agentchat.core.errors import Cancelled, StalePreview, UserError
+from agentchat.core.messages import Message, Reply, Status, ToolResult, UserText
+from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import ArgumentError, Preview
-from agentchat.core.turn import effects
-from agentchat.core.turn.effects import Answer, Effect, Moved, Phrase, Plan, Ready, Say, TearDown
-from agentchat.core.turn.loop import Ending
-from agentchat.core.turn.preview_stack import Pending, resolution_line
-from agentchat.core.turn.view import Block, Screen
+from agentchat.core.turn import effects as e
+from agentchat.core.turn.loop import TurnEnd, failure
+from agentchat.core.turn.preview_stack import resolution_line
+from agentchat.core.turn.view import ToolBlock, View
+from agentchat.journal.writer import JournalWriter
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+STOP_SECONDS = 1.0
+"""What exit hooks and formatting get in all after a stop."""
+
+LEAST_SECONDS = 0.05
+"""What one of them gets even if the others used that up."""
 
 
-class Performer:
-    """Does what the plan asks, with the real model, tools, user and journal."""
+class Interpreter:
+    """Plays the turns of one chat, one at a time, with the real model, tools, user and journal.
+
+    ``stop`` cancels the running effect and throws ``Cancelled`` into the plan, which answers the
+    open calls. ``Record`` and ``TearDown`` are performed even then, so that every result is in the
+    journal and every set-up is taken back. Exit hooks that the plan did not run, because it was
+    closed or broke, are run at the end.
+    """
 
     def __init__(
         self,
         *,
         workspace: Workspace,
-        screen: Screen,
-        scribe: Scribe,
-        runner: Runner,
-        staging: Staging,
-        judging: Judging,
-        inbox: Inbox,
+        view: View,
+        scribe: JournalWriter,
+        runner: ToolRunner,
+        previews: Previews,
+        approvals: Approvals,
+        queue: MessageQueue,
+        preparation: Preparation,
         model: Callable[[], Model],
         max_parallel: int,
-        phrasing: Phrasing,
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._workspace = workspace
-        self._screen = screen
+        self._view = view
         self._scribe = scribe
         self._runner = runner
-        self._staging = staging
-        self._judging = judging
-        self._inbox = inbox
-        self._teller = Teller(screen, scribe)
-        self._phrasing = phrasing
-        self._slots = asyncio.Semaphore(max_parallel)
+        self._previews = previews
+        self._approvals = approvals
+        self._queue = queue
+        self._preparation = preparation
         self._model = model
-        self._kinds: dict[type, Callable[[Any], Awaitable[Any]]] = {
-            effects.AskModel: self._ask_model,
-            effects.Parse: self._parse,
-            effects.Locate: self._locate,
-            effects.DryRun: self._dry_run,
-            effects.SetUp: self._set_up,
-            effects.TearDown: self._tear_down,
-            effects.AskUser: self._ask_user,
-            effects.RunTools: self._run_tools,
-            effects.Refresh: self._refresh,
-            effects.ResolvePending: self._resolve_pending,
-            effects.Phrase: self._phrase,
-            effects.Say: self._say,
-            effects.TakeSteering: self._take_steering,
-        }
-
-    async def perform(self, effect: effects.Effect) -> Any:
-        """Perform one effect and return its answer."""
-        return await self._kinds[type(effect)](effect)
-
-    async def _ask_model(self, effect: effects.AskModel) -> Reply:
-        try:
-            model = self._model()
-        except UserError as error:
-            return Reply(error=str(error))
-        return await self._teller.ask(model, effect.request)
-
-    async def _parse(self, effect: effects.Parse) -> Any:
-        try:
-            return await parsed(effect.tool, effect.given)
-        except ArgumentError as error:
-            return error
-
-    async def _locate(self, effect: effects.Locate) -> Place | str:
-        await self._judging.refresh()
-        return await survey(effect.call, self._workspace)
-
-    async def _dry_run(self, effect: effects.DryRun) -> Preview | str:
-        return await self._runner.preview(effect.call, effect.place)
-
-    async def _set_up(self, effect: effects.SetUp) -> str | None:
-        return await self._runner.set_up(effect.call)
-
-    async def _tear_down(self, effect: effects.TearDown) -> None:
-        await self._runner.tear_down(effect.call)
-
-    async def _ask_user(self, effect: effects.AskUser) -> Answer:
-        question = effect.question
-        self._screen.block(question.call.call.id, Block(state="waiting"))
-        answer = await self._judging.ask(question)
-        if answer.decision is None:
-            self._scribe.answered(question, answer)
-        return answer
-
-    async def _run_tools(self, effect: effects.RunTools) -> tuple[ToolResult | Moved, ...]:
-        return tuple(await asyncio.gather(*map(self._run, effect.calls)))
-
-    async def _run(self, ready: Ready) -> ToolResult | Moved:
-        async with self._slots:
-            self._scribe.started(ready)
-            self._start(ready.call)
-            outcome = await self._runner.run(ready)
-        if isinstance(outcome, ToolResult):
-            outcome = await self._phrasing.phrased(outcome)
-            self._scribe.finished(outcome)
-            self._teller.finished(outcome)
-        return outcome
-
-    async def _refresh(self, effect: effects.Refresh) -> Pending | str:
-        return await self._staging.refresh(effect.pending)
-
-    async def _resolve_pending(self, effect: effects.ResolvePending) -> ToolResult | Moved:
-        call = effect.call
-        title = resolution_line(effect.pending.label, effect.action, failed=False)
-        self._screen.block(call.id, Block(title=title, state="running"))
-        self._screen.event("AgentToolStarted", {"tool": call.name, "call_id": call.id})
-        result = await self._staging.resolve(
-            effect.pending, effect.action, effect.reason, effect.extra
-        )
-        if isinstance(result, Moved):
-            return result
-        if result.is_error:
-            title = resolution_line(effect.pending.label, effect.action, failed=True)
-            self._screen.block(call.id, Block(title=title))
-        status = Status.ERROR if result.is_error else Status.SUCCESS
-        return ToolResult(call.id, call.name, result.text, status, result.details)
-
-    async def _phrase(self, effect: effects.Phrase) -> ToolResult:
-        return await self._phrasing.phrased(effect.result)
-
-    async def _say(self, effect: effects.Say) -> None:
-        self._scribe.said(effect.message, effect.decision)
-        self._show(effect.message)
-
-    async def _take_steering(self, effect: effects.TakeSteering) -> tuple[Message, ...]:
-        return await self._inbox.take()
-
-    def _start(self, call: Call) -> None:
-        self._screen.block(call.call.id, Block(title=_title(call), state="running"))
-        data = {"tool": call.tool.name, "call_id": call.call.id}
-        self._screen.event("AgentToolStarted", data)
-
-    def _show(self, message: Message) -> None:
-        if isinstance(message, Reply):
-            self._teller.replied(message)
-        elif isinstance(message, ToolResult):
-            self._teller.finished(message)
-
-
-def _title(call: Call) -> str:
-    return call.tool.render_call(call.given)
-
-
-Perform = Callable[[Effect], Awaitable[Any]]
-
-
-class Player:
-    """Plays one plan; ``stop`` cancels the running effect, and the plan answers the rest."""
-
-    def __init__(self, perform: Perform) -> None:
-        self._perform = perform
+        self._changed = changed
+        self._stream = ReplyStream(view, scribe)
+        self._slots = asyncio.Semaphore(max_parallel)
         self._running: asyncio.Task[Any] | None = None
-        self._stopped = False
+        self._hook_limit: asyncio.Timeout | None = None
+        self._set_up_calls: dict[str, ValidCall] = {}
+        self._deadline: float | None = None
+        self._ended = asyncio.Event()
+        self._ended.set()
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the user stopped it, and not an answer of theirs."""
-        return self._stopped
+    # --- the turn ---------------------------------------------------------------------------------
+
+    async def play(self, plan: e.Plan[TurnEnd]) -> TurnEnd:
+        """Perform a plan to its end and return what it returns.
+
+        A stop since the last turn counts for this one. A task that is cancelled ends the plan like
+        a stop, and raises CancelledError then.
+        """
+        self._ended.clear()
+        try:
+            end = await self._play(plan)
+        except Exception as error:
+            log.exception("the turn failed")
+            end = TurnEnd("error", failure(error))
+        finally:
+            plan.close()
+            for call in list(self._set_up_calls.values()):
+                await self._tear_down(call)
+            stopped, self._deadline = self._stopped, None
+            self._ended.set()
+        if _is_cancelled():
+            raise asyncio.CancelledError
+        return replace(end, stopped=stopped)
 
     def stop(self) -> None:
         """Cancel what is running; a second stop does nothing more."""
         if self._stopped:
             return
-        self._stopped = True
+        self._deadline = asyncio.get_running_loop().time() + STOP_SECONDS
         if self._running is not None:
             self._running.cancel()
+        if self._hook_limit is not None:
+            self._hook_limit.reschedule(self._deadline)
 
-    async def play(self, plan: Plan[Ending]) -> Ending:
-        """Perform the plan to its end and return what it returns."""
+    async def close(self) -> None:
+        """Stop the turn that is played, if one is, and wait for its end."""
+        if not self._ended.is_set():
+            self.stop()
+        await self._ended.wait()
+
+    @property
+    def _stopped(self) -> bool:
+        return self._deadline is not None
+
+    async def _play(self, plan: e.Plan[TurnEnd]) -> TurnEnd:
         try:
             effect = next(plan)
             while True:
@@ -204,21 +136,166 @@ class Player:
                 else:
                     effect = plan.send(answer)
         except StopIteration as end:
-            ending: Ending = end.value
-            return ending
+            result: TurnEnd = end.value
+            return result
 
-    async def _answer(self, effect: Effect) -> Any:
-        if isinstance(effect, (Phrase, Say, TearDown)):
-            # What was said is kept, and what was set up is cleaned, even while all else stops.
-            return await self._perform(effect)
-        if self._stopped:
-            raise Cancelled
-        self._running = asyncio.ensure_future(self._perform(effect))
+    async def _answer(self, effect: e.Effect[Any]) -> Any:
         try:
+            if isinstance(effect, (e.Record, e.TearDown)):
+                return await self._perform(effect)
+            if self._stopped or _is_cancelled():
+                self.stop()
+                raise Cancelled
+            self._running = asyncio.ensure_future(self._perform(effect))
             return await self._running
         except asyncio.CancelledError:
-            if not self._stopped:
-                raise
+            self.stop()
             raise Cancelled from None
         finally:
             self._running = None
+            self._changed()
+
+    async def _perform(self, effect: e.Effect[Any]) -> Any:
+        match effect:
+            case e.Prepare():
+                return await self._preparation.prepare()
+            case e.TakeSteering():
+                return await self._queue.take()
+            case e.AskModel():
+                return await self._ask_model(effect)
+            case e.Record():
+                return await self._record(effect)
+            case e.RequestApproval():
+                return await self._request_approval(effect.request)
+            case e.RefreshPreview():
+                return await self._previews.refresh(effect.pending)
+            case e.ResolvePreview():
+                return await self._resolve(effect)
+        return await self._perform_on_calls(effect)
+
+    async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:
+        match effect:
+            case e.Parse():
+                return await parse_arguments(effect.tool, effect.given)
+            case e.Locate():
+                return await self._locate(effect.call)
+            case e.DryRun():
+                return await self._runner.dry_run(effect.call, effect.target)
+            case e.SetUp():
+                self._set_up_calls[effect.call.call.id] = effect.call
+                return await self._runner.set_up(effect.call)
+            case e.TearDown():
+                return await self._tear_down(effect.call)
+            case e.RunTool():
+                return await self._run(effect.ready)
+            case e.RunTools():
+                return await self._run_together(effect.ready)
+        raise TypeError(f"no effect: {effect!r}")
+
+    # --- effects ----------------------------------------------------------------------------------
+
+    async def _ask_model(self, effect: e.AskModel) -> Reply:
+        try:
+            model = self._model()
+        except UserError as error:
+            return Reply(error=str(error))
+        return await self._stream.ask(model, effect.request)
+
+    async def _locate(self, call: ValidCall) -> CallTarget:
+        await self._approvals.refresh()
+        return await locate_call(call, self._workspace)
+
+    async def _request_approval(self, request: e.ApprovalRequest) -> e.ApprovalResponse:
+        self._view.block(request.call.call.id, ToolBlock(state="waiting"))
+        response = await self._approvals.ask(request)
+        if response.decision is None:
+            self._scribe.record_response(request, response)
+        return response
+
+    async def _run(self, ready: e.ReadyCall) -> ToolResult:
+        async with self._slots:
+            self._scribe.record_call_started(ready)
+            call = ready.call
+            self._show_start(call.call.id, call.tool.name, call.tool.title(call.given))
+            result = await self._runner.run(ready)
+            self._scribe.record_call_finished(result)
+            return result
+
+    async def _run_together(self, calls: tuple[e.ReadyCall, ...]) -> tuple[ToolResult, ...]:
+        """Run calls at the same time; one that breaks the turn stops the others first."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._run_beside(ready)) for ready in calls]
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from failed
+        return tuple(task.result() for task in tasks)
+
+    async def _run_beside(self, ready: e.ReadyCall) -> ToolResult:
+        try:
+            return await self._run(ready)
+        except StalePreview as stale:
+            call = ready.call
+            return ToolResult(call.call.id, call.tool.name, str(stale), Status.ERROR)
+
+    async def _resolve(self, effect: e.ResolvePreview) -> ToolResult:
+        call, label = effect.call, effect.pending.label
+        title = resolution_line(label, effect.action, failed=False, kept=effect.kept)
+        self._show_start(call.id, call.name, title)
+        result = await self._previews.resolve(
+            effect.pending, effect.action, effect.reason, effect.extra
+        )
+        if result.is_error:
+            title = resolution_line(label, effect.action, failed=True, kept=effect.kept)
+            self._view.block(call.id, ToolBlock(title=title))
+        return self._runner.bounded(call.id, call.name, result)
+
+    async def _record(self, effect: e.Record) -> Message:
+        message = effect.message
+        if isinstance(message, ToolResult):
+            message = await self._format(message)
+            if effect.heading:
+                message = replace(message, text=f"{effect.heading}\n{message.text}")
+        self._scribe.record_message(message, effect.decision)
+        match message:
+            case UserText():
+                self._queue.show(message)
+            case Reply():
+                self._stream.finish(message)
+            case ToolResult():
+                show_result(message, self._view)
+        return message
+
+    async def _format(self, result: ToolResult) -> ToolResult:
+        try:
+            return await self._even_after_a_stop(self._runner.format(result))
+        except TimeoutError:
+            log.warning("%s did not format its result in time after a stop", result.name)
+            return result
+
+    async def _tear_down(self, call: ValidCall) -> None:
+        self._set_up_calls.pop(call.call.id, None)
+        try:
+            await self._even_after_a_stop(self._runner.tear_down(call))
+        except TimeoutError:
+            log.warning("the exit hook of %s did not end in time after a stop", call.tool.name)
+
+    async def _even_after_a_stop(self, hook: Awaitable[T]) -> T:
+        """Await a hook that runs in any case; raises TimeoutError once a stop has waited enough."""
+        try:
+            async with asyncio.timeout(None) as self._hook_limit:
+                if self._deadline is not None:
+                    least = asyncio.get_running_loop().time() + LEAST_SECONDS
+                    self._hook_limit.reschedule(max(self._deadline, least))
+                return await hook
+        finally:
+            self._hook_limit = None
+
+    def _show_start(self, call_id: str, tool: str, title: str) -> None:
+        self._view.block(call_id, ToolBlock(title=title, state="running"))
+        self._view.event("AgentToolStarted", {"tool": tool, "call_id": call_id})
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody cancelled the task that plays the turn."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,11 +1,13 @@
-"""What a chat does outside of turns, which wait for it: an undo, a redo, a recovery, a drawing."""
+"""Work beside the turns of a chat: jobs that turns wait for, and tasks that nobody awaits."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.turn.view import Screen
@@ -15,74 +17,104 @@ log = logging.getLogger(__name__)
 Work = Coroutine[Any, Any, None]
 
 
-class Errands:
-    """Runs them one after the other.
+class Notifier(Protocol):
+    """Shows one line to the user."""
 
-    Args:
-        spawn: starts a task that ends with the chat at the latest.
-        changed: called when one begins, and when the last is over.
-    """
+    def notify(self, level: str, text: str) -> None:
+        """Show a line; ``level`` is ``info``, ``warn`` or ``error``."""
 
-    def __init__(
-        self,
-        screen: Screen,
-        spawn: Callable[[Work], asyncio.Task[None]],
-        changed: Callable[[], None],
-    ) -> None:
+
+class BackgroundJobs:
+    """Tasks that nobody awaits. What fails in one is logged and shown, never lost."""
+
+    def __init__(self, notifier: Notifier) -> None:
+        self._notifier = notifier
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Work, name: str = "the command") -> asyncio.Task[None]:
+        """Run ``work`` as a task; ``name`` says what failed, if it does."""
+        task = asyncio.ensure_future(self._report_errors(work, name))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        # A task that is cancelled before its first step never awaits its coroutine.
+        task.add_done_callback(lambda _: work.close())
+        return task
+
+    async def close(self, seconds: float) -> None:
+        """Wait so long for what runs; then cancel what is left, and wait for that."""
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _report_errors(self, work: Awaitable[None], name: str) -> None:
+        try:
+            await work
+        except (UserError, ToolError) as error:
+            self._notifier.notify("warn", str(error))
+        except Exception as error:
+            log.exception("%s failed", name)
+            self._notifier.notify("error", f"{name} failed: {error!r}. See the log.")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work of a chat outside its turns, like an undo; ``asked``: the user wants it now."""
+
+    name: str
+    work: Callable[[], Work]
+    asked: bool = False
+
+
+class Jobs:
+    """Runs the jobs of one chat one after the other; turns wait until all are done."""
+
+    def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._spawn = spawn
-        self._changed = changed
-        self._last: asyncio.Task[None] | None = None
-        self._unasked: asyncio.Task[None] | None = None
-        """One that the user did not begin: theirs wait behind it."""
+        self._waiting: deque[Job] = deque()
+        self._running: tuple[Job, asyncio.Task[None]] | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether one runs."""
-        return self._last is not None
+        """Whether a job runs or waits."""
+        return self._running is not None or bool(self._waiting)
 
-    def run(self, work: Work) -> None:
-        """Do the work, after the one that runs."""
-        self._last = self._spawn(_after(self._last, work))
-        self._last.add_done_callback(self._over)
-        self._changed()
-
-    def run_unasked(self, what: str, work: Callable[[], Work]) -> None:
-        """Do work that the user did not ask for; what fails is told."""
-        self.run(self._told(what, work))
-        self._unasked = self._last
-
-    def run_asked(self, what: str, work: Callable[[], Work]) -> None:
-        """Do what the user asks for, unless something else of theirs runs; what fails is told."""
-        if self._last is not None and self._last is not self._unasked:
-            self._screen.notify("warn", f"Nothing to {what} yet: wait until the chat is idle.")
+    def add(self, job: Job) -> None:
+        """Add a job behind the others; the user may ask for one at a time."""
+        others = [*self._waiting, *([self._running[0]] if self._running else [])]
+        if job.asked and any(other.asked for other in others):
+            self._screen.notify("warn", f"Nothing to {job.name} yet: wait until the chat is idle.")
         else:
-            self.run(self._told(what, work))
+            self._waiting.append(job)
 
     def cancel(self) -> None:
-        """Stop the newest."""
-        if self._last is not None:
-            self._last.cancel()
+        """Cancel the newest job."""
+        if self._waiting:
+            self._waiting.pop()
+        elif self._running is not None:
+            self._running[1].cancel()
 
-    def _over(self, task: asyncio.Task[None]) -> None:
-        if self._last is task:
-            self._last = None
-            self._changed()
+    async def run(self) -> None:
+        """Run all jobs there are; what fails in one is shown."""
+        while self._waiting:
+            job = self._waiting.popleft()
+            task = asyncio.ensure_future(self._report_errors(job))
+            self._running = job, task
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError:
+                task.cancel()
+                await asyncio.wait([task])
+                raise
+            finally:
+                self._running = None
 
-    async def _told(self, what: str, work: Callable[[], Work]) -> None:
+    async def _report_errors(self, job: Job) -> None:
         try:
-            await work()
+            await job.work()
         except (UserError, ToolError) as error:
             self._screen.notify("warn", str(error))
         except Exception as error:
-            log.exception("the %s failed", what)
-            self._screen.note("error", f"The {what} failed: {error!r}. See the log.")
-
-
-async def _after(errand: asyncio.Task[None] | None, work: Work) -> None:
-    try:
-        if errand is not None:
-            await asyncio.wait([errand])
-        await work
-    finally:
-        work.close()
+            log.exception("the %s failed", job.name)
+            self._screen.note("error", f"The {job.name} failed: {error!r}. See the log.")

@@ -1,73 +1,101 @@
-"""What was sent to a chat and waits for its next request."""
+"""The one queue of a chat: what the user sent and the plugin noted, for the next request."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agentchat.agent.attachments import Attachments
+from agentchat.agent.chat_tools import ChatTools
+from agentchat.agent.preparation import Preparation
 from agentchat.core.messages import Message, Note, UserText
+from agentchat.core.tools.mentions import Captured
 from agentchat.core.turn.view import Screen
-
-Completion = Callable[[UserText], Awaitable[tuple[UserText, Sequence[str]]]]
-"""Adds what a message mentions, and lines about it; runs when a request is about to carry it."""
 
 
 @dataclass
-class _Letter:
-    message: UserText | Note
-    lines: Sequence[str] = ()
-    completion: Completion | None = None
+class QueuedMessage:
+    """What the user sent, until a request carries it.
 
-    async def complete(self) -> None:
-        if self.completion is not None and isinstance(self.message, UserText):
-            self.message, about = await self.completion(self.message)
-            self.lines = [*self.lines, *about]
-        self.completion = None
+    ``message`` is complete once mentions have become tools and context; ``lines`` tell the user
+    what they gave.
+    """
+
+    text: str
+    captured: Mapping[str, Captured]
+    message: UserText | None = None
+    lines: tuple[str, ...] = ()
 
 
-class Inbox:
-    """Messages of the user and notes of the plugin, oldest first."""
+class MessageQueue:
+    """Messages of the user and notes of the plugin, oldest first.
 
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._waiting: list[_Letter] = []
+    A message waits until a request takes it. Until it is journaled and shown, an error gives it
+    back to the prompt.
+    """
 
-    def put(
+    def __init__(
         self,
-        message: UserText | Note,
-        lines: Sequence[str] = (),
-        completion: Completion | None = None,
+        screen: Screen,
+        preparation: Preparation,
+        tools: ChatTools,
+        attachments: Attachments,
     ) -> None:
-        """Add a message; ``lines`` are shown with it."""
-        self._waiting.append(_Letter(message, lines, completion))
+        self._screen = screen
+        self._preparation = preparation
+        self._tools = tools
+        self._attachments = attachments
+        self._waiting: list[QueuedMessage | Note] = []
+        self._taken: deque[QueuedMessage] = deque()
+
+    def put(self, text: str, captured: Mapping[str, Captured]) -> None:
+        """Add what the user typed; ``captured`` is what the editor had for its mentions."""
+        self._waiting.append(QueuedMessage(text, captured))
+
+    def add_note(self, text: str) -> None:
+        """Add what the model must know at the next request."""
+        self._waiting.append(Note(text))
 
     async def take(self) -> tuple[Message, ...]:
-        """Return and forget everything that waits; what the user sent is shown from now on.
+        """Return everything that waits, complete. Cancelled before the end, all of it still waits.
 
-        Being stopped loses nothing: until the end of this, all of it still waits.
+        Each message of the user is then shown by ``show``, in this order.
         """
-        while True:
-            letter = next((one for one in self._waiting if one.completion is not None), None)
-            if letter is None:
-                break
-            await letter.complete()
+        while (queued := self._incomplete()) is not None:
+            await self._complete(queued)
         taken, self._waiting = self._waiting, []
-        for letter in taken:
-            if isinstance(letter.message, UserText):
-                self._screen.user(letter.message.shown or letter.message.text)
-        lines = [line for letter in taken for line in letter.lines]
-        if lines:
-            self._screen.note("info", "\n".join(lines))
-        return tuple(letter.message for letter in taken)
+        self._taken = deque(one for one in taken if isinstance(one, QueuedMessage))
+        messages = (one if isinstance(one, Note) else one.message for one in taken)
+        return tuple(message for message in messages if message is not None)
+
+    def show(self, message: UserText) -> None:
+        """Show a message that was taken, with what its mentions gave: it is in the journal now."""
+        self._screen.user(message.shown or message.text)
+        if self._taken and self._taken[0].message is message:
+            lines = self._taken.popleft().lines
+            if lines:
+                self._screen.note("info", "\n".join(lines))
 
     def drop(self) -> bool:
-        """Forget what the user sent and nobody took: it goes back to the prompt."""
-        kept = [letter for letter in self._waiting if isinstance(letter.message, Note)]
-        dropped = len(self._waiting) > len(kept)
-        self._waiting = kept
+        """Forget what the user sent and nobody has seen yet; return whether there was any."""
+        kept: list[QueuedMessage | Note] = [one for one in self._waiting if isinstance(one, Note)]
+        dropped = len(self._waiting) > len(kept) or bool(self._taken)
+        self._waiting, self._taken = kept, deque()
         return dropped
 
     @property
     def wants_answer(self) -> bool:
-        """Whether the user said something that no request has carried yet."""
-        return any(isinstance(letter.message, UserText) for letter in self._waiting)
+        """Whether the user sent something that no request has carried yet."""
+        return any(isinstance(one, QueuedMessage) for one in self._waiting)
+
+    def _incomplete(self) -> QueuedMessage | None:
+        queued = (one for one in self._waiting if isinstance(one, QueuedMessage))
+        return next((one for one in queued if one.message is None), None)
+
+    async def _complete(self, queued: QueuedMessage) -> None:
+        await self._preparation.refresh()
+        text, given = self._tools.give_mentioned(queued.text)
+        message = UserText(text, shown=queued.text)
+        queued.message, attached = await self._attachments.complete(message, queued.captured)
+        queued.lines = (*given, *attached)

@@ -1,9 +1,9 @@
-"""Plan mode: as long as it lasts, `resolve` submits a plan to the user."""
+"""The mode of a chat. In plan mode, `resolve` submits a plan to the user."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from agentchat.core.approval import MODES
+from agentchat.core.errors import UserError
 from agentchat.core.tools.tool import Extra, Result
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Pending
@@ -12,30 +12,36 @@ PLAN = "plan"
 REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
 
 
-class Planning:
-    """Sets the standing handler of a chat while its mode is ``plan``."""
+class PlanMode:
+    """Changes the mode of a chat; an approved plan goes back to the mode before ``plan``."""
 
-    def __init__(self, chat: Chat, enter: Callable[[str], None]) -> None:
+    def __init__(self, chat: Chat) -> None:
         self._chat = chat
-        self._enter = enter
         self._before = "ask"
-        self.follow("ask")
+        self._follow("ask")
 
-    def follow(self, before: str) -> None:
-        """The mode may be another one now; it was ``before``."""
+    def change(self, mode: str) -> None:
+        """Change the mode; raises UserError for an unknown one."""
+        if mode not in MODES:
+            raise UserError(f"Unknown mode {mode}; choose one of {', '.join(MODES)}.")
+        before, self._chat.policy.mode = self._chat.policy.mode, mode
+        self._follow(before)
+
+    def _follow(self, before: str) -> None:
+        """Let `resolve` take a plan, or not any more."""
         if self._chat.policy.mode != PLAN:
             self._chat.pending.standing = None
         elif self._chat.pending.standing is None:
             self._before = before
             self._chat.pending.standing = Pending(
-                "Plan", PLAN, self._approved, self._rejected, standing=True
+                "Plan", PLAN, self._approve, self._reject, standing=True
             )
 
-    async def _approved(self, reason: str, extra: Extra) -> Result:
+    async def _approve(self, reason: str, extra: Extra) -> Result:
         if self._chat.policy.mode == PLAN:
-            self._enter(self._before)
+            self.change(self._before)
         mode = self._chat.policy.mode
         return Result(f"The user approved the plan. You are in {mode} mode now: carry it out.")
 
-    async def _rejected(self, reason: str, extra: Extra) -> Result:
+    async def _reject(self, reason: str, extra: Extra) -> Result:
         return Result(REFINE)

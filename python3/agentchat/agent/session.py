@@ -1,302 +1,306 @@
-"""One chat: takes what the user does and plays its turns."""
+"""One chat: its queue of messages, its turns and its state.
+
+A session does one thing at a time: the jobs that wait (undo, redo, recovery, replay), one after
+the other, then a turn if the user sent something, and so on until nothing is left. What the user
+sends meanwhile waits in one queue; the running turn takes it before its next request.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any
 
-from agentchat.agent.attachments import Attaching, look_around
-from agentchat.agent.attention import Attention
-from agentchat.agent.chat_tools import Giving
-from agentchat.agent.execution.previews import Staging
+from agentchat.agent.attachments import Attachments
+from agentchat.agent.chat_tools import ChatTools, ToolFiles
+from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.result_store import Storage
-from agentchat.agent.execution.tool_runner import Phrasing, Runner
-from agentchat.agent.interpreter import Performer, Player
-from agentchat.agent.jobs import Errands
-from agentchat.agent.message_queue import Inbox
-from agentchat.agent.permissions.approvals import Judging, Prompts
+from agentchat.agent.execution.tool_runner import ToolRunner
+from agentchat.agent.interpreter import Interpreter
+from agentchat.agent.jobs import BackgroundJobs, Job, Jobs, Work
+from agentchat.agent.message_queue import MessageQueue
+from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import Rulebook
-from agentchat.agent.plan_mode import Planning
-from agentchat.agent.preview_actions import Order, Resolving
-from agentchat.agent.scribe import Scribe
+from agentchat.agent.plan_mode import PlanMode
+from agentchat.agent.preparation import Preparation
+from agentchat.agent.preview_actions import PreviewActions, ResolveCommand
+from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import replay
-from agentchat.agent.undo.commands import Undoing
+from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import Leftovers, Recovery
-from agentchat.core.approval import MODES
-from agentchat.core.errors import UserError
-from agentchat.core.messages import Note, Status, ToolResult, UserText
-from agentchat.core.tools.mentions import Captured, read_mentions
-from agentchat.core.tools.model import Model
+from agentchat.core.errors import Unreachable, UserError
+from agentchat.core.tools.mentions import Captured
 from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Answer, Effect, Question
-from agentchat.core.turn.loop import Ending, turn
-from agentchat.core.turn.view import Screen, StatusLine
-from agentchat.journal.past import CutOff
+from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse
+from agentchat.core.turn.loop import TurnEnd, turn
+from agentchat.core.turn.view import View
+from agentchat.journal.timeline import UnfinishedChange
+from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
 
-ModelSource = Callable[[], Model]
-"""Returns the model to ask now; raises UserError if none can be."""
+CLOSE_SECONDS = 5.0
+"""How long a chat that is closed waits for what runs, before that is cancelled."""
 
 
 class Session:
-    """Ties one chat to its model, tools, screen and journal. Lives on one event loop."""
+    """Runs one chat. Lives on one event loop."""
 
     def __init__(
         self,
         chat: Chat,
         *,
         workspace: Workspace,
-        screen: Screen,
-        scribe: Scribe,
+        view: View,
+        journal: JournalWriter,
         storage: Storage,
         model: ModelSource,
         max_parallel: int,
         frontend: Frontend | None = None,
         rulebook: Rulebook | None = None,
+        tool_files: ToolFiles | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
-        self._screen = screen
-        self._scribe = scribe
+        self._view = view
+        self._journal = journal
         self._model = model
-        self._inbox = Inbox(screen)
-        self._attaching = Attaching(workspace, storage, frontend)
-        self.giving = Giving(chat.toolbox, screen, scribe)
-        self._prompts = Prompts(screen, self.refresh)
-        self.judging = Judging(chat, self._prompts, screen, rulebook)
-        self._attention = Attention(frontend, self.refresh) if frontend is not None else None
-        self._staging = Staging(chat.pending, workspace, screen, scribe, self.refresh)
-        runner = Runner(
+        self._frontend = ObservedFrontend(frontend, self) if frontend is not None else None
+        self._background = BackgroundJobs(view)
+        self._jobs = Jobs(view)
+        self._plan_mode = PlanMode(chat)
+        self.tools = ChatTools(chat, view, journal, tool_files)
+        self._preparation = Preparation(chat, workspace, self.tools)
+        attachments = Attachments(workspace, storage, frontend)
+        self._queue = MessageQueue(view, self._preparation, self.tools, attachments)
+        self.judging = Approvals(chat, view, rulebook, self.refresh)
+        previews = Previews(
+            chat.pending, workspace, view, journal, self.refresh, self._queue.add_note
+        )
+        runner = ToolRunner(
             workspace,
-            screen,
-            scribe,
-            self._staging,
+            view,
+            journal,
+            previews,
             storage,
             toolbox=chat.toolbox,
-            frontend=self._attention,
+            frontend=self._frontend,
         )
-        self._undoing = Undoing(
+        self._undoing = UndoCommands(
             chat.toolbox,
             workspace=workspace,
-            screen=screen,
-            scribe=scribe,
+            screen=view,
+            journal=journal,
             runner=runner,
-            tell=self._note,
+            tell=self._queue.add_note,
         )
-        self.resolving = Resolving(
+        self.resolving = PreviewActions(
             chat.pending,
-            prompts=self._prompts,
-            staging=self._staging,
-            screen=screen,
-            tell=self._note,
-            spawn=self._spawn,
+            approvals=self.judging,
+            previews=previews,
+            view=view,
+            tell=self._queue.add_note,
+            spawn=self._background.start,
         )
-        self._performer = Performer(
+        self._interpreter = Interpreter(
             workspace=workspace,
-            screen=screen,
-            scribe=scribe,
+            view=view,
+            scribe=journal,
             runner=runner,
-            staging=self._staging,
-            judging=self.judging,
-            inbox=self._inbox,
+            previews=previews,
+            approvals=self.judging,
+            queue=self._queue,
+            preparation=self._preparation,
             model=model,
             max_parallel=max_parallel,
-            phrasing=Phrasing(chat.toolbox),
+            changed=self.refresh,
         )
-        self._planning = Planning(chat, self.set_mode)
-        self._player: Player | None = None
-        self._errands = Errands(screen, self._spawn, self._errands_changed)
-        self.cut_off: tuple[CutOff, ...] = ()
-        """What the process before this one left half made, until ``recover`` takes it."""
+        self._in_turn = False
+        self._working = False
+        self._warming_up: list[asyncio.Task[None]] = []
+        self._unfinished: tuple[UnfinishedChange, ...] = ()
         self._touched: frozenset[str] = frozenset()
-        self._tasks: set[asyncio.Task[None]] = set()
+
+    # What the user does.
 
     def send(self, text: str, captured: Mapping[str, Captured] = MappingProxyType({})) -> None:
-        """Take what the user typed: begins a turn, or joins the running one's next request.
+        """Take what the user typed: it begins a turn, or joins the next request of the running one.
 
         Args:
             captured: what the editor had for the context mentions in ``text``.
         """
-        mentioned = read_mentions(text, self.chat.toolbox)
-        lines = self.giving.mentioned(mentioned.names)
-        message = UserText(mentioned.text, shown=text)
-        self._inbox.put(message, lines, lambda said: self._attaching.complete(said, captured))
-        if self._player is None and not self._errands.busy:
-            self._begin_turn()
+        self._queue.put(text, captured)
+        self._work_off()
 
     def stop(self) -> None:
-        """End the running turn: its request, tools and questions.
+        """End the running turn, its request, tools and questions, or else the newest job.
 
-        What was sent and not taken yet is in the user's prompt again.
+        What was sent and is not taken yet goes back to the prompt.
         """
-        self._inbox.drop()
-        if self._player is not None:
-            self._player.stop()
-        self._errands.cancel()
+        dropped = self._queue.drop()
+        if self._in_turn:
+            self._interpreter.stop()
+            return
+        self._jobs.cancel()
+        if dropped:
+            # No turn has begun that would say how it ended.
+            self._view.give_back()
 
     def undo(self, turn: int | None = None) -> None:
         """Take the file changes of a turn back, by default of the newest that has some."""
-        self._take_back("undo", lambda: self._undoing.undo(turn))
+        self._take_back("undo", partial(self._undoing.undo, turn))
 
     def redo(self) -> None:
         """Take the last undo back."""
         self._take_back("redo", self._undoing.redo)
 
-    def catch_up(self) -> None:
-        """Go on where the journal of this chat ends: its tools, turns, and notes to the model."""
-        self.giving.catch_up()
-        happened = self._undoing.catch_up()
-        self.chat.turn = happened.turn
-        self.cut_off = happened.cut_off
-        self._touched = frozenset(step.path for step in happened.steps)
+    def answer(self, request_id: str, response: ApprovalResponse) -> None:
+        """Take the answer to an approval request; a stale one does nothing."""
+        if not self.judging.answer(request_id, response):
+            log.info("an answer (%s) came for a request that is not open", response.choice)
 
-    def replay(self) -> None:
-        """Draw all that was said; what is sent meanwhile begins a turn when that is done."""
-        self._errands.run(replay(self.chat.history, self._screen, self.chat.toolbox))
-
-    def recover(self, leftovers: Leftovers) -> None:
-        """End what a process that was killed left half made; turns wait until that is done."""
-        cut_off, self.cut_off = self.cut_off, ()
-        if self._touched:
-            recovery = Recovery(self._workspace, self._screen, self._scribe, leftovers, self._note)
-            work = partial(recovery.recover, cut_off, self._touched)
-            self._errands.run_unasked("recovery", work)
-
-    def answer(self, prompt: str, answer: Answer) -> None:
-        """Take an answer to a question; a stale one does nothing."""
-        if not self._prompts.answer(prompt, answer):
-            log.info("an answer (%s) came for a question that is not open", answer.choice)
-
-    def resolve(self, action: str, reason: str) -> None:
+    def resolve(self, action: Action, reason: str) -> None:
         """Apply or discard the newest preview: the user's command is the consent."""
-        self.resolving.resolve(Order(action, reason))
+        self.resolving.resolve(ResolveCommand(action, reason))
 
     def set_mode(self, mode: str) -> None:
         """Change the mode; an open question that the new mode settles is answered by it."""
-        if mode not in MODES:
-            raise UserError(f"Unknown mode {mode}; choose one of {', '.join(MODES)}.")
-        before, self.chat.policy.mode = self.chat.policy.mode, mode
-        self._planning.follow(before)
+        self._plan_mode.change(mode)
         self.judging.judge_again()
         self.refresh()
 
-    @property
-    def question(self) -> Question | None:
-        """The question that is open."""
-        return self._prompts.question
+    def set_sandbox(self, wanted: str) -> None:
+        """Confine commands as the settings want it (``off``, ``auto``, ``required``)."""
+        self._preparation.sandbox = wanted
 
-    def reread_rules(self) -> None:
-        """Take the rules soon as they are now, in case a file of them changed."""
-        self._spawn(self.judging.refresh())
+    @property
+    def question(self) -> ApprovalRequest | None:
+        """The approval request that is open."""
+        return self.judging.request
+
+    # How a chat is opened and closed.
+
+    def catch_up(self) -> None:
+        """Go on where the journal of this chat ends: its tools, turns, and notes to the model."""
+        self.tools.catch_up()
+        happened = self._undoing.catch_up()
+        self.chat.turn = happened.turn
+        self._unfinished = happened.unfinished
+        self._touched = frozenset(step.path for step in happened.steps)
+
+    def replay(self) -> None:
+        """Draw the history; turns wait until that is done."""
+        work = partial(replay, self.chat.history, self._view, self.chat.toolbox)
+        self._add(Job("drawing", work))
+
+    def warm_up(self) -> None:
+        """Get workspace and rules ready in the background: not while the user waits for it."""
+        self._warming_up = [
+            self._background.start(self._connect(), "connecting"),
+            self._background.start(self.judging.refresh(), "reading the rules"),
+        ]
+
+    def recover(self, leftovers: Leftovers) -> None:
+        """End what a process that was killed left half made; turns wait until that is done."""
+        if self._unfinished or (self._touched and not self._workspace.host):
+            self._add(Job("recovery", partial(self._recover, leftovers)))
+
+    async def close(self) -> None:
+        """End the chat: stop it, forget its grants, wait for what runs."""
+        self.stop()
+        self.chat.policy.grants.clear()
+        for task in self._warming_up:
+            task.cancel()
+        await self._background.close(CLOSE_SECONDS)
+
+    # What it does, one thing at a time.
 
     def refresh(self) -> None:
         """Show the chat's state."""
-        self._screen.status(self._status())
+        status = chat_status(
+            self.chat,
+            self._model,
+            running=self._in_turn or self._jobs.busy,
+            asking=self._frontend is not None and self._frontend.asking,
+            request=self.judging.request,
+        )
+        self._view.status(status)
 
-    async def close(self) -> None:
-        """The chat's buffer is gone: stop, forget what was remembered, wait for the end."""
-        self.stop()
-        self.chat.policy.grants.clear()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    def _take_back(self, what: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self._player is not None:
-            text = f"Nothing to {what} while a turn runs: stop it first with :AgentStop."
-            self._screen.notify("warn", text)
+    def _take_back(self, name: str, work: Callable[[], Work]) -> None:
+        if self._in_turn:
+            text = f"Nothing to {name} while a turn runs: stop it first with :AgentStop."
+            self._view.notify("warn", text)
         else:
-            self._errands.run_asked(what, work)
+            self._add(Job(name, work, asked=True))
 
-    def _note(self, text: str) -> None:
-        """Tell the model at the next request."""
-        self._inbox.put(Note(text))
+    def _add(self, job: Job) -> None:
+        self._jobs.add(job)
+        self._work_off()
 
-    def _errands_changed(self) -> None:
-        """One begins, or the last is over: what was sent meanwhile begins a turn."""
+    def _work_off(self) -> None:
+        if not self._working:
+            self._working = True
+            self._background.start(self._work(), "the chat")
         self.refresh()
-        if not self._errands.busy and self._inbox.wants_answer:
-            self._begin_turn()
 
-    def _begin_turn(self) -> None:
-        self._player = Player(self._perform)
-        self._spawn(self._take_turn(self._player))
+    async def _work(self) -> None:
+        """Run what waits until nothing does: jobs first, then a turn."""
+        try:
+            while self._jobs.busy or self._queue.wants_answer:
+                if self._jobs.busy:
+                    await self._jobs.run()
+                    self.refresh()
+                else:
+                    await self._take_turn()
+        finally:
+            self._working = False
 
-    async def _take_turn(self, player: Player) -> None:
-        ending = await self._played(player)
-        self._player = None
-        if ending.reason != "stop" and not player.stopped and self._inbox.drop():
-            # Nobody took it: what ended this turn would end the next one too.
-            self._screen.give_back()
-        self.refresh()
-        self._screen.event("AgentTurnFinished", {"reason": ending.reason})
-        if self._inbox.wants_answer:
-            # Sent after the turn's last request: nothing the user typed is left unanswered.
-            self._begin_turn()
+    async def _connect(self) -> None:
+        try:
+            await self._preparation.connect()
+        except Unreachable as error:
+            if not self._in_turn:  # a turn says it itself
+                self._view.note("error", str(error))
 
-    async def _played(self, player: Player) -> Ending:
+    async def _recover(self, leftovers: Leftovers) -> None:
+        try:
+            await self._workspace.ready()
+        except Unreachable:  # the attempt to connect says it
+            return
+        unfinished, self._unfinished = self._unfinished, ()
+        recovery = Recovery(
+            self._workspace, self._view, self._journal, leftovers, self._queue.add_note
+        )
+        await recovery.recover(unfinished, self._touched)
+
+    async def _take_turn(self) -> None:
+        self._in_turn = True
         self.chat.turn += 1
         self.refresh()
-        self._screen.event("AgentTurnStarted", {"turn": self.chat.turn})
-        try:
-            ending = await self._planned(player)
-        except UserError as error:
-            ending = Ending("error", str(error))
-            self._answer_rest(ending.message)
-        except Exception as error:
-            log.exception("the turn failed")
-            ending = Ending("error", f"The turn failed: {error!r}. See the log.")
-            self._answer_rest(ending.message)
-        if ending.message:
-            self._screen.note("error", ending.message)
-        return ending
-
-    async def _planned(self, player: Player) -> Ending:
-        self._scribe.turn_started(self.chat.turn)
-        self.chat.surroundings = await look_around(self._workspace)
-        ending = await player.play(turn(self.chat))
-        self._scribe.turn_finished(self.chat.turn, ending.reason)
-        return ending
-
-    async def _perform(self, effect: Effect) -> Any:
-        answer = await self._performer.perform(effect)
+        self._view.event("AgentTurnStarted", {"turn": self.chat.turn})
+        end = self._journal_end(await self._play())
+        self._in_turn = False
+        if end.message:
+            self._view.note("error", end.message)
+        if end.reason != "stop" and not end.stopped and self._queue.drop():
+            # Nobody took it: what ended this turn would end the next one too.
+            self._view.give_back()
         self.refresh()
-        return answer
+        self._view.event("AgentTurnFinished", {"reason": end.reason})
 
-    def _answer_rest(self, text: str) -> None:
-        for call in self.chat.history.unanswered():
-            result = ToolResult(call.id, call.name, text, Status.ERROR)
-            self.chat.history = self.chat.history.add(result)
-
-    def _status(self) -> StatusLine:
-        question = self._prompts.question
-        idle = self._player is None and not self._errands.busy
-        running = "idle" if idle else "running"
-        asks = self._attention is not None and self._attention.wanted
-        usage = self.chat.history.usage()
-        return StatusLine(
-            state="waiting" if question is not None or asks else running,
-            prompts=question.total - question.number + 1 if question is not None else 0,
-            pending=len(self.chat.pending),
-            mode=self.chat.policy.mode,
-            model=self._model_name(),
-            turn=self.chat.turn,
-            tokens=usage.total_tokens if usage is not None else 0,
-            cost=usage.cost if usage is not None else None,
-        )
-
-    def _model_name(self) -> str:
+    async def _play(self) -> TurnEnd:
         try:
-            return self._model().name
-        except UserError:
-            return ""
+            self._journal.record_turn_started(self.chat.turn)
+        except UserError as error:
+            return TurnEnd("error", str(error))
+        return await self._interpreter.play(turn(self.chat))
+
+    def _journal_end(self, end: TurnEnd) -> TurnEnd:
+        try:
+            self._journal.record_turn_finished(self.chat.turn, end.reason)
+        except UserError as error:
+            return TurnEnd("error", end.message or str(error), end.stopped)
+        return end

@@ -1,17 +1,16 @@
-"""Draws what was said in a chat that is opened again, a screenful at a time."""
+"""Shows replies while they stream, the results of their calls, and both again on resume."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic_core import from_json
 
-from agentchat.agent.scribe import Scribe
 from agentchat.core.messages import History, Message, Reply, Status, ToolResult, UserText
-from agentchat.core.text import excerpt
+from agentchat.core.text import clip, excerpt
 from agentchat.core.tools.model import (
     CallDelta,
     Model,
@@ -19,16 +18,22 @@ from agentchat.core.tools.model import (
     Notice,
     Piece,
     ReasoningDelta,
+    RetryDelay,
     TextDelta,
-    Waiting,
 )
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import Toolbox
-from agentchat.core.turn.view import Block, Screen
+from agentchat.core.turn.view import BlockState, ToolBlock, View
+from agentchat.journal.writer import JournalWriter
 
 KEEP_SECONDS = 0.5
 
-STATES = {
+REPLAY_BATCH = 20
+"""Messages drawn at a time on resume: the editor draws them in a few milliseconds."""
+
+REPLAY_PAUSE_SECONDS = 1 / 30
+
+STATES: Mapping[Status, BlockState] = {
     Status.SUCCESS: "done",
     Status.ERROR: "failed",
     Status.REJECTED: "rejected",
@@ -37,114 +42,142 @@ STATES = {
 }
 
 
-class Teller:
-    """Draws one chat's replies and results; each call is finished once."""
+class ReplyStream:
+    """Draws one chat's replies as they arrive."""
 
-    def __init__(self, screen: Screen, scribe: Scribe) -> None:
-        self._screen = screen
+    def __init__(self, view: View, scribe: JournalWriter) -> None:
+        self._view = view
         self._scribe = scribe
         self._kept = 0.0
-        self._open: set[str] = set()
+        self._calls: set[str] = set()
         self._begun = False
         self._tools: dict[str, Tool] = {}
-        self._said = ""
+        self._arrived = ""
 
     async def ask(self, model: Model, request: ModelRequest) -> Reply:
         """Send a request and show the reply as it comes; being stopped keeps the text so far."""
-        self._begun, self._said = False, ""
+        self._begun, self._arrived = False, ""
+        self._calls.clear()
         self._tools = {tool.name: tool for tool in request.tools}
         try:
-            return await model.ask(request, self._piece)
+            return await model.ask(request, self._show_piece)
         except asyncio.CancelledError:
             self._abandon()
-            return Reply(text=self._said, finish="cancelled")
+            return Reply(text=self._arrived, finish="cancelled")
 
-    def replied(self, reply: Reply) -> None:
+    def finish(self, reply: Reply) -> None:
         """Show what the stream did not: a whole answer, calls, an error."""
-        if reply.text and not self._said:
-            self._text(reply.text)
-        self._screen.finish_reply()
+        if reply.text and not self._arrived:
+            # The journal has the whole reply already.
+            self._begin()
+            self._view.text(reply.text)
+        self._view.finish_reply()
         for call in reply.calls:
-            self._call(CallDelta(call.id, call.name, call.arguments))
-            self._screen.block(call.id, Block(state="waiting"))
+            self._show_call(CallDelta(call.id, call.name, call.arguments))
+            self._view.block(call.id, ToolBlock(state="waiting"))
         note = _note(reply)
         if note:
-            self._screen.note("info", note)
+            self._view.note("info", note)
 
-    def finished(self, result: ToolResult) -> None:
-        """Show how a call ended, the first time it is told."""
-        if result.call_id not in self._open:
-            return
-        self._open.discard(result.call_id)
-        self._screen.block(result.call_id, last_look(result))
-        data: dict[str, Any] = {
-            "tool": result.name,
-            "call_id": result.call_id,
-            "status": result.status.value,
-        }
-        if result.details is not None:
-            data["details"] = dict(result.details)
-        self._screen.event("AgentToolFinished", data)
-
-    def _piece(self, piece: Piece) -> None:
-        show: Mapping[type, Callable[[Any], None]] = {
-            TextDelta: lambda p: self._text(p.text),
-            ReasoningDelta: lambda p: self._reasoning(p.text),
-            CallDelta: self._call,
-            Waiting: self._waiting,
-            Notice: lambda p: self._screen.note("info", p.text),
-        }
-        show[type(piece)](piece)
+    def _show_piece(self, piece: Piece) -> None:
+        match piece:
+            case TextDelta():
+                self._show_text(piece.text)
+            case ReasoningDelta():
+                self._begin()
+                self._view.reasoning(piece.text)
+            case CallDelta():
+                self._show_call(piece)
+            case RetryDelay():
+                text = f"{piece.why} Trying again in {piece.seconds:g} s; <C-c> stops."
+                self._view.note("info", text)
+            case Notice():
+                self._view.note("info", piece.text)
 
     def _begin(self) -> None:
         if not self._begun:
             self._begun = True
-            self._screen.begin_reply()
+            self._view.begin_reply()
 
-    def _text(self, text: str) -> None:
+    def _show_text(self, text: str) -> None:
         self._begin()
-        self._said += text
-        self._screen.text(text)
+        self._arrived += text
+        self._view.text(text)
         now = time.monotonic()
         if now - self._kept >= KEEP_SECONDS:
             # What was shown for a second must survive a crash.
             self._kept = now
-            self._scribe.so_far(self._said)
+            self._scribe.record_progress(self._arrived)
 
-    def _reasoning(self, text: str) -> None:
+    def _show_call(self, call: CallDelta) -> None:
         self._begin()
-        self._screen.reasoning(text)
-
-    def _waiting(self, piece: Waiting) -> None:
-        text = f"{piece.why} Trying again in {piece.seconds:g} s; <C-c> stops."
-        self._screen.note("info", text)
-
-    def _call(self, call: CallDelta) -> None:
-        self._begin()
-        self._open.add(call.id)
-        title = call_look(self._tools.get(call.name), call.name, call.arguments)
-        self._screen.block(call.id, Block(title=title, tool=call.name, state="streaming"))
+        self._calls.add(call.id)
+        title = call_title(self._tools.get(call.name), call.name, call.arguments)
+        self._view.block(call.id, ToolBlock(title=title, tool=call.name, state="streaming"))
 
     def _abandon(self) -> None:
-        for call_id in self._open:
-            self._screen.block(call_id, Block(state="cancelled"))
-        self._open.clear()
+        for call_id in self._calls:
+            self._view.block(call_id, ToolBlock(state="cancelled"))
 
 
-def call_look(tool: Tool | None, name: str, arguments: str) -> str:
+def show_result(result: ToolResult, view: View) -> None:
+    """Show how a call ended."""
+    view.block(result.call_id, result_block(result))
+    data: dict[str, Any] = {
+        "tool": result.name,
+        "call_id": result.call_id,
+        "status": result.status.value,
+    }
+    if result.details is not None:
+        data["details"] = dict(result.details)
+    view.event("AgentToolFinished", data)
+
+
+def call_title(tool: Tool | None, name: str, arguments: str) -> str:
     """Return a call in one line; ``arguments`` is its JSON text as far as it has arrived."""
-    return tool.render_call(_so_far(arguments)) if tool else name
+    return tool.title(_partial_object(arguments)) if tool else clip(name)
 
 
-def last_look(result: ToolResult) -> Block:
+def result_block(result: ToolResult) -> ToolBlock:
     """Return how the block of a call looks once it is over."""
     state = STATES[result.status]
     text = result.text if result.shown is None else result.shown
     if result.status is Status.CANCELLED:
         # What it printed until then stays.
-        return Block(state=state, append=text)
+        return ToolBlock(state=state, append=text)
     body = excerpt(text, result.stored) if result.stored else text.split("\n")
-    return Block(state=state, body=body)
+    return ToolBlock(state=state, body=body)
+
+
+async def replay(history: History, view: View, toolbox: Toolbox) -> None:
+    """Draw the messages, oldest first; no event says that any of it happens now."""
+    for number, message in enumerate(history.messages, 1):
+        _draw(message, view, toolbox)
+        if number % REPLAY_BATCH == 0:
+            await asyncio.sleep(REPLAY_PAUSE_SECONDS)
+
+
+def _draw(message: Message, view: View, toolbox: Toolbox) -> None:
+    if isinstance(message, UserText):
+        view.user(message.shown or message.text)
+    elif isinstance(message, Reply):
+        _draw_reply(message, view, toolbox)
+    elif isinstance(message, ToolResult):
+        view.block(message.call_id, result_block(message))
+
+
+def _draw_reply(reply: Reply, view: View, toolbox: Toolbox) -> None:
+    view.begin_reply()
+    if reply.reasoning:
+        view.reasoning(reply.reasoning)
+    if reply.text:
+        view.text(reply.text)
+    view.finish_reply()
+    for call in reply.calls:
+        title = call_title(toolbox.find(call.name), call.name, call.arguments)
+        view.block(call.id, ToolBlock(title=title, tool=call.name, state="waiting"))
+    if reply.error:
+        view.note("error", reply.error)
 
 
 def _note(reply: Reply) -> str:
@@ -155,46 +188,9 @@ def _note(reply: Reply) -> str:
     return "The answer was cut off by the length limit." if reply.finish == "length" else ""
 
 
-def _so_far(arguments: str) -> dict[str, Any]:
+def _partial_object(arguments: str) -> dict[str, Any]:
     try:
-        value = from_json(arguments or "{}", allow_partial="trailing-strings")
+        value = from_json(arguments or "{}", allow_partial="trailing-strings", allow_inf_nan=False)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-AT_ONCE = 20
-"""Messages in one batch: the editor draws it in a few milliseconds."""
-
-PAUSE_SECONDS = 1 / 30
-
-
-async def replay(history: History, screen: Screen, toolbox: Toolbox) -> None:
-    """Draw the messages, oldest first; no event says that any of it happens now."""
-    for at, message in enumerate(history.messages):
-        _draw(message, screen, toolbox)
-        if at % AT_ONCE == AT_ONCE - 1:
-            await asyncio.sleep(PAUSE_SECONDS)
-
-
-def _draw(message: Message, screen: Screen, toolbox: Toolbox) -> None:
-    if isinstance(message, UserText):
-        screen.user(message.shown or message.text)
-    elif isinstance(message, Reply):
-        _reply(message, screen, toolbox)
-    elif isinstance(message, ToolResult):
-        screen.block(message.call_id, last_look(message))
-
-
-def _reply(reply: Reply, screen: Screen, toolbox: Toolbox) -> None:
-    screen.begin_reply()
-    if reply.reasoning:
-        screen.reasoning(reply.reasoning)
-    if reply.text:
-        screen.text(reply.text)
-    screen.finish_reply()
-    for call in reply.calls:
-        title = call_look(toolbox.find(call.name), call.name, call.arguments)
-        screen.block(call.id, Block(title=title, tool=call.name, state="waiting"))
-    if reply.error:
-        screen.note("error", reply.error)

@@ -19,8 +19,8 @@ class ToolError(AgentError):
     """A tool's clear refusal; its message is told to the model unchanged."""
 
 
-class Stale(ToolError):
-    """The text under a preview moved; the change must be previewed and asked again."""
+class StalePreview(ToolError):
+    """The text under a preview changed; the change must be previewed and asked again."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} changed since the preview. Nothing was changed.")
@@ -33,3 +33,6 @@ class Unreachable(ToolError):
 
 class Cancelled(Exception):
     """The user stopped the turn; thrown into the plan, which answers what is unanswered."""
+
+
+Stale = StalePreview  # the old name, until every room uses the new one

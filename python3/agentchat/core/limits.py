@@ -11,6 +11,9 @@ BASH_BYTES = 512 * KIB
 RESULT_BYTES = 64 * KIB
 """A larger result reaches the model as its head and tail, half of this each."""
 
+LONGEST_ERROR = 60 * KIB
+"""Characters of an error that the model is told, whoever raised it."""
+
 GREP_MATCHES = 100
 GREP_LINE_CHARACTERS = 500
 FIND_RESULTS = 1_000

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
+
+FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "cancelled", "unknown"]
+"""Why a reply ended; ``cancelled``: the user stopped it, ``unknown``: the server did not say."""
 
 
 class Status(str, Enum):
@@ -72,14 +75,13 @@ class Note:
 class Reply:
     """The model's answer to one request.
 
-    ``finish`` is the server's reason (``stop``, ``tool_calls``, ``length``, ``content_filter``,
-    ``unknown``); ``error`` is set when the stream failed, with the text so far kept in ``text``.
+    ``error`` is set when the stream failed, with the text so far kept in ``text``.
     """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
-    finish: str = "stop"
+    finish: FinishReason = "stop"
     error: str | None = None
     usage: Usage | None = None
     model: str = ""

@@ -57,6 +57,9 @@ HEAD, TAIL = 4, 3
 WIDEST = 200
 """Characters of a line."""
 
+ECHO_CHARACTERS = 500
+"""Characters of what the model sent that an error repeats."""
+
 
 def excerpt(text: str, path: str) -> list[str]:
     """Return the first and last lines of a text, and where all of it is.
@@ -73,6 +76,14 @@ def excerpt(text: str, path: str) -> list[str]:
 
 def _clipped(line: str) -> str:
     return line if len(line) <= WIDEST else f"{line[: WIDEST - 4]} ..."
+
+
+def clip(text: str, most: int = ECHO_CHARACTERS) -> str:
+    """Return a text with its middle left out if it has more than ``most`` characters."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}[... {len(text) - 2 * half} characters ...]{text[-half:]}"
 
 
 def head_and_tail(text: str, path: str, limit: int = RESULT_BYTES) -> str:

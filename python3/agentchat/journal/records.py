@@ -1,25 +1,66 @@
-"""What a journal holds: one small frozen value for each thing that happened.
+"""What a journal holds: one small frozen value for each thing that happened to a chat.
 
-``at`` is unix seconds. A reader of a later format skips kinds and fields it does not know.
+Theory
+======
+
+A chat has one journal: a file that is appended to and never rewritten, and the only source of
+truth. The chat buffer, ``:AgentLog``, resume, fork, undo and crash recovery are computed from it.
+
+Rules
+-----
+
+1. *A record is written before its effect is visible.* A message is in the journal before it is on
+   the screen, ``CallStarted`` before the tool runs, ``ChangeStarted`` with the bytes before and
+   after before the first file is touched. So what a dead process did is a prefix of what its
+   journal says, plus at most one effect per open record.
+2. *What would cost the user work is durable before the effect* (``fsync``): calls that do more
+   than read, changes of files, previews, undo and redo. Everything else survives the death of
+   the process, not a power cut.
+3. *A record is never taken back.* A later record adds to it. Decisions are kept for audit and are
+   never read back as consent.
+4. *A secret is never written.* Values known to be secret are masked in records; stored bytes that
+   contain one are left out, and that version of the file cannot be restored.
+5. *One process writes.* It holds a lock on the file; whoever opens the file next cuts off a torn
+   tail, which can only be a record whose effect did not begin.
+
+States
+------
+
+=========  ===================  ============================  ===================================
+what       begins with          ends with                     without an end, after a crash
+=========  ===================  ============================  ===================================
+reply      ``ReplyProgress``    ``MessageRecorded``           the text so far, marked as cut off
+call       ``CallStarted``      ``CallFinished``              unknown outcome; never run again
+change     ``ChangeStarted``    ``ChangeApplied`` (made),     recovery finishes the record or
+                                ``ChangeSettled`` (failed)    takes the files back
+preview    ``PreviewStaged``    ``PreviewResolved``           lost; the model is told
+undo       ``UndoStarted``,     the changes with its id       each of its changes by itself
+           ``RedoStarted``
+=========  ===================  ============================  ===================================
+
+A call whose message says more than its records (a reply with calls that no ``CallStarted``
+follows) was not run.
+
+Format
+------
+
+``at`` is unix seconds. Each record is one msgpack map, see ``codec``; a reader skips kinds and
+fields that it does not know, so an older version reads a newer journal and the other way round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 from agentchat.core.messages import Message
 
-FORMAT = 1
-"""Version of the format, in each record."""
-
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class ChatOpened:
     """A chat was opened, or opened again, with this workspace and model."""
 
-    kind: ClassVar[str] = "opened"
     chat: str
     cwd: str
     model: str = ""
@@ -28,12 +69,11 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """What the chat has, after its user gave or took something, see ``core.toolbox.Held``."""
+class ToolsGiven:
+    """The tools of the chat after its user added or removed one, see ``core.toolbox.Held``."""
 
-    kind: ClassVar[str] = "tools"
     given: tuple[str, ...] = ()
-    taken: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     activated: tuple[str, ...] = ()
     at: float = 0.0
 
@@ -42,7 +82,6 @@ class Tools:
 class TurnStarted:
     """A turn began; ``number`` counts from 1."""
 
-    kind: ClassVar[str] = "turn_started"
     number: int
     at: float = 0.0
 
@@ -51,56 +90,55 @@ class TurnStarted:
 class TurnFinished:
     """A turn ended: ``stop``, ``cancelled`` or ``error``."""
 
-    kind: ClassVar[str] = "turn_finished"
     number: int
     reason: str
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Something joined the history."""
+class MessageRecorded:
+    """A message joined the history."""
 
-    kind: ClassVar[str] = "said"
     message: Message
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class SoFar:
-    """The text of an answer that is still arriving; the whole answer replaces it."""
+class ReplyProgress:
+    """More text of a reply that is still arriving; the whole reply replaces it.
 
-    kind: ClassVar[str] = "so_far"
+    ``text`` follows the first ``start`` characters of what was recorded before.
+    """
+
     text: str
+    start: int = 0
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionMade:
     """A call was allowed, refused or answered, for audit: never read back as consent.
 
-    ``verdict`` is ``allow``, ``deny`` or the user's choice, ``who`` is ``user`` or ``policy``.
+    ``verdict`` is ``allow``, ``deny`` or the user's choice.
     """
 
-    kind: ClassVar[str] = "decided"
     call_id: str
     tool: str
     scope: str
     verdict: str
     why: str
-    who: str
+    who: Literal["user", "policy"]
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """A call is about to run with these arguments; without a finish its outcome is unknown.
+    """A call is about to run with these arguments.
 
-    ``operation`` and ``permission`` are what the tool says of itself for audit, ``reserved`` is
-    what the model said besides the arguments: its confidence, its second thoughts.
+    ``operation`` and ``permission`` are what the tool declares for audit, ``reserved`` is what
+    the model sent besides the arguments, like its confidence.
     """
 
-    kind: ClassVar[str] = "call_started"
     call_id: str
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -114,17 +152,16 @@ class CallStarted:
 class CallFinished:
     """A call ended; ``status`` as in a tool result."""
 
-    kind: ClassVar[str] = "call_finished"
     call_id: str
     status: str
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class FileBytes:
+class RecordedFile:
     """One file of a change: hashes of its bytes before and after, None where there is no file.
 
-    The rest is as in ``core.changes.FileChange``.
+    The other fields are those of ``core.changes.FileChange``.
     """
 
     path: str
@@ -137,79 +174,76 @@ class FileBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Changing:
+class ChangeStarted:
     """Files are about to change; ``source`` is the id of the call that changes or staged it.
 
-    ``takes`` are the changes of the same file that this one takes back, as numbers: the first
-    ``Changing`` of a journal is 0.
+    ``reverts`` are the changes of the same file that this one takes back, as numbers: the first
+    ``ChangeStarted`` of a journal is 0.
     """
 
-    kind: ClassVar[str] = "changing"
     source: str
-    files: tuple[FileBytes, ...]
-    takes: tuple[int, ...] = ()
+    files: tuple[RecordedFile, ...]
+    reverts: tuple[int, ...] = ()
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """The last change of this source was made; without this its outcome is unknown.
+class ChangeApplied:
+    """The newest change of this source was made.
 
     ``files`` are those that saving changed further, with the bytes they have now.
     """
 
-    kind: ClassVar[str] = "changed"
     source: str
-    files: tuple[FileBytes, ...] = ()
+    files: tuple[RecordedFile, ...] = ()
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """The last change of this source is over, made or not: no recovery looks at it again."""
+class ChangeSettled:
+    """The newest change of this source failed or was recovered; recovery skips it from now on.
 
-    kind: ClassVar[str] = "settled"
+    ``files`` are those that have their new bytes all the same.
+    """
+
     source: str
+    files: tuple[RecordedFile, ...] = ()
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Recovering:
-    """What a process that ended left half made is taken back by changes with this id as source."""
+class RecoveryStarted:
+    """An unfinished change is taken back by changes that have ``id`` as their source."""
 
-    kind: ClassVar[str] = "recovering"
     id: str
     source: str
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
-    """A preview waits, or waits anew under the same id with another change."""
+class PreviewStaged:
+    """A preview is pending, or its change was replaced under the same id."""
 
-    kind: ClassVar[str] = "staged"
     preview: str
     label: str
     source: str
-    files: tuple[FileBytes, ...] = ()
+    files: tuple[RecordedFile, ...] = ()
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Resolving:
+class PreviewResolving:
     """A preview is about to be applied or discarded."""
 
-    kind: ClassVar[str] = "resolving"
     preview: str
     action: str
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class PreviewResolved:
     """A preview was applied or discarded."""
 
-    kind: ClassVar[str] = "resolved"
     preview: str
     label: str
     action: str
@@ -218,27 +252,25 @@ class Resolved:
 
 
 @dataclass(frozen=True, slots=True)
-class UndoNoted:
-    """How a call that succeeded can be taken back; the fields are those of ``core.tool.Undo``."""
+class UndoOffered:
+    """How a call that succeeded can be undone; the fields are those of ``core.tool.Undo``."""
 
-    kind: ClassVar[str] = "undo_noted"
     call_id: str
     description: str
     tool: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
     at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
-    """The user takes a turn back; the changes that follow with this id as their source do it.
+class UndoStarted:
+    """The user undoes a turn; the changes with this id as their source do it.
 
-    ``calls`` names the calls that do it, each with the call it takes back.
+    ``calls`` maps the id of each call that does it to the call that it undoes.
     """
 
-    kind: ClassVar[str] = "undone"
     id: str
     turn: int
     calls: Mapping[str, str] = field(default_factory=dict)
@@ -246,10 +278,9 @@ class Undone:
 
 
 @dataclass(frozen=True, slots=True)
-class Redone:
-    """The user takes the undo ``undone`` back, in the same way."""
+class RedoStarted:
+    """The user redoes what the undo ``undone`` took back, in the same way."""
 
-    kind: ClassVar[str] = "redone"
     id: str
     undone: str
     calls: Mapping[str, str] = field(default_factory=dict)
@@ -257,13 +288,12 @@ class Redone:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """Bytes that other records name by their hash; they stand in a journal once, before those.
+class ContentStored:
+    """Bytes that later records name by their hash; a journal has them once.
 
-    ``withheld``: they hold a secret and are not written.
+    ``withheld``: they contain a secret and are not written.
     """
 
-    kind: ClassVar[str] = "content"
     sha256: str
     data: bytes
     withheld: bool = False
@@ -271,34 +301,33 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
-    """A record of a kind this version does not know."""
+class UnknownRecord:
+    """A record of a kind that this version does not know."""
 
-    kind: ClassVar[str] = "foreign"
     fields: Mapping[str, Any]
     at: float = 0.0
 
 
 Record = (
-    Opened
-    | Tools
+    ChatOpened
+    | ToolsGiven
     | TurnStarted
     | TurnFinished
-    | Said
-    | SoFar
-    | Decided
+    | MessageRecorded
+    | ReplyProgress
+    | DecisionMade
     | CallStarted
     | CallFinished
-    | Changing
-    | Changed
-    | Settled
-    | Recovering
-    | Staged
-    | Resolving
-    | Resolved
-    | UndoNoted
-    | Undone
-    | Redone
-    | Content
-    | Foreign
+    | ChangeStarted
+    | ChangeApplied
+    | ChangeSettled
+    | RecoveryStarted
+    | PreviewStaged
+    | PreviewResolving
+    | PreviewResolved
+    | UndoOffered
+    | UndoStarted
+    | RedoStarted
+    | ContentStored
+    | UnknownRecord
 )

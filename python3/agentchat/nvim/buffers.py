@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentchat.core.errors import ToolError
 from agentchat.nvim.lua_api import Bridge
 from agentchat.workspace.buffer_text import Form, Snapshot
 from agentchat.workspace.editor_port import LineEdits, Made, Moved, SaveOutcome
+from agentchat.workspace.files.transaction import ChangeFailed
 
 BUFFERS = "agentchat.buffers"
 
@@ -51,7 +51,7 @@ class NvimBuffers:
             return done
         if done.get("reason") == "moved":
             raise Moved(path)
-        raise ToolError(f"{done['message']} Nothing was changed.")
+        raise ChangeFailed(done["message"])
 
     async def rename(self, path: str, new: str) -> None:
         """Let a loaded buffer follow its file to another path."""

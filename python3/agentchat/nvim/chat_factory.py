@@ -1,58 +1,69 @@
-"""Puts one chat together: its workspace, tools, journal, view and session."""
+"""Builds a chat: its workspace, tools, journal, view and session, all wired in one place."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import logging
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import agentchat
+from agentchat.agent.chat_tools import ToolFiles
 from agentchat.agent.execution.result_store import Storage
 from agentchat.agent.permissions.rule_drafts import MOST_CALLS, Ruling
 from agentchat.agent.permissions.rule_store import Reading, Rulebook
 from agentchat.agent.session import Session
 from agentchat.core.approval import Grants, Policy
-from agentchat.core.errors import UserError
-from agentchat.core.tools.mentions import Captured
-from agentchat.core.tools.model import Model
+from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Surroundings
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.chat import Chat
-from agentchat.journal.calls import past_calls
-from agentchat.journal.journal import Journal
-from agentchat.journal.reading import history
-from agentchat.journal.scribe import JournalScribe
-from agentchat.journal.transcript import decisions, transcript
-from agentchat.models.choice import choose, secrets
+from agentchat.journal.index import list_past_calls
+from agentchat.journal.log_text import only_decisions, render_log
+from agentchat.journal.secrets import SecretMask
+from agentchat.journal.writer import JournalWriter
+from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import Bridge
-from agentchat.nvim.render import listings
 from agentchat.nvim.rule_editor import RuleWriting, truster
 from agentchat.nvim.settings import Settings, read_settings
-from agentchat.nvim.view import View
-from agentchat.nvim.workspaces import Site, choose_site
+from agentchat.nvim.view import NvimView
+from agentchat.nvim.workspaces import leftovers_of, open_workspace, project_folder
 from agentchat.tools.builtin.catalogue import builtins
 from agentchat.tools.custom.shelf import Shelf
 
 log = logging.getLogger(__name__)
 
 
+class LogFormatter(logging.Formatter):
+    """Formats a log entry, traceback included, without the secrets."""
+
+    def __init__(self, secrets: SecretMask) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._secrets = secrets
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of an entry."""
+        text: str = self._secrets.mask(super().format(record))
+        return text
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """Where the plugin keeps its own files, and which directories Neovim loads code from.
 
-    ``config`` is Neovim's folder of the user's configuration.
+    ``config`` is Neovim's folder of the user's configuration; ``secrets`` are kept out of the log.
     """
 
     folder: Path = Path()
     runtime: tuple[str, ...] = ()
     config: Path = Path()
+    secrets: SecretMask = field(default_factory=SecretMask)
 
     @property
     def log_file(self) -> Path:
@@ -67,100 +78,38 @@ class State:
     def prepare(self) -> None:
         """Make the folder, readable by the user only, and log into it."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-        logging.basicConfig(
-            filename=self.log_file,
-            encoding="utf-8",
-            errors="backslashreplace",
-            level=logging.INFO,
-            format=form,
-            force=True,
-        )
+        handler = logging.FileHandler(self.log_file, encoding="utf-8", errors="backslashreplace")
+        handler.setFormatter(LogFormatter(self.secrets))
+        logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
 
 
-class Opened:
-    """One open chat and what was put together for it."""
+@dataclass(slots=True)
+class OpenChat:
+    """One open chat: the session that runs it, and what only the user's commands need."""
 
-    def __init__(
-        self,
-        session: Session,
-        view: View,
-        journal: Journal,
-        settings: Settings,
-        models: Models,
-        frontend: NvimFrontend,
-        shelf: Shelf,
-        site: Site,
-        rulebook: Rulebook,
-        rules: RuleWriting,
-    ) -> None:
-        self.session = session
-        self.site = site
-        self.rulebook = rulebook
-        self.rules = rules
-        self.shelf = shelf
-        self.frontend = frontend
-        self._view = view
-        self._journal = journal
-        self._settings = settings
-        self._models = models
+    session: Session
+    view: NvimView
+    workspace: Workspace
+    journal: JournalWriter
+    settings: Settings
+    models: ModelSelection
+    frontend: NvimFrontend
+    shelf: Shelf
+    rulebook: Rulebook
+    rules: RuleWriting
 
     def announce(self) -> None:
-        """Tell Lua which mentions there are, the chat's state, and what is wrong in settings."""
-        self.show_tools()
+        """Show the chat's state and its tools, and what is wrong in the settings."""
+        self.session.tools.show()
         self.session.refresh()
-        self.session.reread_rules()
-        self._models.warm_up()
-        for problem in self._settings.problems:
-            self._view.notify("warn", problem)
-        self.site.warm_up(lambda problem: self._view.note("error", problem))
+        self.session.warm_up()
+        self.models.warm_up()
+        for problem in self.settings.problems:
+            self.view.notify("warn", problem)
 
     def recover(self) -> None:
         """End the changes that a process which was killed left half made."""
-        if self.session.cut_off or not self.site.workspace.host:
-            refuse = partial(self._view.note, "error")
-            self.site.when_ready(lambda: self.session.recover(self.site), refuse)
-
-    def send(self, text: str, captured: Mapping[str, Mapping[str, str]]) -> None:
-        """Take what the user typed; its mentions may give tools and attach context.
-
-        Where the workspace cannot be reached, it goes back to the prompt.
-        """
-
-        def take() -> None:
-            self.session.chat.policy.confined = self.site.confinement.describe()
-            self.session.send(text, {name: Captured(**had) for name, had in captured.items()})
-            self.show_tools()
-
-        def refuse(problem: str) -> None:
-            self._view.note("error", problem)
-            self._view.give_back()
-
-        self.site.when_ready(take, refuse)
-
-    def stop(self) -> bool:
-        """End what runs; return whether there is something to give back to the prompt."""
-        self.session.stop()
-        return self.site.stop_waiting()
-
-    def give(self, name: str) -> None:
-        """Give the chat a tool or group, by the user's command."""
-        self.session.giving.add(name)
-        self.show_tools()
-
-    def take_back(self, name: str) -> None:
-        """Take a tool or group from the chat, by the user's command."""
-        self.session.giving.remove(name)
-        self.show_tools()
-
-    def show_tools(self) -> None:
-        """Tell Lua which mentions there are now."""
-        self._view.tools(listings.mentions(self.session.chat))
-
-    @property
-    def tool_paths(self) -> tuple[str, ...]:
-        """Where the settings say there are tools of the user's own."""
-        return self._settings.tool_paths
+        self.session.recover(leftovers_of(self.workspace))
 
     def configure(self, given: Mapping[str, Any], attended: bool = True) -> None:
         """Take the settings as they are now; what the user chose in the chat stays.
@@ -170,116 +119,141 @@ class Opened:
         """
         settings = read_settings(given)
         for problem in settings.problems:
-            if problem not in self._settings.problems:
-                self._view.notify("warn", problem)
-        self._settings = settings
-        self._models.settings = settings.model
+            if problem not in self.settings.problems:
+                self.view.notify("warn", problem)
+        self.settings = settings
+        self.models.settings = settings.model
         self.rulebook.settings = Reading(settings.rules, settings.rule_problems)
-        self.site.confinement.wanted = settings.sandbox
-        self.session.chat.policy.confined = self.site.confinement.describe()
+        self.session.set_sandbox(settings.sandbox)
         self.attend(attended)
 
     def attend(self, attended: bool) -> None:
-        """Say whether somebody sees the editor, from now on."""
+        """Take whether somebody sees the editor, from now on."""
         self.session.chat.policy.attended = self.frontend.attended = attended
 
     def choose_model(self, name: str | None) -> None:
-        """Take another model by name, or say which one is in use."""
+        """Take another model by name, or show which one is in use."""
         if name is not None:
-            self._models.chosen = name
-        self._view.notify("info", f"model: {self._models.current().name}")
+            self.models.chosen = name
+        self.view.notify("info", f"model: {self.models.current().name}")
         self.session.refresh()
 
     def journal_lines(self, only: str = "") -> list[str]:
         """Return the journal as readable text; ``only`` may be ``decisions``."""
-        records = self._journal.records()
-        return transcript(decisions(records) if only == "decisions" else records)
+        records = self.journal.records()
+        return render_log(only_decisions(records) if only == "decisions" else records)
 
     async def close(self) -> None:
-        """End what runs and close the journal."""
-        self.site.stop_waiting()
-        await self.session.close()
-        await self.site.close()
-        self._journal.close()
+        """End what runs and close the journal: the chat may be opened again then."""
+        try:
+            await self.session.close()
+        finally:
+            self.journal.close()
+
+    async def clean_up(self) -> None:
+        """Close the model's client and the workspace, which may take a while."""
+        await self.models.close()
+        await self.workspace.close()
 
 
-class Models:
-    """The model a chat asks now: from settings or environment, or as chosen by name."""
+class ChatFactory:
+    """Builds the chats of this process.
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.settings = settings
-        self.chosen: str | None = None
-        self._key: object = None
-        self._model: Model | None = None
-
-    def current(self) -> Model:
-        """Return the model; the same one as long as nothing about it changes."""
-        wanted = dict(self.settings)
-        if self.chosen is not None:
-            wanted["name"] = self.chosen
-        key = (repr(sorted(wanted.items())), secrets(wanted, os.environ))
-        if self._model is None or key != self._key:
-            self._model, self._key = choose(wanted, os.environ), key
-        return self._model
-
-    def warm_up(self) -> None:
-        """Load what the model needs, in the background: not while the user waits for it."""
-        with contextlib.suppress(UserError):
-            warm_up = getattr(self.current(), "warm_up", None)
-            if warm_up is not None:
-                warm_up()
-
-
-def open_chat(payload: Mapping[str, Any], bridge: Bridge, state: State) -> Opened:
-    """Put together the chat that Lua announces: ``chat``, ``buf``, ``cwd``, ``settings``.
-
-    ``place`` is the workspace on another machine, if it has one.
-
-    Raises:
-        UserError: the place is no workspace's.
+    Args:
+        tool_files: where the user's own tools come from.
     """
-    settings = read_settings(payload.get("settings") or {})
-    own = map(os.path.expanduser, settings.tool_paths)
-    guarded = (*state.runtime, str(state.folder), *own)
-    site = choose_site(payload, settings, guarded, bridge, state.folder)
-    root = site.workspace.root
-    origin = payload.get("place") or root
-    view = View(bridge, payload["chat"], root)
-    journal = Journal.open(state.folder, payload["chat"], secrets(settings.model, os.environ))
-    models = Models(settings.model)
-    frontend = NvimFrontend(bridge, payload["chat"], root)
-    scribe = JournalScribe(journal)
-    rulebook = Rulebook(site.project, state.config, state.trust_file)
-    rulebook.settings = Reading(settings.rules, settings.rule_problems)
-    registry = Registry(builtins(settings.edits))
-    chat = _chat(payload["chat"], root, settings, registry)
-    # After the host died the same chat is opened again, and goes on where its journal ends.
-    chat.history = history(journal.records())
-    scribe.opened(chat.uuid, origin, "", agentchat.__version__)
-    session = Session(
-        chat,
-        workspace=site.workspace,
-        screen=view,
-        scribe=scribe,
-        storage=Storage(state.folder / "results" / payload["chat"]),
-        model=models.current,
-        max_parallel=settings.max_parallel,
-        frontend=frontend,
-        rulebook=rulebook,
-    )
-    ruling = Ruling(
-        chat,
-        workspace=site.workspace,
-        rulebook=rulebook,
-        judging=session.judging,
-        past=partial(past_calls, state.folder, origin, MOST_CALLS),
-        trust=truster(bridge),
-    )
-    session.catch_up()
-    shelf = Shelf(registry, chat.toolbox, site.project)
-    rules = RuleWriting(bridge, session, ruling)
-    parts = (models, frontend, shelf, site, rulebook, rules)
-    return Opened(session, view, journal, settings, *parts)
+
+    def __init__(self, bridge: Bridge, state: State, tool_files: ToolFiles) -> None:
+        self._bridge = bridge
+        self._state = state
+        self._tool_files = tool_files
+
+    async def open(self, payload: Mapping[str, Any]) -> OpenChat:
+        """Build the chat that Lua announces: ``chat``, ``buf``, ``cwd``, ``settings``.
+
+        ``place`` is the workspace on another machine, if it has one.
+
+        Raises:
+            UserError: the place is no workspace's, or the journal cannot be opened.
+        """
+        settings = read_settings(payload.get("settings") or {})
+        workspace = open_workspace(payload, settings, self._guarded(settings), self._bridge)
+        keys = environment_keys(settings.model, os.environ)
+        self._state.secrets.add(keys)
+        folder, chat = self._state.folder, payload["chat"]
+        journal = await asyncio.to_thread(JournalWriter.open, folder, chat, keys)
+        try:
+            return self._build(payload, settings, workspace, journal)
+        except BaseException:
+            journal.close()
+            raise
+
+    def _guarded(self, settings: Settings) -> tuple[str, ...]:
+        """Return the folders whose files ask in every mode: code that Neovim or the plugin runs."""
+        own = map(os.path.expanduser, settings.tool_paths)
+        return (*self._state.runtime, str(self._state.folder), *own)
+
+    def _hide(self, journal: JournalWriter, keys: Iterable[str]) -> None:
+        """Keep keys that became known out of the journal and the log."""
+        keys = tuple(keys)
+        journal.hide(keys)
+        self._state.secrets.add(keys)
+
+    def _build(
+        self,
+        payload: Mapping[str, Any],
+        settings: Settings,
+        workspace: Workspace,
+        journal: JournalWriter,
+    ) -> OpenChat:
+        name, root = payload["chat"], workspace.root
+        place = payload.get("place") or root
+        bridge, state = self._bridge, self._state
+        project = project_folder(workspace, place, state.folder)
+        view = NvimView(bridge, name, root)
+        models = ModelSelection(settings.model, partial(self._hide, journal))
+        frontend = NvimFrontend(bridge, name, root)
+        rulebook = Rulebook(project, state.config, state.trust_file)
+        rulebook.settings = Reading(settings.rules, settings.rule_problems)
+        registry = Registry(builtins(settings.edits))
+        chat = _chat(name, root, settings, registry)
+        # After the host died the same chat is opened again, and goes on where its journal ends.
+        chat.history = journal.restored.history
+        journal.record_chat_opened(name, place, "", agentchat.__version__)
+        session = Session(
+            chat,
+            workspace=workspace,
+            view=view,
+            journal=journal,
+            storage=Storage(state.folder / "results" / name),
+            model=models.current,
+            max_parallel=settings.max_parallel,
+            frontend=frontend,
+            rulebook=rulebook,
+            tool_files=self._tool_files,
+        )
+        session.set_sandbox(settings.sandbox)
+        session.catch_up()
+        ruling = Ruling(
+            chat,
+            workspace=workspace,
+            rulebook=rulebook,
+            judging=session.judging,
+            past=partial(list_past_calls, state.folder, place, MOST_CALLS),
+            trust=truster(bridge),
+        )
+        return OpenChat(
+            session=session,
+            view=view,
+            workspace=workspace,
+            journal=journal,
+            settings=settings,
+            models=models,
+            frontend=frontend,
+            shelf=Shelf(registry, chat.toolbox, project),
+            rulebook=rulebook,
+            rules=RuleWriting(bridge, session, ruling),
+        )
 
 
 def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:

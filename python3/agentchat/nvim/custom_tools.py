@@ -37,7 +37,7 @@ Stamp = tuple[tuple[str, int, int], ...]
 class ChatTools:
     """What one chat has to do with files of tools.
 
-    ``seen`` is how they were when they were last read; ``held`` waits until they are read again.
+    ``seen`` is how they were when they were last read.
     """
 
     shelf: Shelf
@@ -45,7 +45,6 @@ class ChatTools:
     changed: Callable[[], None]
     problems: list[Problem] = field(default_factory=list)
     seen: Stamp | None = None
-    held: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def root(self) -> Path:
@@ -89,23 +88,11 @@ class CustomTools:
         """Forget a chat that is closed."""
         self._chats.pop(chat, None)
 
-    def when_read(self, chat: str, work: Callable[[], None]) -> None:
-        """Do ``work``, at once if the chat's files are read as they are now, or it has none."""
+    async def ready(self, chat: str) -> None:
+        """Return when the files of a chat are loaded as they are now."""
         tools = self._chats.get(chat)
-        if tools is None or (not tools.held and tools.seen == self._stamp(tools)):
-            work()
-            return
-        tools.held.append(work)
-        if len(tools.held) == 1:
-            self._begin(self._release(tools))
-
-    def drop_held(self, chat: str) -> bool:
-        """Forget the work that waits for files; return whether there was any."""
-        tools = self._chats.get(chat)
-        if tools is None or not tools.held:
-            return False
-        tools.held.clear()
-        return True
+        if tools is not None and tools.seen != self._stamp(tools):
+            await self._refresh()
 
     def reload(self, *, anew: bool) -> None:
         """Read files again: what changed, or everything ``anew``, and then say what came of it."""
@@ -134,14 +121,6 @@ class CustomTools:
 
     def _stamp(self, tools: ChatTools) -> Stamp:
         return stamp([*tools.files(), self._trust])
-
-    async def _release(self, tools: ChatTools) -> None:
-        try:
-            await self._refresh()
-        finally:
-            held, tools.held = tools.held, []
-            for work in held:
-                work()
 
     async def _refresh(self, anew: bool = False) -> None:
         async with self._turn:

@@ -49,7 +49,7 @@ class NvimFrontend:
             del self._open[name]
             self._bridge.call(QUESTIONS, "close", self._chat, name)
 
-    def take(self, name: str, answers: Sequence[Sequence[str]]) -> None:
+    def answer(self, name: str, answers: Sequence[Sequence[str]]) -> None:
         """Take the answers of the user; those to questions that are not open do nothing."""
         waiting = self._open.get(name)
         if waiting is not None:

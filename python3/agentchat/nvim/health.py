@@ -11,8 +11,8 @@ from typing import Any
 
 from agentchat.agent.permissions.rule_store import Reading, Rulebook
 from agentchat.core.errors import UserError
-from agentchat.models.choice import choose
 from agentchat.models.offline import OfflineModel
+from agentchat.models.select import choose_model
 from agentchat.nvim.settings import Settings, read_settings
 from agentchat.workspace.process.sandbox import AUTO, IMPOSSIBLE, OFF, Confinement
 
@@ -40,7 +40,7 @@ def main(given: str) -> None:
 def model_lines(settings: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[Line]:
     """Yield what a new chat talks to, or what is missing for that."""
     try:
-        model = choose(settings, environ)
+        model = choose_model(settings, environ)
     except UserError as error:
         yield "error", str(error)
         return

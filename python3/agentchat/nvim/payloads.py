@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentchat.agent.preview_actions import Order, Seen
+from agentchat.agent.preview_actions import ResolveCommand, ShownPreview
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
 from agentchat.core.turn.effects import Answer
 
@@ -23,14 +23,14 @@ def answer(payload: Payload) -> Answer:
     )
 
 
-def order(payload: Payload) -> Order:
+def order(payload: Payload) -> ResolveCommand:
     """Return what the user would have done with the newest preview."""
     seen = payload.get("preview")
-    return Order(
+    return ResolveCommand(
         action=payload["action"],
         reason=payload.get("reason") or "",
         hunks=hunks(payload),
-        seen=Seen(seen, payload.get("stamp") or "") if seen else None,
+        seen=ShownPreview(seen, payload.get("stamp") or "") if seen else None,
     )
 
 

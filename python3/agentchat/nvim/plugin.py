@@ -1,16 +1,13 @@
-"""The remote plugin: takes Lua's events and hands them to the desk."""
+"""The remote plugin: takes Lua's events and hands them to the router."""
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pynvim
 
 from agentchat.nvim.lua_api import Bridge
-from agentchat.nvim.router import Desk
-
-log = logging.getLogger(__name__)
+from agentchat.nvim.router import Router
 
 
 @pynvim.plugin
@@ -18,15 +15,10 @@ class AgentChat:
     """One per host process."""
 
     def __init__(self, nvim: pynvim.Nvim) -> None:
-        self._desk = Desk(Bridge(nvim))
+        self._router = Router(Bridge(nvim))
 
     @pynvim.function("AgentchatEvent", sync=False)
     def event(self, args: list[Any]) -> None:
-        """Take one event: its name and its payload. Returns at once and never raises."""
+        """Take one event: its name and its payload."""
         name, payload = args
-        try:
-            self._desk.take(name, payload)
-        except Exception:
-            # What escapes here lands raw among the user's messages.
-            log.exception("the event %s failed", name)
-            self._desk.apologise(name)
+        self._router.take(name, payload)

@@ -1,4 +1,4 @@
-"""All chats of this host: what Lua says about one goes to its session."""
+"""Routes the events of Lua to the chats, each chat's in their order."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
 import pynvim
 
 import agentchat
+from agentchat.agent.jobs import BackgroundJobs
+from agentchat.agent.session import Session
 from agentchat.core.diff.hunk_decisions import Replacement
 from agentchat.core.errors import UserError
-from agentchat.journal.saved import Saved, fork, saved_chats
-from agentchat.nvim import payloads, streams
-from agentchat.nvim.chat_factory import Opened, State, open_chat
+from agentchat.core.tools.mentions import Captured
+from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
+from agentchat.nvim import payloads
+from agentchat.nvim.chat_factory import ChatFactory, OpenChat, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.render import listings
@@ -30,79 +33,97 @@ log = logging.getLogger(__name__)
 Payload = Mapping[str, Any]
 
 
-class Desk:
-    """Owns the sessions of this process."""
+class Router:
+    """Owns the chats of this process.
 
-    def __init__(self, bridge: Bridge) -> None:
+    A chat is opened and closed in the background. Its events wait meanwhile, and are routed in
+    their order when that is done.
+    """
+
+    def __init__(self, bridge: Bridge, state: State | None = None) -> None:
         self._bridge = bridge
-        self._state = State()
+        self._state = state or State()
         self._custom = CustomTools(bridge, Path(), Path())
-        self._chats: dict[str, Opened] = {}
-        self._tasks: set[asyncio.Future[Any]] = set()
+        self._chats: dict[str, OpenChat] = {}
+        self._changing: dict[str, list[tuple[str, Payload]]] = {}
+        """The chats that are being opened or closed, with the events that wait."""
+        self._background = BackgroundJobs(self)
         self._events: dict[str, Callable[[Payload], None]] = {
             "start": self._start,
-            "open": self._open,
+            "open": lambda p: self._change(p["chat"], self._open(p), "opening the chat"),
+            "closed": lambda p: self._change(p["chat"], self._close(p), "closing the chat"),
             "send": self._send,
-            "stop": self._stop,
-            "answer": self._answer,
-            "answers": lambda p: self._chat(p).frontend.take(p["id"], p["answers"]),
-            "resolve": self._resolve,
-            "propose": self._propose,
+            "stop": lambda p: self._session(p).stop(),
+            "answer": lambda p: self._session(p).answer(p["prompt"], payloads.answer(p)),
+            "answers": lambda p: self._chat(p).frontend.answer(p["id"], p["answers"]),
+            "resolve": lambda p: self._session(p).resolving.resolve(payloads.order(p)),
+            "propose": lambda p: self._session(p).resolving.propose(p["subject"], p["path"]),
             "amend": self._amend,
-            "undo": lambda p: self._chat(p).session.undo(p.get("turn")),
-            "redo": lambda p: self._chat(p).session.redo(),
-            "mode": self._mode,
+            "undo": lambda p: self._session(p).undo(p.get("turn")),
+            "redo": lambda p: self._session(p).redo(),
+            "mode": lambda p: self._session(p).set_mode(p["mode"]),
             "attended": self._attended,
-            "model": self._model,
+            "model": lambda p: self._chat(p).choose_model(p.get("name")),
             "approvals": self._approvals,
-            "revoke": self._revoke,
-            "explain": lambda p: self._later(self._told(self._explain(p))),
-            "rule": lambda p: self._later(self._told(self._chat(p).rules.propose(p))),
+            "revoke": lambda p: listings.revoke(self._session(p).chat, p.get("id")),
+            "explain": lambda p: self._start_job("explain", self._explain(p)),
+            "rule": lambda p: self._start_job("the rule", self._chat(p).rules.propose(p)),
             "rule_revise": lambda p: self._chat(p).rules.revise(p),
-            "rule_write": lambda p: self._later(self._told(self._chat(p).rules.write(p))),
+            "rule_write": lambda p: self._start_job("the rule", self._chat(p).rules.write(p)),
             "tools": self._tools,
-            "add_tool": lambda p: self._chat(p).give(p["name"]),
-            "remove_tool": lambda p: self._chat(p).take_back(p["name"]),
+            "add_tool": lambda p: self._session(p).tools.add(p["name"]),
+            "remove_tool": lambda p: self._session(p).tools.remove(p["name"]),
             "reload": lambda p: self._custom.reload(anew=bool(p["anew"])),
             "log": self._log,
-            "history": lambda p: self._later(self._history(p)),
-            "closed": self._closed,
+            "history": lambda p: self._start_job("the history", self._history(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
         }
 
     def take(self, name: str, payload: Payload) -> None:
-        """Take one event; what the user can mend becomes one line."""
-        handler = self._events.get(name)
-        if handler is None:
+        """Route one event. Returns at once and never raises."""
+        waiting = self._changing.get(payload.get("chat") or "")
+        if waiting is not None:
+            waiting.append((name, payload))
+        elif name in self._events:
+            self._route(name, payload)
+        else:
             log.warning("an unknown event: %s", name)
-            return
+
+    def notify(self, level: str, text: str) -> None:
+        """Show one line to the user."""
+        self._bridge.call("agentchat.notice", level, text)
+
+    def _route(self, name: str, payload: Payload) -> None:
         try:
-            handler(payload)
+            self._events[name](payload)
         except UserError as error:
-            self._tell(str(error))
+            self.notify("warn", str(error))
             if name == "send":
                 # What was typed goes back to the prompt.
                 self._bridge.call("agentchat.chat", "refuse", payload["chat"])
+        except Exception:
+            # What escapes here would appear raw among the user's messages.
+            log.exception("the event %s failed", name)
+            self.notify("error", f"{name} failed; the reason is in {self._state.log_file}.")
 
-    def apologise(self, name: str) -> None:
-        """Say that something went wrong that should not have."""
-        self._tell(f"{name} failed; the reason is in {self._state.log_file}.", "error")
+    def _start_job(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        self._background.start(work, name)
 
-    def _chat(self, payload: Payload) -> Opened:
+    def _chat(self, payload: Payload) -> OpenChat:
         chat = self._chats.get(payload["chat"])
         if chat is None:
             raise UserError("This chat is closed; open another with :AgentChat.")
         return chat
 
-    def _tell(self, text: str, level: str = "warn") -> None:
-        self._bridge.call("agentchat.notice", level, text)
+    def _session(self, payload: Payload) -> Session:
+        return self._chat(payload).session
 
     def _start(self, payload: Payload) -> None:
         config = Path(payload.get("config") or "")
         self._state = State(Path(payload["state"]), tuple(payload["runtime"]), config)
         self._state.prepare()
         self._custom = CustomTools(self._bridge, config, self._state.trust_file)
-        streams.part()
+        detach_standard_streams()
         # Ends by the ordinary way out, so that what runs at exit (killing children) runs.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         about = {
@@ -113,12 +134,26 @@ class Desk:
         }
         self._bridge.call("agentchat.host", "ready", about)
 
-    def _open(self, payload: Payload) -> None:
+    def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Open or close a chat; its events wait meanwhile."""
+        self._changing[chat] = []
+        self._start_job(name, self._finish_change(chat, work))
+
+    async def _finish_change(self, chat: str, work: Awaitable[None]) -> None:
+        try:
+            await work
+        finally:
+            for name, payload in self._changing.pop(chat):
+                self.take(name, payload)
+
+    async def _open(self, payload: Payload) -> None:
         saved = payload.get("saved") or {}
         try:
             if saved.get("source"):
-                fork(self._state.folder, saved["source"], payload["chat"])
-            opened = open_chat(payload, self._bridge, self._state)
+                await asyncio.to_thread(
+                    fork_chat, self._state.folder, saved["source"], payload["chat"]
+                )
+            opened = await ChatFactory(self._bridge, self._state, self._custom).open(payload)
         except UserError:
             if saved:
                 self._bridge.call("agentchat.chat", "discard", payload["chat"])
@@ -128,53 +163,40 @@ class Desk:
         if saved:
             opened.session.replay()
         opened.recover()
-        if not opened.site.workspace.host:
+        if not opened.workspace.host:
             # The user's own tools run on this machine: no chat on another one has them.
-            self._custom.join(payload["chat"], opened.shelf, opened.tool_paths, opened.show_tools)
+            show = opened.session.tools.show
+            self._custom.join(payload["chat"], opened.shelf, opened.settings.tool_paths, show)
+
+    async def _close(self, payload: Payload) -> None:
+        self._custom.leave(payload["chat"])
+        chat = self._chats.pop(payload["chat"], None)
+        if chat is not None:
+            await chat.close()
+            self._start_job("closing the workspace", chat.clean_up())
 
     def _send(self, payload: Payload) -> None:
         chat = self._chat(payload)
         chat.configure(payload.get("settings") or {}, payload.get("attended", True))
-        text, captured = payload["text"], payload.get("captured") or {}
-        self._custom.when_read(payload["chat"], lambda: chat.send(text, captured))
-
-    def _stop(self, payload: Payload) -> None:
-        waiting = self._chat(payload).stop()
-        if self._custom.drop_held(payload["chat"]) or waiting:
-            self._bridge.call("agentchat.chat", "refuse", payload["chat"])
-
-    def _answer(self, payload: Payload) -> None:
-        self._chat(payload).session.answer(payload["prompt"], payloads.answer(payload))
-
-    def _resolve(self, payload: Payload) -> None:
-        self._chat(payload).session.resolving.resolve(payloads.order(payload))
-
-    def _propose(self, payload: Payload) -> None:
-        self._chat(payload).session.resolving.propose(payload["subject"], payload["path"])
+        captured = payload.get("captured") or {}
+        chat.session.send(
+            payload["text"], {name: Captured(**found) for name, found in captured.items()}
+        )
 
     def _amend(self, payload: Payload) -> None:
         text = Replacement(payload["path"], payload["text"])
-        self._chat(payload).session.resolving.amend(payload["preview"], text)
+        self._session(payload).resolving.amend(payload["preview"], text)
 
     def _attended(self, payload: Payload) -> None:
         for chat in self._chats.values():
             chat.attend(payload["attended"])
 
-    def _mode(self, payload: Payload) -> None:
-        self._chat(payload).session.set_mode(payload["mode"])
-
-    def _model(self, payload: Payload) -> None:
-        self._chat(payload).choose_model(payload.get("name"))
-
     def _approvals(self, payload: Payload) -> None:
-        items = listings.approvals(self._chat(payload).session.chat)
+        items = listings.approvals(self._session(payload).chat)
         self._bridge.call("agentchat.chat", "list_approvals", payload["chat"], items)
 
-    def _revoke(self, payload: Payload) -> None:
-        listings.revoke(self._chat(payload).session.chat, payload.get("id"))
-
     def _tools(self, payload: Payload) -> None:
-        listed = listings.tools(self._chat(payload).session.chat)
+        listed = listings.tools(self._session(payload).chat)
         self._page("Tools", [*listed, *self._custom.lines(payload["chat"])])
 
     def _log(self, payload: Payload) -> None:
@@ -187,33 +209,28 @@ class Desk:
         items = [{"chat": one.chat, "title": one.title, "at": int(one.at)} for one in found]
         self._bridge.call("agentchat.history", "choose", items, dict(payload))
 
-    def _saved(self, cwd: str, words: str) -> list[Saved]:
+    def _saved(self, cwd: str, words: str) -> list[SavedChat]:
         place = cwd if "://" in cwd else os.path.realpath(cwd)
-        return saved_chats(self._state.folder, place, words)
+        return list_saved_chats(self._state.folder, place, words)
 
     async def _explain(self, payload: Payload) -> None:
         chat = self._chat(payload)
         await chat.session.judging.refresh()
-        lines = await explain(chat.session.chat, chat.site.workspace, payload["text"])
+        lines = await explain(chat.session.chat, chat.workspace, payload["text"])
         self._page("Explained", lines)
-
-    async def _told(self, work: Awaitable[None]) -> None:
-        """Wait for work; what the user can mend becomes one line."""
-        try:
-            await work
-        except UserError as error:
-            self._tell(str(error))
 
     def _page(self, title: str, lines: list[str]) -> None:
         self._bridge.call("agentchat.float", "page", title, lines)
 
-    def _closed(self, payload: Payload) -> None:
-        self._custom.leave(payload["chat"])
-        chat = self._chats.pop(payload["chat"], None)
-        if chat is not None:
-            self._later(chat.close())
 
-    def _later(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+def detach_standard_streams() -> None:
+    """Let what tools and their programs read be empty, and what they print there be lost.
+
+    The connection to Neovim is a copy of standard input made before the host started; standard
+    output has been standard error ever since, which Neovim reads line by line.
+    """
+    if sys.__stdin__ is not None:
+        sys.stdin = sys.__stdin__
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)

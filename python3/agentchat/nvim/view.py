@@ -12,109 +12,28 @@ from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.text import escape
+from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Question
 from agentchat.core.turn.preview_stack import Pending
 from agentchat.core.turn.view import Block, StatusLine
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.render.approval import preview_table, prompt_table, proposal_table
-
-LINES_PER_FRAME = 200
-LINE_CHARACTERS = 2_000
-
-
-class LiveOutput:
-    """Collects text of one call; a flood keeps its newest lines only.
-
-    The full output is the tool's business: it replaces the text when the call ends.
-    """
-
-    def __init__(self, tool: str = "") -> None:
-        self.tool = tool
-        self._lines: deque[str] = deque(maxlen=LINES_PER_FRAME)
-        self._rest = ""
-        self._break = False
-
-    def add(self, text: str) -> None:
-        """Take some more text."""
-        *lines, rest = (self._rest + text).split("\n")
-        self._lines.extend(line[:LINE_CHARACTERS] for line in lines[-LINES_PER_FRAME:])
-        self._rest = rest[-LINE_CHARACTERS:]
-
-    def take(self) -> str:
-        """Return what came since the last time.
-
-        A line end at its end is held back until something follows it.
-        """
-        text = "\n".join([*self._lines, self._rest])
-        if not text:
-            return ""
-        self._lines.clear()
-        self._rest = ""
-        text = "\n" + text if self._break else text
-        self._break = text.endswith("\n")
-        return text.removesuffix("\n")
-
+from agentchat.nvim.render.listings import mentions
 
 log = logging.getLogger(__name__)
-
-Build = Callable[[], Any]
-
-
-class Caller(Protocol):
-    """What calls a function of Lua, now."""
-
-    def call(self, module: str, name: str, *args: Any) -> None:
-        """Run ``require(module)[name](...)`` soon."""
-
-
-class Outbox:
-    """Calls leave in the order they came; what is built in a thread holds up those behind it.
-
-    A diff of many files takes tenths of a second to be compared and coloured. Meanwhile other chats
-    go on.
-    """
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-        self._waiting: deque[tuple[str, str, tuple[Any, ...], Build | None]] = deque()
-        self._task: asyncio.Task[None] | None = None
-
-    def call(self, module: str, name: str, *args: Any) -> None:
-        """Call a function after all that was called before."""
-        if self._waiting:
-            self._waiting.append((module, name, args, None))
-        else:
-            self._caller.call(module, name, *args)
-
-    def call_built(self, module: str, name: str, *args: Any, build: Build) -> None:
-        """Call a function with what ``build`` returns as its last argument.
-
-        ``build`` runs in a thread. If it raises, that is logged and nothing is called.
-        """
-        self._waiting.append((module, name, args, build))
-        if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._empty())
-
-    async def _empty(self) -> None:
-        while self._waiting:
-            module, name, args, build = self._waiting[0]
-            try:
-                built = () if build is None else (await asyncio.to_thread(build),)
-                self._caller.call(module, name, *args, *built)
-            except Exception:
-                log.exception("%s.%s was not called", module, name)
-            self._waiting.popleft()
-        self._task = None
-
 
 FRAME_SECONDS = 1 / 30
 TITLE_CHARACTERS = 200
 CHAT, APPROVAL, REVIEW = "agentchat.chat", "agentchat.approval", "agentchat.review"
 PROPOSAL = "agentchat.proposal"
+LINES_PER_FRAME = 200
+LINE_CHARACTERS = 2_000
+
+Build = Callable[[], Any]
 
 
-class View:
-    """The Screen of one chat. Text waits for the next frame, everything else goes at once."""
+class NvimView:
+    """Draws one chat. Text waits for the next frame, everything else is sent immediately."""
 
     def __init__(self, bridge: Bridge, chat: str, root: str) -> None:
         self._out = Outbox(bridge)
@@ -122,7 +41,7 @@ class View:
         self._root = root
         self._ops: list[list[Any]] = []
         self._status = StatusLine()
-        self._names: list[dict[str, Any]] = []
+        self._mentions: list[dict[str, Any]] = []
         self._output: dict[str, LiveOutput] = {}
         self._frame: asyncio.TimerHandle | None = None
 
@@ -164,7 +83,7 @@ class View:
         if change.title is not None:
             fields["title"] = escape(" ".join(change.title.split()))[:TITLE_CHARACTERS]
         if change.body is not None and call_id in self._output:
-            self._tell(call_id, self._output.pop(call_id))
+            self._show_output(call_id, self._output.pop(call_id))
         if change.state == "streaming":
             self._stream_block(call_id, fields)
         else:
@@ -175,7 +94,7 @@ class View:
         self._draw("message", "error" if level == "error" else "note", text)
 
     def notify(self, level: str, text: str) -> None:
-        """Tell the user one line."""
+        """Show one line to the user."""
         self._draw("notify", level, text)
 
     def status(self, status: StatusLine) -> None:
@@ -188,10 +107,11 @@ class View:
         """Fire a ``User`` event after all that was drawn before."""
         self._draw(*_event(name, data))
 
-    def tools(self, names: list[dict[str, Any]]) -> None:
-        """Say which mentions there are, if that changed."""
-        if names != self._names:
-            self._names = names
+    def tools(self, chat: Chat) -> None:
+        """Show which tools and groups a prompt can mention, if that changed."""
+        names = mentions(chat)
+        if names != self._mentions:
+            self._mentions = names
             self._draw("tools", names)
 
     def ask(self, prompt: str, question: Question) -> None:
@@ -224,18 +144,18 @@ class View:
             self._frame.cancel()
             self._frame = None
         for call_id, output in self._output.items():
-            self._tell(call_id, output)
+            self._show_output(call_id, output)
         if self._ops:
             ops, self._ops = self._ops, []
             self._out.call(CHAT, "apply", self._chat, ops)
 
-    def _tell(self, call_id: str, output: LiveOutput) -> None:
-        """Show and tell what is new of a call's output."""
+    def _show_output(self, call_id: str, output: LiveOutput) -> None:
+        """Show what is new of a call's output, and fire the event for it."""
         text = output.take()
         if text:
-            said = {"tool": output.tool, "call_id": call_id, "text": text.strip("\n")}
+            data = {"tool": output.tool, "call_id": call_id, "text": text.strip("\n")}
             self._ops.append(["block", call_id, {"stream": text}])
-            self._ops.append(_event("AgentToolProgress", said))
+            self._ops.append(_event("AgentToolProgress", data))
 
     def _draw(self, *op: Any) -> None:
         self._ops.append(list(op))
@@ -263,3 +183,85 @@ class View:
 
 def _event(name: str, data: Mapping[str, Any]) -> list[Any]:
     return ["event", name, dict(data)]
+
+
+class LiveOutput:
+    """Collects text of one call; a flood keeps its newest lines only.
+
+    The full output is the tool's business: it replaces the text when the call ends.
+    """
+
+    def __init__(self, tool: str = "") -> None:
+        self.tool = tool
+        self._lines: deque[str] = deque(maxlen=LINES_PER_FRAME)
+        self._rest = ""
+        self._break = False
+
+    def add(self, text: str) -> None:
+        """Take some more text."""
+        *lines, rest = (self._rest + text).split("\n")
+        self._lines.extend(line[:LINE_CHARACTERS] for line in lines[-LINES_PER_FRAME:])
+        self._rest = rest[-LINE_CHARACTERS:]
+
+    def take(self) -> str:
+        """Return what came since the last time.
+
+        A line end at its end is held back until something follows it.
+        """
+        text = "\n".join([*self._lines, self._rest])
+        if not text:
+            return ""
+        self._lines.clear()
+        self._rest = ""
+        text = "\n" + text if self._break else text
+        self._break = text.endswith("\n")
+        return text.removesuffix("\n")
+
+
+class Caller(Protocol):
+    """What calls a function of Lua, now."""
+
+    def call(self, module: str, name: str, *args: Any) -> None:
+        """Run ``require(module)[name](...)`` soon."""
+
+
+class Outbox:
+    """Calls leave in the order they came; what is built in a thread holds up those behind it.
+
+    A diff of many files takes tenths of a second to be compared and coloured. Meanwhile other chats
+    go on.
+    """
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._waiting: deque[tuple[str, str, tuple[Any, ...], Build | None]] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    def call(self, module: str, name: str, *args: Any) -> None:
+        """Call a function after all that was called before."""
+        if self._waiting:
+            self._waiting.append((module, name, args, None))
+        else:
+            self._caller.call(module, name, *args)
+
+    def call_built(self, module: str, name: str, *args: Any, build: Build) -> None:
+        """Call a function with what ``build`` returns as its last argument.
+
+        ``build`` runs in a thread. If it raises, that is logged and shown, and nothing is called.
+        """
+        self._waiting.append((module, name, args, build))
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._send_waiting())
+
+    async def _send_waiting(self) -> None:
+        while self._waiting:
+            module, name, args, build = self._waiting[0]
+            try:
+                built = () if build is None else (await asyncio.to_thread(build),)
+                self._caller.call(module, name, *args, *built)
+            except Exception as error:
+                log.exception("%s.%s was not called", module, name)
+                text = f"Something cannot be shown: {error!r}. See the log."
+                self._caller.call("agentchat.notice", "error", text)
+            self._waiting.popleft()
+        self._task = None

@@ -1,17 +1,16 @@
-"""Where one chat works: its workspace, and what must be there before anything is asked of it."""
+"""Chooses the workspace of a chat: a directory of this machine, or of another one."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from agentchat.core.errors import Unreachable
+from agentchat.agent.undo.recovery import Leftovers
 from agentchat.core.tools.ports import Workspace
-from agentchat.models.choice import secrets
+from agentchat.models.select import environment_keys
 from agentchat.nvim.buffers import NvimBuffers
 from agentchat.nvim.lua_api import Bridge
 from agentchat.nvim.settings import Settings
@@ -23,84 +22,57 @@ from agentchat.workspace.ssh import SshWorkspace
 from agentchat.workspace.sshclient import Client
 
 FAR_PROJECTS = "remote"
-"""Below the state folder: what of other machines' projects is kept on this one."""
+"""Below the state folder: what this machine keeps about the projects of others."""
 
 
-class Confining(Protocol):
-    """What the user wants of a sandbox for commands, and what they get."""
+def open_workspace(
+    payload: Mapping[str, Any], settings: Settings, guarded: Sequence[str], bridge: Bridge
+) -> Workspace:
+    """Return where a chat works: its ``place`` on another machine, else its ``cwd`` on this one.
 
-    wanted: str
+    Args:
+        guarded: folders protected with all they hold.
 
-    def describe(self) -> str:
-        """Return how commands are confined, or why none will run; empty if they are not."""
-
-
-class Site:
-    """A workspace on this machine, which is always ready.
-
-    ``project`` is the folder of this machine whose own rules and tools count for it.
+    Raises:
+        UserError: the place is none.
     """
+    if payload.get("place"):
+        return _far_workspace(payload["place"], settings, guarded)
+    local = LocalWorkspace(os.path.realpath(payload["cwd"]), guarded)
+    return BuffersWorkspace(local, NvimBuffers(bridge, settings.plain_save))
 
-    def __init__(self, workspace: Workspace, confinement: Confining, project: str) -> None:
-        self.workspace = workspace
-        self.confinement = confinement
-        self.project = project
 
-    def warm_up(self, tell: Callable[[str], None]) -> None:
-        """Get ready in the background; ``tell`` takes why that failed, in one line."""
+def project_folder(workspace: Workspace, place: str, state: Path) -> str:
+    """Return the folder of this machine whose rules and tools count for a workspace.
 
-    def when_ready(self, work: Callable[[], None], refuse: Callable[[str], None]) -> None:
-        """Do ``work`` once the workspace can be reached; else say why it cannot."""
-        work()
+    The files of another machine are not this machine's to trust: rules for it are kept in the
+    state folder.
+    """
+    if not workspace.host:
+        return workspace.root
+    digest = hashlib.sha256(place.encode()).hexdigest()
+    return str(state / FAR_PROJECTS / digest[:16])
+
+
+def leftovers_of(workspace: Workspace) -> Leftovers:
+    """Return what removes the files that a killed process left behind in a workspace."""
+    return NoLeftovers() if workspace.host else LocalLeftovers()
+
+
+class LocalLeftovers:
+    """Those of this machine."""
 
     def put_back(self, paths: Iterable[str]) -> None:
-        """Give files that a process set aside before it was killed their names back."""
+        """Give files that were set aside their names back."""
         cleanup.put_back(paths)
 
     def sweep(self, made: Mapping[str, int]) -> None:
-        """Remove what a process that was killed while it wrote these files left beside them."""
+        """Remove temporary files beside paths, and the so many folders made for each of them."""
         cleanup.sweep(made)
 
-    def stop_waiting(self) -> bool:
-        """Forget the work that waits; return whether there was any."""
-        return False
 
-    async def close(self) -> None:
-        """Let go of the workspace."""
-
-
-class FarSite(Site):
-    """A workspace on another machine; what is asked of it waits for the connection."""
-
-    def __init__(self, workspace: SshWorkspace, project: str) -> None:
-        super().__init__(workspace, workspace.confinement, project)
-        self._far = workspace
-        self._waiting: set[asyncio.Task[None]] = set()
-        self._warming: asyncio.Task[None] | None = None
-
-    def warm_up(self, tell: Callable[[str], None]) -> None:
-        """Connect; what fails is told unless work that waits for it tells it, too."""
-
-        def told(problem: str) -> None:
-            if not self._waiting:
-                tell(problem)
-
-        self._warming = asyncio.ensure_future(self._connected(lambda: None, told))
-
-    def when_ready(self, work: Callable[[], None], refuse: Callable[[str], None]) -> None:
-        """Do ``work`` once there is a connection; else say in one line why there is none."""
-        task = asyncio.ensure_future(self._connected(work, refuse))
-        self._waiting.add(task)
-        task.add_done_callback(self._waiting.discard)
-
-    async def _connected(self, work: Callable[[], None], refuse: Callable[[str], None]) -> None:
-        try:
-            await self._far.ready()
-            await self._far.confinement.look()
-        except Unreachable as problem:
-            refuse(str(problem))
-        else:
-            work()
+class NoLeftovers:
+    """Those of another machine, which its own end removes."""
 
     def put_back(self, paths: Iterable[str]) -> None:
         """Do nothing: these are no files of this machine."""
@@ -108,51 +80,9 @@ class FarSite(Site):
     def sweep(self, made: Mapping[str, int]) -> None:
         """Do nothing, as above."""
 
-    def stop_waiting(self) -> bool:
-        """Forget the work that waits; return whether there was any."""
-        waiting = list(self._waiting)
-        for task in waiting:
-            task.cancel()
-        return bool(waiting)
 
-    async def close(self) -> None:
-        """End the connection, and all that runs there."""
-        if self._warming is not None:
-            self._warming.cancel()
-        await self._far.close()
-
-
-def choose_site(
-    payload: Mapping[str, Any],
-    settings: Settings,
-    guarded: Sequence[str],
-    bridge: Bridge,
-    state: Path,
-) -> Site:
-    """Return where a chat works, by its ``place`` on another machine, else its ``cwd`` on this one.
-
-    Args:
-        guarded: folders protected with all they hold.
-        state: the folder of the plugin's own files.
-
-    Raises:
-        UserError: the place is none.
-    """
-    if payload.get("place"):
-        return _far_site(payload["place"], settings, guarded, state)
-    local = LocalWorkspace(os.path.realpath(payload["cwd"]), guarded)
-    workspace = BuffersWorkspace(local, NvimBuffers(bridge, settings.plain_save))
-    return Site(workspace, local.confinement, local.root)
-
-
-def _far_site(url: str, settings: Settings, guarded: Sequence[str], state: Path) -> FarSite:
-    """Return a directory of another machine.
-
-    Its files are not this machine's to trust: rules for it are kept in the state folder.
-    """
-    known = secrets(settings.model, os.environ)
+def _far_workspace(url: str, settings: Settings, guarded: Sequence[str]) -> SshWorkspace:
+    known = environment_keys(settings.model, os.environ)
     environment = {name: value for name, value in os.environ.items() if value not in known}
     client = Client(settings.ssh_command, settings.ssh_python, environment)
-    digest = hashlib.sha256(url.encode()).hexdigest()
-    workspace = SshWorkspace(read_destination(url), client, guarded)
-    return FarSite(workspace, str(state / FAR_PROJECTS / digest[:16]))
+    return SshWorkspace(read_destination(url), client, guarded)

@@ -1,1 +1,1 @@
-"""Text and processes: the real disk, the editor's buffers, memory."""
+"""Text and processes: the real disk, the editor's buffers."""

@@ -43,11 +43,11 @@ class Snapshot:
     readonly: bool = False
     encoding: str = "utf-8"
 
-    def encoded(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return the text as the bytes of a file, in UTF-8 whatever ``fileencoding`` is."""
-        return encoded(self.lines, self.form)
+        return encode_lines(self.lines, self.form)
 
-    def is_text_of(self, data: bytes) -> bool:
+    def matches(self, data: bytes) -> bool:
         """Whether the bytes of the file hold this text; an encoding unknown here is trusted."""
         try:
             text = data if self.encoding == "utf-8" else data.decode(_codec(self.encoding)).encode()
@@ -55,7 +55,7 @@ class Snapshot:
             return True
         except UnicodeError:
             return False
-        return decoded(text, self.form)[0] == self.lines
+        return decode_lines(text, self.form)[0] == self.lines
 
     def can_hold(self, lines: Sequence[str]) -> bool:
         """Whether the buffer's encoding has all these characters; an unknown one is trusted."""
@@ -75,7 +75,7 @@ def _codec(encoding: str) -> str:
     return _CODECS.get(encoding, encoding)
 
 
-def encoded(lines: Sequence[str], form: Form) -> bytes:
+def encode_lines(lines: Sequence[str], form: Form) -> bytes:
     """Return lines as the bytes of a file."""
     mark = BOM if form.bomb else b""
     if not lines:
@@ -85,18 +85,18 @@ def encoded(lines: Sequence[str], form: Form) -> bytes:
     return mark + end.join(raw) + (end if form.eol else b"")
 
 
-def decoded(data: bytes, form: Form) -> tuple[tuple[str, ...], Form]:
+def decode_lines(data: bytes, form: Form) -> tuple[tuple[str, ...], Form]:
     """Return bytes as lines, and the form in which they are these bytes again.
 
     The form is the given one as far as that is possible; ``unix`` fits everything.
     """
-    lines, found = _decoded(data, form.fileformat)
-    if encoded(lines, found) != data:
-        lines, found = _decoded(data, "unix")
+    lines, found = _split_lines(data, form.fileformat)
+    if encode_lines(lines, found) != data:
+        lines, found = _split_lines(data, "unix")
     return lines, found
 
 
-def _decoded(data: bytes, fileformat: str) -> tuple[tuple[str, ...], Form]:
+def _split_lines(data: bytes, fileformat: str) -> tuple[tuple[str, ...], Form]:
     end = _ENDS[fileformat]
     text = data.removeprefix(BOM)
     form = Form(not text or text.endswith(end), data.startswith(BOM), fileformat)

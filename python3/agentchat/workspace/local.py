@@ -41,6 +41,12 @@ class LocalWorkspace:
         """Empty: it is the user's own machine."""
         return ""
 
+    async def ready(self) -> None:
+        """Do nothing: it is always there."""
+
+    async def close(self) -> None:
+        """Do nothing: nothing is open."""
+
     async def locate(self, path: str) -> Target:
         """Return the identity of a path as the model wrote it."""
         return await asyncio.to_thread(self._paths.locate, path)
@@ -88,7 +94,7 @@ class LocalWorkspace:
     ) -> Finished:
         """Run a program in its own process group; the group is dead when this returns."""
         if command.confine:
-            command = await self.confinement.confined(command)
+            command = await self.confinement.confine(command)
         return await run.run(command, on_output)
 
     async def environment(self) -> Mapping[str, str]:

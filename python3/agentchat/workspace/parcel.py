@@ -13,10 +13,10 @@ _PACKAGE = Path(__file__).parents[1]
 _LOADER = "agentchat.workspace.loader"
 _FAR_END = "agentchat.workspace.farend"
 
-OLDEST = (3, 10)
+OLDEST = (3, 11)
 NO_PYTHON = "agentchat: no python"
 NO_PYTHON_CODE = 91
-_CANDIDATES = ("python3", "python3.13", "python3.12", "python3.11", "python3.10")
+_CANDIDATES = ("python3", "python3.14", "python3.13", "python3.12", "python3.11")
 _BEGIN = "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
 _IS_NEW_ENOUGH = f"import sys;sys.exit(sys.version_info<{OLDEST})"
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
 from agentchat.core.shell.commands import Script
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.text import clip
+from agentchat.core.tools.call import Call, CallTarget, Place, ValidCall
 from agentchat.core.tools.ports import Target, Workspace
 from agentchat.core.tools.tool import Tool, Touch
 from agentchat.core.turn.chat import Chat
@@ -17,26 +18,58 @@ from agentchat.workspace.shfmt import read_shell
 
 log = logging.getLogger(__name__)
 
+LONGEST_PATH = 4096
+"""Bytes: no system opens a longer one, and no error needs to repeat it."""
 
-async def survey(call: Call, workspace: Workspace, supposed: Touch | None = None) -> Place | str:
-    """Return the targets, directory and command of a call, or why it cannot act.
+
+async def locate_call(
+    call: ValidCall, workspace: Workspace, supposed: Touch | None = None
+) -> CallTarget:
+    """Return the targets, directory and command of a call.
 
     With ``supposed`` the call has no arguments: it is about what it would touch.
+
+    Raises:
+        ToolError: the call cannot act.
     """
-    try:
-        touch = supposed or call.tool.touches(call.arguments)
-        reads = await _located(touch.reads, workspace)
-        writes = await _located(touch.writes, workspace)
-    except (ToolError, OSError) as error:
-        return str(error)
-    script, ran = await _command(touch.command, workspace)
+    touch = supposed or _touched(call)
+    located = await _located((*touch.reads, *touch.writes), workspace)
+    script, evidence = await _command(touch.command, workspace)
     unsure = supposed is not None and callable(call.tool.asks)
-    asks = None if unsure else await _asks(call)
-    host = workspace.host
-    return Place(workspace.root, reads, writes, touch.command, script, ran, asks, host)
+    return CallTarget(
+        cwd=workspace.root,
+        reads=tuple(located[path] for path in touch.reads),
+        writes=tuple(located[path] for path in touch.writes),
+        command=touch.command,
+        script=script,
+        evidence=evidence,
+        asks=None if unsure else await _asks(call),
+        host=workspace.host,
+        located=located,
+    )
 
 
-async def _asks(call: Call) -> bool | None:
+async def survey(
+    call: ValidCall, workspace: Workspace, supposed: Touch | None = None
+) -> CallTarget | str:
+    """The old form of ``locate_call``, until every room uses the new one."""
+    try:
+        return await locate_call(call, workspace, supposed)
+    except ToolError as error:
+        return str(error)
+
+
+def _touched(call: ValidCall) -> Touch:
+    try:
+        return call.tool.touches(call.arguments)
+    except ToolError:
+        raise
+    except Exception as error:
+        log.exception("%s could not name what it touches", call.tool.name)
+        raise ToolError(f"{call.tool.name} failed: {clip(str(error))}") from error
+
+
+async def _asks(call: ValidCall) -> bool | None:
     """Return what the tool says about asking; a condition that fails means asking."""
     condition = call.tool.asks
     if not callable(condition):
@@ -45,12 +78,20 @@ async def _asks(call: Call) -> bool | None:
         wants = condition(call.arguments)
         return bool(await wants if inspect.isawaitable(wants) else wants)
     except Exception:
-        log.exception("%s could not say whether it asks", call.tool.name)
+        log.exception("%s could not tell whether it asks", call.tool.name)
         return True
 
 
-async def _located(paths: Iterable[str], workspace: Workspace) -> tuple[Target, ...]:
-    return tuple([await workspace.locate(path) for path in paths])
+async def _located(paths: Iterable[str], workspace: Workspace) -> dict[str, Target]:
+    found: dict[str, Target] = {}
+    for path in paths:
+        if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
+            raise ToolError(f"The path is too long: {clip(path)}")
+        try:
+            found[path] = await workspace.locate(path)
+        except OSError as error:
+            raise ToolError(f"Cannot read {clip(path)}: {error.strerror or error}.") from error
+    return found
 
 
 async def _command(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
 
-from agentchat.agent.scribe import Scribe
 from agentchat.core.approval import Scope, path_scope, tool_scope
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import rebased
-from agentchat.core.errors import Stale, ToolError
-from agentchat.core.tools.call import Call
+from agentchat.core.diff.hunk_decisions import rebase_change
+from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Extra, Result, Staged
-from agentchat.core.turn.effects import Moved
+from agentchat.core.turn.effects import Action
 from agentchat.core.turn.preview_stack import (
     Pending,
     PendingStore,
@@ -24,32 +24,36 @@ from agentchat.core.turn.preview_stack import (
     pended,
     resolution_details,
 )
-from agentchat.core.turn.view import Screen
+from agentchat.core.turn.view import View
+from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
 
-GRACE_SECONDS = 1.0
-"""How long a stop waits for an apply that has begun, so that the state shown is the true one."""
+GRACE_SECONDS = 0.8
+"""How long a stop waits for a resolution that has begun, so that it shows the true state."""
 
 
-class Staging:
+class Previews:
     """The previews of one chat: in the store, on screen and in the journal."""
 
     def __init__(
         self,
         store: PendingStore,
         workspace: Workspace,
-        screen: Screen,
-        scribe: Scribe,
+        view: View,
+        scribe: JournalWriter,
         changed: Callable[[], None],
+        tell: Callable[[str], None],
     ) -> None:
         self._changed = changed
+        self._tell = tell
+        self._resolving: dict[str, asyncio.Task[Result]] = {}
         self._store = store
         self._workspace = workspace
-        self._screen = screen
+        self._view = view
         self._scribe = scribe
 
-    async def stage(self, call: Call, staged: list[Staged]) -> None:
+    async def stage(self, call: ValidCall, staged: list[Staged]) -> None:
         """Register what one call staged, in order; what joined a preview takes its place."""
         for one in staged:
             earlier = self.collected() if one.collects else None
@@ -58,8 +62,8 @@ class Staging:
                 self.replace(_in_place_of(earlier, registered))
                 continue
             self._store.push(registered)
-            self._scribe.staged(registered)
-            self._screen.stage(registered)
+            self._scribe.record_preview_staged(registered)
+            self._view.stage(registered)
             self._event("AgentPreviewStaged", registered)
 
     def collected(self) -> Pending | None:
@@ -69,49 +73,79 @@ class Staging:
         """
         return next((one for one in self._store if one.collects), None)
 
-    async def refresh(self, pending: Pending) -> Pending | str:
-        """Put a preview on top of what its files are now, shown anew under the same id.
+    async def refresh(self, pending: Pending) -> Pending:
+        """Rebase a preview on what its files are now, and show it under the same id.
 
-        Returns the preview itself if nothing moved, and why not where the place itself changed.
+        Returns the preview itself if nothing changed.
+
+        Raises:
+            StalePreview: a file changed where the preview does.
         """
-        fresh = await self._rebased(pending)
-        if isinstance(fresh, str):
+        try:
+            fresh = await self._rebased(pending)
+        except StalePreview:
             self._event("AgentPreviewResolved", pending, action="apply", status="error")
-        elif fresh is not pending:
+            raise
+        if fresh is not pending:
             self.replace(fresh)
         return fresh
 
     def replace(self, pending: Pending) -> None:
-        """Show a preview anew in the place of the one with its id."""
+        """Show a preview in the place of the one with its id."""
         self._store.replace(pending)
-        self._scribe.staged(pending)
-        self._screen.stage(pending)
+        self._scribe.record_preview_staged(pending)
+        self._view.stage(pending)
 
     async def resolve(
-        self, pending: Pending, action: str, reason: str, extra: Extra = None
-    ) -> Result | Moved:
+        self, pending: Pending, action: Action, reason: str, extra: Extra = None
+    ) -> Result:
         """Apply or discard a preview; what raises becomes an error result and stays pending.
 
-        Once begun this runs to its end even if the caller is cancelled, for files and store
-        must agree.
+        A resolution that has begun is not torn apart when the caller is cancelled: files, journal
+        and stack must agree. It gets a moment to end; one that makes a change of files ends in
+        its own time, a callback of a tool is cancelled then. The model is told how it ended.
+
+        Raises:
+            StalePreview: a file changed since the preview was shown, and nothing was done.
         """
+        if pending.id in self._resolving:
+            raise ToolError(f"{pending.label} is being resolved: wait until that has ended.")
         task = asyncio.ensure_future(self._resolve(pending, action, reason, extra))
+        self._resolving[pending.id] = task
+        task.add_done_callback(lambda _: self._resolving.pop(pending.id, None))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             await asyncio.wait({task}, timeout=GRACE_SECONDS)
-            task.cancel()
+            if task.done() and not task.cancelled():
+                return task.result()
+            task.add_done_callback(lambda done: self._report_late(pending, action, done))
+            if pending.make is None or action == "discard":
+                task.cancel()
             raise
 
-    async def _resolve(
-        self, pending: Pending, action: str, reason: str, extra: Extra
-    ) -> Result | Moved:
-        self._scribe.resolving(pending, action)
+    def _report_late(self, pending: Pending, action: Action, done: asyncio.Task[Result]) -> None:
+        """Report how a resolution ended whose call was cancelled."""
+        if done.cancelled():
+            return
+        error = done.exception()
+        if error is not None and not isinstance(error, ToolError):
+            log.error("resolving %s failed", pending.label, exc_info=error)
+        ended = str(error) if error is not None else done.result().text
+        word = {"apply": "applied", "discard": "discarded"}[action]
+        failed = error is not None or done.result().is_error
+        what = f"could not be {word}" if failed else f"was {word} all the same"
+        self._tell(
+            f"The preview {pending.label!r} {what}: that had begun before the stop.\n{ended}"
+        )
+
+    async def _resolve(self, pending: Pending, action: Action, reason: str, extra: Extra) -> Result:
+        self._scribe.record_preview_resolving(pending, action)
         try:
             result = await _call_back(pending, action, reason, extra)
-        except Stale as stale:
+        except StalePreview as stale:
             if pending.make is not None:
-                return Moved(stale.path, str(stale))
+                raise
             return self._kept(pending, action, str(stale))
         except ToolError as error:
             return self._kept(pending, action, str(error))
@@ -121,49 +155,51 @@ class Staging:
             return self._kept(pending, action, f"{prefix}{error}")
         return await self._consumed(pending, action, reason, extra, result)
 
-    def _kept(self, pending: Pending, action: str, text: str) -> Result:
+    def _kept(self, pending: Pending, action: Action, text: str) -> Result:
         self._event("AgentPreviewResolved", pending, action=action, status="error")
         return Result(text, is_error=True)
 
     async def _consumed(
-        self, pending: Pending, action: str, reason: str, extra: Extra, result: Result | None
+        self, pending: Pending, action: Action, reason: str, extra: Extra, result: Result | None
     ) -> Result:
         if any(pending.id == other.id for other in self._store):
             self._store.remove(pending)
-            self._screen.unstage(pending)
+            self._view.unstage(pending)
         details = resolution_details(pending, action, reason, extra, result)
         said = result or Result(discarded(pending, reason) if action == "discard" else "")
-        self._scribe.resolved(pending, action, reason)
+        self._scribe.record_preview_resolved(pending, action, reason)
         if action == "apply":
-            # Before anybody hears of it: who resolves the next one then has seen it as it is.
-            await self._preview_anew(pending)
+            # Before anybody knows: who resolves the next one then has seen it as it is.
+            await self._rebase_older(pending)
         status = "error" if said.is_error else "success"
         self._event("AgentPreviewResolved", pending, action=action, status=status)
         return replace(said, details=details)
 
-    async def _preview_anew(self, applied: Pending) -> None:
+    async def _rebase_older(self, applied: Pending) -> None:
         """Put the older previews of the files that were just changed on top of that."""
         paths = set(_paths(applied))
         for other in list(self._store):
-            if paths.intersection(_paths(other)):
+            if not paths.intersection(_paths(other)):
+                continue
+            with contextlib.suppress(StalePreview):
                 fresh = await self._rebased(other)
-                if isinstance(fresh, Pending) and fresh is not other:
+                if fresh is not other:
                     self.replace(fresh)
 
-    async def _rebased(self, pending: Pending) -> Pending | str:
-        """Return the preview on top of what its files are now, or why it cannot be."""
+    async def _rebased(self, pending: Pending) -> Pending:
+        """Return the preview on top of what its files are now; raises StalePreview."""
         change = pending.preview.change
         if change is None or pending.make is None:
             return pending
         now = {file.origin: await self._bytes(file.origin) for file in change.files}
-        moved = rebased(change, now)
-        if isinstance(moved, str):
-            return str(Stale(moved))
+        moved = rebase_change(change, now)
         if moved is change:
             return pending
-        first = rebased(pending.proposed, now) if pending.proposed else None
-        proposed = first if isinstance(first, ChangeSet) else pending.proposed
-        preview = replace(pending.preview, change=moved)
+        proposed = pending.proposed
+        if proposed is not None:
+            with contextlib.suppress(StalePreview):
+                proposed = rebase_change(proposed, now)
+        preview = replace(pending.preview, change=moved, places=())
         return replace(pending, preview=preview, proposed=proposed)
 
     async def _bytes(self, path: str) -> bytes | None:
@@ -173,14 +209,14 @@ class Staging:
         except OSError:
             return None
 
-    async def _registered(self, call: Call, staged: Staged) -> Pending:
+    async def _registered(self, call: ValidCall, staged: Staged) -> Pending:
         targets = tuple([await self._workspace.locate(path) for path in _paths(staged)])
         pending = pended(staged, uuid.uuid4().hex, targets, None)
         return replace(pending, scope=_scope(call, pending))
 
     def _event(self, name: str, pending: Pending, **more: str) -> None:
         self._changed()
-        self._screen.event(name, {"label": pending.label, "source": pending.source, **more})
+        self._view.event(name, {"label": pending.label, "source": pending.source, **more})
 
 
 def _paths(pending: Staged) -> tuple[str, ...]:
@@ -200,7 +236,7 @@ def _in_place_of(earlier: Pending, pending: Pending) -> Pending:
     return replace(pending, id=earlier.id, proposed=proposed)
 
 
-def _scope(call: Call, pending: Pending) -> Scope:
+def _scope(call: ValidCall, pending: Pending) -> Scope:
     """Return what *always* would mean: the tool on ordinary files, else these very paths."""
     name, definition, targets = call.tool.name, call.tool.definition, pending.targets
     unusual = pending.destructive or len(pending.collects) > 1
@@ -209,7 +245,7 @@ def _scope(call: Call, pending: Pending) -> Scope:
     return path_scope(", ".join(pending.collects) or name, definition, targets)
 
 
-async def _call_back(pending: Pending, action: str, reason: str, extra: Extra) -> Result | None:
+async def _call_back(pending: Pending, action: Action, reason: str, extra: Extra) -> Result | None:
     if action == "apply":
         if pending.make is not None:
             return await pending.make(pending.preview)

@@ -1,4 +1,4 @@
-"""Runs one call of a tool through its steps."""
+"""Runs the parts of a tool around one call, and turns whatever they do into one result."""
 
 from __future__ import annotations
 
@@ -6,79 +6,52 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
-from agentchat.agent.execution.previews import Staging
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.result_store import Storage
-from agentchat.agent.scribe import Scribe
-from agentchat.core.errors import Stale, ToolError
+from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
-from agentchat.core.text import masked
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.text import clip, masked
+from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Frontend, Target, Workspace
-from agentchat.core.tools.tool import Preview, Result, Staged, Step, Tool, ToolContext, no_store
+from agentchat.core.tools.tool import (
+    ArgumentError,
+    Preview,
+    Result,
+    Staged,
+    Step,
+    Tool,
+    ToolContext,
+    no_store,
+)
 from agentchat.core.tools.toolset import Toolbox
-from agentchat.core.turn.effects import Moved, Ready
-from agentchat.core.turn.view import Block, Screen
+from agentchat.core.turn.effects import ReadyCall
+from agentchat.core.turn.view import ToolBlock, View
+from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
 
-PHRASE_SECONDS = 2.0
-
-
-class Phrasing:
-    """Applies the ``result`` hook of tools, once to the result of each call.
-
-    A hook changes what is said, never which call ended how. One that raises, takes too long or
-    returns something else changes nothing.
-    """
-
-    def __init__(self, toolbox: Toolbox) -> None:
-        self._toolbox = toolbox
-        self._done: set[str] = set()
-
-    async def phrased(self, result: ToolResult) -> ToolResult:
-        """Return the result as its tool says it."""
-        tool = self._toolbox.find(result.name)
-        if result.call_id in self._done or tool is None or tool.hooks.result is None:
-            return result
-        self._done.add(result.call_id)
-        try:
-            said = await _said(tool, result)
-        except Exception:
-            log.exception("%s could not say its result", tool.name)
-            return result
-        return replace(
-            result, text=said.text, shown=said.shown, details=said.details, images=said.images
-        )
-
-
-async def _said(tool: Tool, result: ToolResult) -> ToolResult:
-    hook = tool.hooks.result
-    assert hook is not None
-    said: Any = await asyncio.wait_for(asyncio.to_thread(hook, result), PHRASE_SECONDS)
-    if not isinstance(said, ToolResult) or not isinstance(said.text, str):
-        raise TypeError(f"the hook returned {type(said).__name__}, no result")
-    phrased: ToolResult = said
-    return phrased
-
+T = TypeVar("T")
 
 HOOK_SECONDS = 30.0
+FORMAT_SECONDS = 2.0
 STAGED = "Staged as a preview - nothing has been changed yet."
 
 
-class Runner:
-    """Runs tools in one workspace and turns whatever they do into one result."""
+class ToolRunner:
+    """Runs the tools of one chat in one workspace."""
 
     def __init__(
         self,
         workspace: Workspace,
-        screen: Screen,
-        scribe: Scribe,
-        staging: Staging,
+        view: View,
+        scribe: JournalWriter,
+        previews: Previews,
         storage: Storage,
         *,
         toolbox: Toolbox,
@@ -88,111 +61,75 @@ class Runner:
         self._toolbox = toolbox
         self._frontend = frontend
         self._scribe = scribe
-        self._screen = screen
-        self._staging = staging
+        self._view = view
+        self._previews = previews
         self._storage = storage
         self._flags: dict[str, bool] = {}
 
-    async def run(self, ready: Ready) -> ToolResult | Moved:
-        """Run a call; never raises but for being cancelled."""
+    async def run(self, ready: ReadyCall) -> ToolResult:
+        """Run a call; what goes wrong is its result.
+
+        Raises:
+            StalePreview: a file changed since the preview, and nothing was done.
+        """
         call = ready.call
         staged: list[Staged] = []
-        context = self._context(call, staged.append, ready.preview, ready.place)
-        try:
-            result = await _guarded(call.tool, call.arguments, context)
-        except Stale as stale:
-            return Moved(stale.path, str(stale))
-        await self._staging.stage(call, staged)
+        context = self._context(call, staged.append, ready.preview, ready.target.located)
+        result = await _guarded(call.tool, call.arguments, context)
+        await self._previews.stage(call, staged)
         if _status(result) is Status.SUCCESS:
             await self._note_undo(call, result)
-        return self._settled(call, result, bool(staged))
+        return self.bounded(call.call.id, call.tool.name, result, STAGED if staged else "")
 
-    async def set_up(self, call: Call) -> str | None:
-        """Run the set-up hook; return why it failed, if it did."""
-        return await self._hook(call, call.tool.hooks.setup)
-
-    async def tear_down(self, call: Call) -> None:
-        """Run the exit hook; what fails in it goes to the log only."""
-        await self._hook(call, call.tool.hooks.exit)
-
-    async def _hook(self, call: Call, hook: Step | None) -> str | None:
-        if hook is None:
-            return None
-        context = self._context(call, no_store, None)
-        try:
-            await asyncio.wait_for(_stepped(hook, call.arguments, context), HOOK_SECONDS)
-        except ToolError as error:
-            return str(error)
-        except asyncio.TimeoutError:
-            return f"{call.tool.name} timed out after {HOOK_SECONDS:g} s."
-        except Exception as error:
-            log.exception("a hook of %s failed", call.tool.name)
-            return f"{call.tool.name} failed: {error}"
-        return None
-
-    async def _note_undo(self, call: Call, result: Result) -> None:
-        """Write down how a call can be taken back; a failure at it fails nothing else."""
-        hook = call.tool.hooks.undo
-        if hook is None:
-            return
-        try:
-            noting = asyncio.to_thread(hook, call.arguments, result)
-            undo = await asyncio.wait_for(noting, HOOK_SECONDS)
-            if undo is not None:
-                self._scribe.undo_noted(call.call.id, undo)
-        except Exception:
-            log.exception("%s did not say how to undo its call", call.tool.name)
-
-    async def preview(self, call: Call, place: Place) -> Preview | str:
-        """Return what a call would do, or why it cannot work."""
+    async def dry_run(self, call: ValidCall, target: CallTarget) -> Preview:
+        """Return what a call would do; raises ToolError if it cannot work."""
         if call.tool.dry_run is None:
             return Preview()
-        context = self._context(call, no_store, None, place)
+        context = self._context(call, no_store, None, target.located)
         try:
             return await call.tool.dry_run(call.arguments, context)
-        except ToolError as error:
-            return str(error)
+        except ToolError:
+            raise
         except Exception as error:
             log.exception("%s failed to preview", call.tool.name)
-            return f"{call.tool.name} failed: {error}"
+            raise _failure(call.tool, error) from error
 
-    def _context(
-        self,
-        call: Call,
-        stage: Callable[[Staged], None],
-        preview: Preview | None,
-        place: Place | None = None,
-    ) -> ToolContext:
-        def progress(text: str) -> None:
-            self._screen.block(call.call.id, Block(tool=call.tool.name, append=text))
+    async def set_up(self, call: ValidCall) -> None:
+        """Run the set-up hook; raises ToolError."""
+        await self._hook(call, call.tool.hooks.setup)
 
-        return ToolContext(
-            workspace=cast(
-                "Workspace",
-                RecordedWorkspace(
-                    self._workspace, self._scribe, call.call.id, located=_located(call, place)
-                ),
-            ),
-            cwd=self._workspace.root,
-            call_id=call.call.id,
-            progress=progress,
-            stage=stage,
-            store=self._storage.keep,
-            overflow=self._storage.free_path(),
-            preview=preview,
-            collected=self._staging.collected(),
-            frontend=self._frontend,
-            toolbox=self._toolbox,
-            flags=self._flags,
-        )
+    async def tear_down(self, call: ValidCall) -> None:
+        """Run the exit hook; what fails in it goes to the log only."""
+        try:
+            await self._hook(call, call.tool.hooks.exit)
+        except ToolError as error:
+            log.warning("the exit hook of %s failed: %s", call.tool.name, error)
 
-    def _settled(self, call: Call, result: Result, staged: bool) -> ToolResult:
-        said = masked(result.text)
-        full = f"{STAGED}\n{said}" if staged else said
-        text, stored = self._storage.bounded(call.tool.name, full)
+    async def format(self, result: ToolResult) -> ToolResult:
+        """Return a result as the tool's own hook words it.
+
+        The hook changes the text, never which call ended how. One that raises, takes too long or
+        returns something else changes nothing.
+        """
+        tool = self._toolbox.find(result.name)
+        if tool is None or tool.hooks.result is None:
+            return result
+        try:
+            async with asyncio.timeout(FORMAT_SECONDS):
+                formatted = await asyncio.to_thread(tool.hooks.result, result)
+            return _formatted(result, formatted)
+        except Exception:
+            log.exception("%s could not format its result", tool.name)
+            return result
+
+    def bounded(self, call_id: str, tool: str, result: Result, heading: str = "") -> ToolResult:
+        """Return a tool's result as the model gets it: without secrets, of limited length."""
+        text = masked(result.text)
+        full = f"{heading}\n{text}" if heading else text
+        text, stored = self._storage.bounded(tool, full)
         return ToolResult(
-            call_id=call.call.id,
-            name=call.tool.name,
+            call_id=call_id,
+            name=tool,
             text=text,
             status=_status(result),
             details=result.details,
@@ -201,60 +138,75 @@ class Runner:
             stored=result.stored or stored,
         )
 
+    async def _hook(self, call: ValidCall, hook: Step | None) -> None:
+        if hook is None:
+            return
+        context = self._context(call, no_store, None)
+        try:
+            await _limited(_run_step(hook, call.arguments, context), HOOK_SECONDS)
+        except ToolError:
+            raise
+        except _OutOfTime as error:
+            text = f"{call.tool.name} timed out after {HOOK_SECONDS:g} s."
+            raise ToolError(text) from error
+        except Exception as error:
+            log.exception("a hook of %s failed", call.tool.name)
+            raise _failure(call.tool, error) from error
 
-def _located(call: Call, place: Place | None) -> dict[str, Target]:
-    """Return what was judged by the path as the model wrote it."""
-    if place is None:
-        return {}
-    touch = call.tool.touches(call.arguments)
-    pairs = [*zip(touch.reads, place.reads, strict=False)]
-    return dict([*pairs, *zip(touch.writes, place.writes, strict=False)])
+    async def _note_undo(self, call: ValidCall, result: Result) -> None:
+        """Write down how a call can be taken back; a failure at it fails nothing else."""
+        hook = call.tool.hooks.undo
+        if hook is None:
+            return
+        try:
+            async with asyncio.timeout(HOOK_SECONDS):
+                undo = await asyncio.to_thread(hook, call.arguments, result)
+            if undo is not None:
+                self._scribe.record_undo_offered(call.call.id, undo)
+        except Exception:
+            log.exception("%s could not tell how to undo its call", call.tool.name)
+
+    def _context(
+        self,
+        call: ValidCall,
+        stage: Callable[[Staged], None],
+        preview: Preview | None,
+        located: Mapping[str, Target] | None = None,
+    ) -> ToolContext:
+        def progress(text: str) -> None:
+            self._view.block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
+
+        workspace = JournaledWorkspace(
+            self._workspace, self._scribe, call.call.id, located=located or {}
+        )
+        return ToolContext(
+            workspace=cast("Workspace", workspace),
+            cwd=self._workspace.root,
+            call_id=call.call.id,
+            progress=progress,
+            stage=stage,
+            store=self._storage.keep,
+            overflow=self._storage.free_path(),
+            preview=preview,
+            collected=self._previews.collected(),
+            frontend=self._frontend,
+            toolbox=self._toolbox,
+            flags=self._flags,
+        )
 
 
-def _status(result: Result) -> Status:
-    if result.cancelled:
-        return Status.CANCELLED
-    return Status.ERROR if result.is_error else Status.SUCCESS
-
-
-async def _guarded(tool: Tool, arguments: Any, context: ToolContext) -> Result:
-    """Run the steps; every failure but Stale becomes an error result."""
+async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
+    """Return the arguments as the tool takes them; raises ArgumentError or ToolError."""
     try:
-        return await asyncio.wait_for(_steps(tool, arguments, context), tool.timeout)
-    except Stale:
+        if tool.source:
+            # Those of the user's own tools are checked in another process, which may be busy.
+            return await asyncio.to_thread(tool.arguments.parse, given)
+        return tool.arguments.parse(given)
+    except (ArgumentError, ToolError):
         raise
-    except ToolError as error:
-        return Result(str(error), is_error=True)
-    except asyncio.TimeoutError:
-        return Result(f"{tool.name} timed out after {tool.timeout:g} s.", is_error=True)
     except Exception as error:
-        log.exception("%s failed", tool.name)
-        return Result(f"{tool.name} failed: {error}", is_error=True)
-
-
-async def _steps(tool: Tool, arguments: Any, context: ToolContext) -> Result:
-    output: Any = None
-    for step in tool.steps:
-        output = await _stepped(step, arguments, context)
-        if isinstance(output, Result) and output.is_error:
-            break
-        context = replace(context, given=output)
-    return as_result(output)
-
-
-async def _stepped(step: Step, arguments: Any, context: ToolContext) -> Any:
-    if inspect.iscoroutinefunction(step):
-        return await step(arguments, context)
-    # A plain function may take its time; the loop serves every chat.
-    return await asyncio.to_thread(step, arguments, context)
-
-
-async def parsed(tool: Tool, given: Mapping[str, Any]) -> Any:
-    """Return the arguments as the tool takes them; raises ArgumentError."""
-    if tool.source:
-        # Those of the user's own tools are checked in another process, which may be busy.
-        return await asyncio.to_thread(tool.arguments.parse, given)
-    return tool.arguments.parse(given)
+        log.exception("%s could not check its arguments", tool.name)
+        raise _failure(tool, error) from error
 
 
 def as_result(output: Any) -> Result:
@@ -266,3 +218,80 @@ def as_result(output: Any) -> Result:
     if isinstance(output, str):
         return Result(output)
     return Result(json.dumps(output, ensure_ascii=False, default=str))
+
+
+async def _guarded(tool: Tool, arguments: Any, context: ToolContext) -> Result:
+    """Run the steps; every failure but StalePreview becomes an error result."""
+    try:
+        return await _limited(_run_steps(tool, arguments, context), tool.timeout)
+    except StalePreview:
+        raise
+    except ToolError as error:
+        return Result(clip(str(error), LONGEST_ERROR), is_error=True)
+    except _OutOfTime:
+        return Result(f"{tool.name} timed out after {tool.timeout:g} s.", is_error=True)
+    except Exception as error:
+        log.exception("%s failed", tool.name)
+        return Result(str(_failure(tool, error)), is_error=True)
+
+
+async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> Result:
+    output: Any = None
+    for step in tool.steps:
+        output = await _run_step(step, arguments, context)
+        if isinstance(output, Result) and output.is_error:
+            break
+        context = replace(context, given=output)
+    return as_result(output)
+
+
+async def _run_step(step: Step, arguments: Any, context: ToolContext) -> Any:
+    if inspect.iscoroutinefunction(step):
+        return await step(arguments, context)
+    # A plain function may take its time; the loop serves every chat.
+    return await asyncio.to_thread(step, arguments, context)
+
+
+class _OutOfTime(Exception):
+    """The limit set for a tool is over; a TimeoutError of the tool's own is another thing."""
+
+
+async def _limited(work: Coroutine[Any, Any, T], seconds: float | None) -> T:
+    """Await the work of a tool for so long; raises _OutOfTime, or what the work raises."""
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await work
+    except TimeoutError as error:
+        if limit.expired():
+            raise _OutOfTime from error
+        raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        # Nobody cancelled this run: the tool awaited something that was cancelled.
+        raise RuntimeError("it was cancelled from inside") from error
+
+
+def _failure(tool: Tool, error: Exception) -> ToolError:
+    text = str(error) or type(error).__name__
+    return ToolError(f"{tool.name} failed: {clip(text, LONGEST_ERROR)}")
+
+
+def _formatted(result: ToolResult, formatted: object) -> ToolResult:
+    if not isinstance(formatted, ToolResult) or not isinstance(formatted.text, str):
+        raise TypeError(f"the hook returned {type(formatted).__name__}, no result")
+    return replace(
+        result,
+        text=formatted.text,
+        shown=formatted.shown,
+        details=formatted.details,
+        images=formatted.images,
+    )
+
+
+def _status(result: Result) -> Status:
+    if result.cancelled:
+        return Status.CANCELLED
+    return Status.ERROR if result.is_error else Status.SUCCESS

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentchat.agent.execution.locate import suppose, survey
-from agentchat.agent.permissions.approvals import Judging
+from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import Rulebook
 from agentchat.core.errors import UserError
 from agentchat.core.messages import ToolCall
@@ -21,7 +21,7 @@ from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Question
-from agentchat.journal.calls import PastCall
+from agentchat.journal.index import PastCall
 
 MOST_CALLS = 200
 """How many calls of the past a rule is tried on."""
@@ -83,7 +83,7 @@ class Ruling:
         *,
         workspace: Workspace,
         rulebook: Rulebook,
-        judging: Judging,
+        judging: Approvals,
         past: Callable[[], Sequence[PastCall]],
         trust: Callable[[Path, str], Awaitable[bool]],
     ) -> None:
@@ -164,7 +164,7 @@ class Ruling:
         if text:
             call, place = await suppose(self._chat, self._workspace, text)
         elif question is not None and question.pending is None:
-            call, place = question.call, question.place
+            call, place = question.call, question.target
         else:
             raise UserError(NO_QUESTION)
         if isinstance(place, str):

@@ -1,7 +1,34 @@
-"""Takes back what a process that ended left half made, so that every change is whole or not there.
+"""Ends the changes that a killed process left unfinished.
 
-A change of which all files were written stays. Of the others every file gets its bytes from
-before, unless somebody wrote it since.
+Theory
+======
+
+A change of files is recorded as ``ChangeStarted`` (with the bytes before and after), made, and
+recorded as ``ChangeApplied`` or ``ChangeSettled``. A process that is killed in between leaves an
+*unfinished* change. When its chat is opened again each of them is brought to an end before
+anything else is done in the chat, the newest first, so that every change is whole or not there.
+
+Every file of the change is compared with the bytes that the journal has of it:
+
+=========  ===============================================  ====================================
+state      the file holds                                   so
+=========  ===============================================  ====================================
+before     the bytes from before                            nothing was done to it
+after      the bytes from after                             it was written
+same       either, for they are equal                       nothing to do
+part       new bytes over old ones (written in place)       it was being written
+foreign    anything else, or it cannot be read or restored  somebody wrote it since
+=========  ===============================================  ====================================
+
+All *after* or *same*: the change was made; ``ChangeApplied`` is added. Otherwise the files that
+are *after* or *part* get their bytes from before, as a change of its own (``RecoveryStarted``
+names it), and ``ChangeSettled`` ends the unfinished one. A *foreign* file is never touched; the
+user and the model are told its name. A recovery that is itself killed begins again next time: it
+compares bytes, so doing it twice does nothing more.
+
+Beside the files there may be temporary files, files set aside to be deleted, and empty folders.
+Removing them is disk work without an end in sight on a slow disk: all of it runs in threads, and
+locks only the folder it looks at.
 """
 
 from __future__ import annotations
@@ -9,48 +36,51 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol
 
-from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
-from agentchat.agent.scribe import Scribe
-from agentchat.agent.undo.rollback import one_line, read
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.undo.rollback import one_line, read_file
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.view import Screen
-from agentchat.journal.past import CutOff, Step
-from agentchat.journal.undo import contents
+from agentchat.journal.timeline import FileStep, UnfinishedChange
+from agentchat.journal.undo_plan import read_contents
+from agentchat.journal.writer import JournalWriter
+
+Contents = Mapping[str, bytes | None]
+"""Stored bytes by their hash; ``None`` for those withheld because of a secret."""
 
 
 class Leftovers(Protocol):
-    """What a process that was killed leaves beside the files it was changing."""
+    """What a killed process leaves beside the files it was changing; both methods block."""
 
     def put_back(self, paths: Iterable[str]) -> None:
         """Give files that were set aside their names back."""
 
     def sweep(self, made: Mapping[str, int]) -> None:
-        """Remove temporary files beside paths, and the so many folders made for each of them."""
+        """Remove temporary files beside paths, and so many folders created for each of them."""
 
 
-class State(Enum):
-    """What a file of a change is found to be; ``PART``: partly written in place."""
+class FileState(Enum):
+    """What a file of an unfinished change is found to hold, see above."""
 
     BEFORE = "before"
     AFTER = "after"
-    SAME = "before and after are the same"
+    SAME = "same"
     PART = "part"
     FOREIGN = "foreign"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One file of a change, and what it holds now."""
+class FoundFile:
+    """One file of an unfinished change, and what it holds now."""
 
-    step: Step
+    step: FileStep
     now: bytes | None
-    state: State
+    state: FileState
     why: str = "it changed since"
 
 
@@ -61,95 +91,102 @@ class Recovery:
         self,
         workspace: Workspace,
         screen: Screen,
-        scribe: Scribe,
+        journal: JournalWriter,
         leftovers: Leftovers,
         tell: Callable[[str], None],
     ) -> None:
         self._workspace = workspace
         self._screen = screen
-        self._scribe = scribe
+        self._journal = journal
         self._leftovers = leftovers
         self._tell = tell
 
-    async def recover(self, cut_off: Sequence[CutOff], touched: Iterable[str]) -> None:
-        """Bring every change to an end, the newest first; ``touched`` is every path ever changed.
+    async def recover(self, unfinished: Sequence[UnfinishedChange], touched: Iterable[str]) -> None:
+        """End every unfinished change, the newest first.
 
-        What could not be removed beside these when they were changed may go now.
+        Args:
+            touched: every path the chat ever changed: what could not be removed beside these then
+                may be removable now.
         """
-        for change in reversed(cut_off):
+        for change in reversed(unfinished):
             await self._recover(change)
-            self._leftovers.sweep({step.path: step.folders for step in change.steps})
+            made = {step.path: step.folders for step in change.steps}
+            await asyncio.to_thread(self._leftovers.sweep, made)
         await asyncio.to_thread(self._leftovers.sweep, dict.fromkeys(touched, 0))
 
-    async def _recover(self, change: CutOff) -> None:
-        self._leftovers.put_back(step.path for step in change.steps if step.after is None)
+    async def _recover(self, change: UnfinishedChange) -> None:
+        deleted = [step.path for step in change.steps if step.after is None]
+        await asyncio.to_thread(self._leftovers.put_back, deleted)
         wanted = {name for step in change.steps for name in (step.before, step.after) if name}
-        kept = await asyncio.to_thread(contents, self._scribe.records(), wanted)
-        found = [await self._look(step, kept) for step in change.steps]
-        if all(one.state in (State.AFTER, State.SAME) for one in found):
-            self._scribe.changed(change.source)
+        contents = await asyncio.to_thread(read_contents, self._journal.records(), wanted)
+        found = [await self._look(step, contents) for step in change.steps]
+        if all(file.state in (FileState.AFTER, FileState.SAME) for file in found):
+            self._journal.record_change_applied(change.source)
             return
-        written = [one for one in found if one.state in (State.AFTER, State.PART)]
-        problem = await self._take_back(change, written, kept) if written else ""
-        self._scribe.settled(change.source)
-        self._report(written, [one for one in found if one.state is State.FOREIGN], problem)
+        written = [file for file in found if file.state in (FileState.AFTER, FileState.PART)]
+        problem = await self._take_back(change, written, contents) if written else ""
+        self._journal.record_change_settled(change.source)
+        foreign = [file for file in found if file.state is FileState.FOREIGN]
+        self._report(written, foreign, problem)
 
-    async def _look(self, step: Step, kept: Mapping[str, bytes | None]) -> Found:
+    async def _look(self, step: FileStep, contents: Contents) -> FoundFile:
         try:
-            now = await read(self._workspace, step.path)
+            now = await read_file(self._workspace, step.path)
         except OSError as error:
             why = f"it cannot be read: {error.strerror or error}"
-            return Found(step, None, State.FOREIGN, why)
-        return Found(step, now, _state(step, now, kept))
+            return FoundFile(step, None, FileState.FOREIGN, why)
+        return FoundFile(step, now, _compare(step, now, contents))
 
     async def _take_back(
-        self, change: CutOff, written: Sequence[Found], kept: Mapping[str, bytes | None]
+        self, change: UnfinishedChange, written: Sequence[FoundFile], contents: Contents
     ) -> str:
-        """Give the files their bytes from before; return why that failed, if it did."""
+        """Give the files their bytes from before; return the problem, if there was one."""
         id = f"recovery-{uuid.uuid4().hex[:12]}"
-        self._scribe.recovering(id, change.source)
-        takes = sorted({one.step.number for one in written})
-        recorded = RecordedWorkspace(self._workspace, self._scribe, id, takes)
+        self._journal.record_recovery_started(id, change.source)
+        reverts = sorted({file.step.number for file in written})
+        workspace = JournaledWorkspace(self._workspace, self._journal, id, reverts)
         try:
-            await recorded.apply(ChangeSet(tuple(_back(one, kept) for one in written)))
+            await workspace.apply(ChangeSet(tuple(_revert(file, contents) for file in written)))
         except ToolError as error:
             return str(error)
         return ""
 
-    def _report(self, written: Sequence[Found], foreign: Sequence[Found], problem: str) -> None:
+    def _report(
+        self, written: Sequence[FoundFile], foreign: Sequence[FoundFile], problem: str
+    ) -> None:
         if not written:
             return
         if problem:
             lines = [f"- left half made: {_names(written)}: {one_line(problem)}"]
         else:
             lines = [f"- taken back: {_names(written)}"]
-        lines += [f"- left alone: {one_line(one.step.path)}: {one.why}" for one in foreign]
-        said = "The plugin's process ended while it changed files:"
-        self._screen.note("error" if problem else "info", "\n".join([said, *lines]))
-        self._tell("\n".join([said, *lines]))
+        lines += [f"- left alone: {one_line(file.step.path)}: {file.why}" for file in foreign]
+        text = "\n".join(["The plugin's process ended while it changed files:", *lines])
+        self._screen.note("error" if problem else "info", text)
+        self._tell(text)
 
 
-def _state(step: Step, now: bytes | None, kept: Mapping[str, bytes | None]) -> State:
+def _compare(step: FileStep, now: bytes | None, contents: Contents) -> FileState:
     if digest(now) == step.before:
-        return State.SAME if step.before == step.after else State.BEFORE
+        return FileState.SAME if step.before == step.after else FileState.BEFORE
     if digest(now) == step.after:
-        # Without its bytes from before, which hold a secret, a file can only stay as it is.
-        known = step.before is None or kept.get(step.before) is not None
-        return State.AFTER if known else State.FOREIGN
-    old, new = kept.get(step.before or ""), kept.get(step.after or "")
+        # Without its bytes from before, which contain a secret, a file can only stay as is.
+        known = step.before is None or contents.get(step.before) is not None
+        return FileState.AFTER if known else FileState.FOREIGN
+    old, new = contents.get(step.before or ""), contents.get(step.after or "")
     if now is None or old is None or new is None:
-        return State.FOREIGN
-    partly = _is_part(now, new, old) or _is_part(now, old, new)
-    return State.PART if partly else State.FOREIGN
+        return FileState.FOREIGN
+    partly = _is_partly_written(now, new, old) or _is_partly_written(now, old, new)
+    return FileState.PART if partly else FileState.FOREIGN
 
 
-def _is_part(now: bytes, over: bytes, under: bytes) -> bool:
+def _is_partly_written(now: bytes, over: bytes, under: bytes) -> bool:
     """Whether writing ``over`` from the start of ``under`` gives this at some moment."""
-    same = _common(now, over)
+    same = _common_prefix(now, over)
     return now[same:] == under[same:]
 
 
-def _common(one: bytes, other: bytes) -> int:
+def _common_prefix(one: bytes, other: bytes) -> int:
     """Return how many bytes at the start are the same."""
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -158,14 +195,16 @@ def _common(one: bytes, other: bytes) -> int:
     return low
 
 
-def _back(found: Found, kept: Mapping[str, bytes | None]) -> FileChange:
+def _revert(found: FoundFile, contents: Contents) -> FileChange:
+    """Return the change that gives a file its bytes from before."""
     step = found.step
-    before = None if step.before is None else kept[step.before]
-    about = (step.mode, "", step.owner, step.attributes)
-    if before is None:
-        return FileChange(step.path, found.now, None, folders=step.folders)
-    return FileChange(step.path, found.now, before, "", *(about if found.now is None else ()))
+    if step.before is None:
+        return FileChange(path=step.path, before=found.now, after=None, folders=step.folders)
+    change = FileChange(path=step.path, before=found.now, after=contents[step.before])
+    if found.now is not None:
+        return change
+    return replace(change, mode=step.mode, owner=step.owner, attributes=step.attributes)
 
 
-def _names(found: Sequence[Found]) -> str:
-    return ", ".join(one_line(one.step.path) for one in found)
+def _names(found: Sequence[FoundFile]) -> str:
+    return ", ".join(one_line(file.step.path) for file in found)

@@ -1,4 +1,4 @@
-"""One undo or redo at work: each file and each call by itself, whatever becomes of the others."""
+"""Performs an undo or redo: each file and each call by itself, whatever becomes of the others."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from agentchat.agent.execution.journaled_workspace import RecordedWorkspace
-from agentchat.agent.execution.tool_runner import Runner, parsed
-from agentchat.agent.scribe import Scribe
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
 from agentchat.core.approval import Decision, Verdict
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import Stale, ToolError
-from agentchat.core.messages import Status, ToolCall, ToolResult
+from agentchat.core.messages import Status, ToolCall
 from agentchat.core.text import escape
 from agentchat.core.tools.call import Call, Place
 from agentchat.core.tools.ports import Applied, Target, Workspace
 from agentchat.core.tools.tool import ArgumentError, Hooks, Tool, Undo
 from agentchat.core.turn.effects import Ready
-from agentchat.journal.past import Past, Ran
-from agentchat.journal.undo import FileWork, Way, Work, contents, later_turn, way_back
+from agentchat.journal.timeline import CallRun, Timeline
+from agentchat.journal.undo_plan import (
+    FileRestore,
+    FileUndo,
+    UndoPlan,
+    find_later_turn,
+    plan_restore,
+    read_contents,
+)
+from agentchat.journal.writer import JournalWriter
 
 SHOWN_CHARACTERS = 200
 CHANGED = "it changed since"
@@ -29,7 +36,7 @@ FindTool = Callable[[str], Tool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UndoOutcome:
     """What became of one file or call, in one line."""
 
     text: str
@@ -37,151 +44,152 @@ class Outcome:
 
 
 class Rollback:
-    """Takes the items of one work back; what it does is written down under its ``id``."""
+    """Performs one undo plan; what it changes is recorded with its ``id`` as the source."""
 
     def __init__(
         self,
         id: str,
-        past: Past,
-        work: Work,
+        timeline: Timeline,
+        plan: UndoPlan,
         *,
         workspace: Workspace,
-        scribe: Scribe,
-        runner: Runner,
+        journal: JournalWriter,
+        runner: ToolRunner,
         find: FindTool,
     ) -> None:
         self.id = id
-        self._past = past
-        self._work = work
+        self._timeline = timeline
+        self._plan = plan
         self._workspace = workspace
-        self._scribe = scribe
+        self._journal = journal
         self._runner = runner
         self._find = find
-        self._kept: dict[str, bytes | None] = {}
-        self._ids = {call.call_id: f"{id}.{n}" for n, call in enumerate(work.calls, 1)}
+        self._contents: dict[str, bytes | None] = {}
+        self._ids = {call.call_id: f"{id}.{n}" for n, call in enumerate(plan.calls, 1)}
 
     @property
     def calls(self) -> dict[str, str]:
-        """The ids of the calls it makes, each with the call that this takes back."""
+        """The ids of the calls it makes, each with the call that this undoes."""
         return {new: old for old, new in self._ids.items()}
 
     async def prepare(self) -> None:
         """Fetch the bytes that files will get back."""
         wanted = set()
-        for file in self._work.files:
+        for file in self._plan.files:
             with contextlib.suppress(OSError):
-                way = way_back(file.steps, digest(await read(self._workspace, file.path)))
-                wanted.add(way.target if way is not None else None)
+                now = await read_file(self._workspace, file.path)
+                restore = plan_restore(file.steps, digest(now))
+                wanted.add(restore.target if restore is not None else None)
         found = {name for name in wanted if name is not None}
         if found:
-            records = self._scribe.records()
-            self._kept = await asyncio.to_thread(contents, records, found)
+            records = self._journal.records()
+            self._contents = await asyncio.to_thread(read_contents, records, found)
 
-    async def take_back(self, item: FileWork | Ran) -> Outcome:
+    async def take_back(self, item: FileUndo | CallRun) -> UndoOutcome:
         """Take one file or call back, or say why not."""
-        return await (self._file(item) if isinstance(item, FileWork) else self._call(item))
+        if isinstance(item, FileUndo):
+            return await self._take_back_file(item)
+        return await self._take_back_call(item)
 
-    async def _file(self, file: FileWork) -> Outcome:
+    async def _take_back_file(self, file: FileUndo) -> UndoOutcome:
         name = one_line(file.path)
         try:
             target = await self._workspace.locate(file.path)
             name = one_line(target.shown)
             if target.path != file.path:
                 raise ToolError("its path leads to another file now")
-            return await self._restored(file, target, name)
+            return await self._restore(file, target, name)
         except Stale:
             reason = CHANGED
         except ToolError as error:
-            reason = str(error).replace(" Nothing was changed.", "")
+            reason = str(error)
         except OSError as error:
             reason = f"it cannot be read: {error.strerror or error}"
-        return Outcome(f"left alone: {name}: {one_line(reason)}", False)
+        return UndoOutcome(f"left alone: {name}: {one_line(reason)}", False)
 
-    async def _restored(self, file: FileWork, target: Target, name: str) -> Outcome:
-        """Put the file back; raises ToolError or OSError if it must be left alone."""
-        now = await read(self._workspace, file.path)
-        way = way_back(file.steps, digest(now))
-        if way is None:
-            raise ToolError(self._why(file, digest(now)))
+    async def _restore(self, file: FileUndo, target: Target, name: str) -> UndoOutcome:
+        """Restore the file; raises ToolError or OSError if it must be left alone."""
+        now = await read_file(self._workspace, file.path)
+        restore = plan_restore(file.steps, digest(now))
+        if restore is None:
+            raise ToolError(self._why_changed(file, digest(now)))
         change = FileChange(
-            file.path,
-            now,
-            self._bytes(way),
-            target.shown,
-            way.mode,
-            owner=way.owner,
-            attributes=way.attributes,
-            folders=way.folders,
+            path=file.path,
+            before=now,
+            after=self._content(restore),
+            shown=target.shown,
+            mode=restore.mode,
+            owner=restore.owner,
+            attributes=restore.attributes,
+            folders=restore.folders,
         )
         if change.changes_nothing:
-            self._scribe.changing(self.id, ChangeSet((change,)), way.takes)
-            self._scribe.changed(self.id)
-            return Outcome(f"already as it was: {name}", True)
-        recorded = RecordedWorkspace(self._workspace, self._scribe, self.id, way.takes)
-        applied = await recorded.apply(ChangeSet((change,)))
-        remarks = [*_remarks(applied[0]), *_rest(way)]
-        verb = _verb(change, bool(self._work.undone))
-        return Outcome("; ".join([f"{verb}: {name}", *remarks]), True)
+            self._journal.record_change_started(self.id, ChangeSet((change,)), restore.reverts)
+            self._journal.record_change_applied(self.id)
+            return UndoOutcome(f"already as it was: {name}", True)
+        workspace = JournaledWorkspace(self._workspace, self._journal, self.id, restore.reverts)
+        applied = await workspace.apply(ChangeSet((change,)))
+        remarks = [*_remarks(applied[0]), *_rest(restore)]
+        verb = _verb(change, redo=bool(self._plan.undone))
+        return UndoOutcome("; ".join([f"{verb}: {name}", *remarks]), True)
 
-    def _why(self, file: FileWork, now: str | None) -> str:
-        later = later_turn(self._past, file, now)
-        if later is not None and later > self._work.turn:
+    def _why_changed(self, file: FileUndo, now: str | None) -> str:
+        later = find_later_turn(self._timeline, file, now)
+        if later is not None and later > self._plan.turn:
             return f"turn {later} changed it since; undo that first"
         return CHANGED
 
-    def _bytes(self, way: Way) -> bytes | None:
-        if way.target is None:
+    def _content(self, restore: FileRestore) -> bytes | None:
+        """Return the bytes that a file had; raises ToolError if they are not in the journal."""
+        if restore.target is None:
             return None
-        if way.target not in self._kept:
+        if restore.target not in self._contents:
             raise ToolError("what it held is not in the journal")
-        data = self._kept[way.target]
+        data = self._contents[restore.target]
         if data is None:
             raise ToolError("what it held has a secret in it, and those are never kept")
         return data
 
-    async def _call(self, ran: Ran) -> Outcome:
-        tool, undo = self._find(ran.tool), ran.undo
-        shown = _shown(ran, tool)
-        word = "redoable" if self._work.undone else "undoable"
-        if undo is None or not ran.can_be_undone:
-            return Outcome(f"not {word}: {shown}{_guide(undo)}", False)
-        doing = self._find(undo.tool)
-        if doing is None:
-            return Outcome(f"not {word}: {shown}: there is no tool {one_line(undo.tool)}", False)
-        if doing.undo is not None and tool is not None and doing.name == tool.name:
-            doing = replace(doing, steps=(doing.undo,), hooks=Hooks(), dry_run=None)
-        problem = await self._ran(doing, undo, self._ids[ran.call_id])
-        if problem is not None:
-            return Outcome(f"could not undo {shown}: {one_line(problem)}", False)
-        return Outcome(f"undone: {shown} ({one_line(undo.description)})", True)
+    async def _take_back_call(self, call: CallRun) -> UndoOutcome:
+        tool, undo = self._find(call.tool), call.undo
+        shown = _render_call(call, tool)
+        word = "redoable" if self._plan.undone else "undoable"
+        if undo is None or not call.can_be_undone:
+            return UndoOutcome(f"not {word}: {shown}{_guide(undo)}", False)
+        undo_tool = self._find(undo.tool)
+        if undo_tool is None:
+            missing = f"there is no tool {one_line(undo.tool)}"
+            return UndoOutcome(f"not {word}: {shown}: {missing}", False)
+        if undo_tool.undo is not None and tool is not None and undo_tool.name == tool.name:
+            undo_tool = replace(undo_tool, steps=(undo_tool.undo,), hooks=Hooks(), dry_run=None)
+        try:
+            await self._run(undo_tool, undo, self._ids[call.call_id])
+        except (ArgumentError, ToolError) as error:
+            return UndoOutcome(f"could not undo {shown}: {one_line(str(error))}", False)
+        return UndoOutcome(f"undone: {shown} ({one_line(undo.description)})", True)
 
-    async def _ran(self, tool: Tool, undo: Undo, call_id: str) -> str | None:
-        """Run the call that undoes another; return why it failed, if it did."""
-        try:
-            arguments = await parsed(tool, undo.given)
-        except ArgumentError as error:
-            return str(error)
+    async def _run(self, tool: Tool, undo: Undo, call_id: str) -> None:
+        """Run the call that undoes another; raises ArgumentError or ToolError if it fails."""
+        arguments = await parse_arguments(tool, undo.given)
         given = dict(undo.given)
-        asked = ToolCall(call_id, tool.name, json.dumps(given, default=str))
-        call = Call(asked, tool, given, arguments)
+        raw = ToolCall(call_id, tool.name, json.dumps(given, default=str))
+        call = Call(raw, tool, given, arguments)
         decision = Decision(Verdict.ALLOW, "the user's command is the consent")
-        ready = Ready(call, Place(self._workspace.root), decision)
-        problem = await self._runner.set_up(call)
         try:
-            return problem if problem is not None else await self._outcome(ready)
+            await self._runner.set_up(call)
+            await self._run_steps(Ready(call, Place(self._workspace.root), decision))
         finally:
             await self._runner.tear_down(call)
 
-    async def _outcome(self, ready: Ready) -> str | None:
-        self._scribe.started(ready)
+    async def _run_steps(self, ready: Ready) -> None:
+        self._journal.record_call_started(ready)
         outcome = await self._runner.run(ready)
-        if not isinstance(outcome, ToolResult):
-            return outcome.message
-        self._scribe.finished(outcome)
-        return None if outcome.status is Status.SUCCESS else outcome.text
+        self._journal.record_call_finished(outcome)
+        if outcome.status is not Status.SUCCESS:
+            raise ToolError(outcome.text)
 
 
-async def read(workspace: Workspace, path: str) -> bytes | None:
+async def read_file(workspace: Workspace, path: str) -> bytes | None:
     """Return what the user sees of a file, ``None`` if there is none; raises OSError."""
     try:
         return await workspace.read(path)
@@ -190,17 +198,17 @@ async def read(workspace: Workspace, path: str) -> bytes | None:
 
 
 def one_line(text: str) -> str:
-    """Return a text that others wrote as a part of one line."""
+    """Return a text from elsewhere as a part of one line."""
     return " ".join(escape(text).split())[:SHOWN_CHARACTERS]
 
 
-def _verb(change: FileChange, again: bool) -> str:
-    undo, redo = {
+def _verb(change: FileChange, redo: bool) -> str:
+    when_undone, when_redone = {
         "A": ("brought back", "created again"),
         "D": ("removed", "deleted again"),
         "M": ("restored", "changed again"),
     }[change.letter]
-    return redo if again else undo
+    return when_redone if redo else when_undone
 
 
 def _remarks(applied: Applied) -> list[str]:
@@ -210,25 +218,25 @@ def _remarks(applied: Applied) -> list[str]:
     return remarks
 
 
-def _rest(way: Way) -> list[str]:
-    if not way.rest:
+def _rest(restore: FileRestore) -> list[str]:
+    if not restore.rest:
         return []
     return ["older changes stay, for it was changed by something else in between"]
 
 
-def _shown(ran: Ran, tool: Tool | None) -> str:
+def _render_call(call: CallRun, tool: Tool | None) -> str:
     """Return a call like ``bash `make all` ``."""
-    command = ran.given.get("command")
+    command = call.arguments.get("command")
     if isinstance(command, str):
         line, *more = command.strip().split("\n")
-        said = line + (" ..." if more else "")
+        text = line + (" ..." if more else "")
     elif tool is not None:
-        said = tool.render_call(ran.given)
+        text = tool.title(call.arguments)
     else:
-        said = json.dumps(dict(ran.given), default=str)
+        text = json.dumps(dict(call.arguments), default=str)
     # The line of a call may begin with the name of its tool, as its block does.
-    said = one_line(said).removeprefix(ran.tool).lstrip(": ")
-    return f"{ran.tool} `{said}`" if said else ran.tool
+    text = one_line(text).removeprefix(call.tool).lstrip(": ")
+    return f"{call.tool} `{text}`" if text else call.tool
 
 
 def _guide(undo: Undo | None) -> str:

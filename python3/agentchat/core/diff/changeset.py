@@ -124,6 +124,18 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplacedLines:
+    """Where one replacement was made: whole lines of the file ``path`` before the change.
+
+    ``first`` and ``last`` count from 1, both included.
+    """
+
+    path: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class HunkLine:
     """One line of a hunk: ``kind`` is a space, ``-`` or ``+``.
 
@@ -217,6 +229,23 @@ def hunks(file: FileChange) -> tuple[Hunk, ...]:
         return (Hunk(0, 0, 0, 0, 0, ()),)
     old, new = _lines(file.before), _lines(file.after)
     return tuple(_hunk(index, group, old, new) for index, group in enumerate(groups))
+
+
+def lines_before(file: FileChange, first: int, last: int) -> tuple[int, int]:
+    """Return the lines before a change that became the lines ``first``..``last`` after it."""
+    return _line_before(file, first)[0], _line_before(file, last)[1]
+
+
+def _line_before(file: FileChange, line: int) -> tuple[int, int]:
+    """Return the first and last line before the change that one line after it comes from."""
+    shift = 0
+    for change in _changes(file):
+        if line <= change.b_start:
+            break
+        if line <= change.b_end:
+            return min(change.a_start + 1, change.a_end), max(change.a_end, 1)
+        shift = change.a_end - change.b_end
+    return line + shift, line + shift
 
 
 def accept(file: FileChange, kept: Collection[int]) -> FileChange:

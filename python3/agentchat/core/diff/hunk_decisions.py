@@ -6,8 +6,17 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, Hunk, accept, hunks, rebase
+from agentchat.core.diff.changeset import (
+    ChangeSet,
+    FileChange,
+    Hunk,
+    ReplacedLines,
+    accept,
+    hunks,
+    rebase,
+)
 from agentchat.core.diff.text_file import encode
+from agentchat.core.errors import StalePreview
 from agentchat.core.tools.tool import Preview
 
 _EDITED_LINES = 60
@@ -73,7 +82,7 @@ def keys(file: FileChange) -> list[str]:
     return names
 
 
-def amended(change: ChangeSet, replaced: Iterable[Replacement]) -> ChangeSet:
+def replace_proposed_texts(change: ChangeSet, replaced: Iterable[Replacement]) -> ChangeSet:
     """Return the change with the user's text in place of the proposed one."""
     texts = {one.path: encode(one.text) for one in replaced}
     return ChangeSet(
@@ -81,21 +90,25 @@ def amended(change: ChangeSet, replaced: Iterable[Replacement]) -> ChangeSet:
     )
 
 
-def rebased(change: ChangeSet, now: Mapping[str, bytes | None]) -> ChangeSet | str:
-    """Return the change on top of what its files are now, or the name of one where it cannot be.
+def rebase_change(change: ChangeSet, now: Mapping[str, bytes | None]) -> ChangeSet:
+    """Return the change on top of what its files are now; the same one if none changed.
 
-    ``now`` holds the bytes of every file of the change by its origin, ``None`` for no file.
+    Args:
+        now: the bytes of every file of the change by its origin, ``None`` for no file.
+
+    Raises:
+        StalePreview: a file changed in the very place.
     """
     files = []
     for file in change.files:
         moved = rebase(file, now[file.origin])
         if moved is None:
-            return file.name
+            raise StalePreview(file.name)
         files.append(moved)
     return change if tuple(files) == change.files else ChangeSet(tuple(files))
 
 
-def taken(
+def apply_decisions(
     preview: Preview, decisions: Sequence[HunkDecision], proposed: ChangeSet | None = None
 ) -> Preview | None:
     """Return the preview with only what the user keeps; ``None`` if they keep nothing.
@@ -112,10 +125,41 @@ def taken(
     made = ChangeSet(tuple(file for file in left if not file.changes_nothing))
     edited = _edited(proposed, change)
     said = [*_counted(change, decisions, {one.path for one in edited}), *_told(edited)]
-    return replace(preview, change=made, headline="\n".join(said))
+    places = tuple(place for place in preview.places if _is_made(place, change, decisions))
+    return replace(preview, change=made, headline="\n".join(said), places=places)
 
 
-def why_not(reason: str, preview: Preview | None, decisions: Sequence[HunkDecision]) -> str:
+def kept_extent(whole: ChangeSet | None, kept: ChangeSet | None) -> str:
+    """Return how much of a change is kept, like ``1 of 3 hunks in 1 file``; empty if all is."""
+    if whole is None or kept is None or whole == kept:
+        return ""
+    total = sum(len(hunks(file)) for file in whole.files)
+    number = sum(len(hunks(file)) for file in kept.files)
+    if number >= total:
+        return ""
+    files = len(kept.files)
+    return f"{number} of {total} hunks in {files} {'file' if files == 1 else 'files'}"
+
+
+def _is_made(place: ReplacedLines, change: ChangeSet, decisions: Sequence[HunkDecision]) -> bool:
+    """Whether a replacement is in a hunk that is kept."""
+    rejected = {one.index for one in decisions if one.path == place.path and not one.keep}
+    kept = (
+        hunk
+        for file in change.files
+        if place.path == file.path
+        for hunk in hunks(file)
+        if hunk.index not in rejected
+    )
+    return any(
+        place.first < hunk.old_start + max(hunk.old_count, 1) and hunk.old_start <= place.last
+        for hunk in kept
+    )
+
+
+def rejection_reason(
+    reason: str, preview: Preview | None, decisions: Sequence[HunkDecision]
+) -> str:
     """Return the reason of a *no* together with what the user said of single hunks."""
     said = [reason] if reason else []
     for file in preview.change.files if preview is not None and preview.change else ():

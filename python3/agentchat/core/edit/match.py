@@ -51,6 +51,8 @@ class EditOutcome:
     text: str
     count: int
     notes: tuple[str, ...] = ()
+    lines: tuple[tuple[int, int], ...] = ()
+    """The first and last line of each replacement in the text before, from 1."""
 
 
 def apply_edits(text: str, edits: Sequence[Edit], path: str) -> EditOutcome:
@@ -72,7 +74,17 @@ def apply_edits(text: str, edits: Sequence[Edit], path: str) -> EditOutcome:
     found = [one for index, edit in enumerate(edits) for one in matcher.find(index, edit)]
     found.sort(key=lambda one: (one.start, one.end))
     _refuse_overlaps(found, path)
-    return EditOutcome(bom + splice(raw, file, found), len(found), tuple(matcher.notes))
+    text = bom + splice(raw, file, found)
+    return EditOutcome(text, len(found), tuple(matcher.notes), tuple(_lines(file.text, found)))
+
+
+def _lines(text: str, found: Sequence[Replacement]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last line of each replacement; they come in order."""
+    line, at = 1, 0
+    for one in found:
+        line += text.count("\n", at, one.start)
+        at = one.start
+        yield line, line + text.count("\n", one.start, max(one.end - 1, one.start))
 
 
 def _refuse_overlaps(found: list[Replacement], path: str) -> None:

@@ -13,7 +13,7 @@ from agentchat.core.tools.tool import Tool
 
 
 @dataclass(frozen=True)
-class Call:
+class ValidCall:
     """A call whose tool is known and whose arguments fit.
 
     ``given`` is the JSON object as sent, ``arguments`` what the tool takes.
@@ -25,11 +25,11 @@ class Call:
     arguments: Any
     changed_by_user: bool = False
     reserved: Mapping[str, Any] = field(default_factory=dict)
-    """What the model said in reserved fields: its confidence, its second thoughts."""
+    """What the model wrote in reserved fields: its confidence, its second thoughts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallTarget:
     """Where a call would act: what it reads and writes, the working directory, its command."""
 
     cwd: str
@@ -37,13 +37,15 @@ class Place:
     writes: tuple[Target, ...] = ()
     command: str | None = None
     script: Script | None = None
-    """What the command consists of, as far as it could be taken apart."""
+    """What the command consists of, as far as it could be parsed."""
     evidence: tuple[str, ...] = ()
     """What the command would run, named and fingerprinted: a grant is void when that changes."""
     asks: bool | None = None
     """What the tool itself says about asking, if it says anything."""
     host: str = ""
     """The machine, as the user calls it; empty for the user's own."""
+    located: Mapping[str, Target] = field(default_factory=dict)
+    """The same files by their paths as the model wrote them: a run looks none up again."""
 
     @property
     def unusual(self) -> tuple[Target, ...]:
@@ -51,3 +53,8 @@ class Place:
         reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)
+
+
+# The old names, until every room uses the new ones.
+Call = ValidCall
+Place = CallTarget

@@ -10,9 +10,12 @@ from agentchat.core.messages import History, Reply
 from agentchat.core.tools.tool import Tool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One request: ``forced`` names the tool the model must call now, if any."""
+    """One request: ``forced`` names the tool the model must call now, if any.
+
+    ``reminder`` is added after the history, for this request only.
+    """
 
     system: str
     history: History
@@ -45,8 +48,8 @@ class CallDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """The request waits before it is sent again: ``seconds``, and why, for the user to read."""
+class RetryDelay:
+    """The request is sent again after ``seconds``; ``why`` is for the user to read."""
 
     seconds: float
     why: str
@@ -59,7 +62,7 @@ class Notice:
     text: str
 
 
-Piece = TextDelta | ReasoningDelta | CallDelta | Waiting | Notice
+Piece = TextDelta | ReasoningDelta | CallDelta | RetryDelay | Notice
 
 
 class Model(Protocol):
@@ -76,3 +79,9 @@ class Model(Protocol):
         calls have ids that are unique in ``request.history``. Cancelling the task closes
         the connection.
         """
+
+    def warm_up(self) -> None:
+        """Begin to load what the first request needs, in the background; needs an event loop."""
+
+    async def close(self) -> None:
+        """Close the connections, once no request is running any more."""

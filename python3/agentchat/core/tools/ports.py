@@ -122,6 +122,22 @@ class Applied:
     reformatted: tuple[tuple[int, int], ...] = ()
 
 
+class CommandSandbox(Protocol):
+    """What the user wants of a sandbox for commands, and what they get."""
+
+    wanted: str
+    """``off``, ``auto`` or ``required``."""
+
+    async def look(self) -> None:
+        """Find out whether a sandbox works there, if one is wanted."""
+
+    def describe(self) -> str:
+        """Return how commands are confined, or why none will run; empty if they are not.
+
+        Call ``look`` before: this does not wait.
+        """
+
+
 class Workspace(Protocol):
     """Text and processes of the place a chat works in. Paths are absolute and resolved."""
 
@@ -132,6 +148,16 @@ class Workspace(Protocol):
     @property
     def host(self) -> str:
         """The machine it is on, as the user calls it; empty for the user's own."""
+
+    @property
+    def confinement(self) -> CommandSandbox:
+        """How its commands are confined."""
+
+    async def ready(self) -> None:
+        """Return when it can be used, for a turn that begins; raises Unreachable in one line."""
+
+    async def close(self) -> None:
+        """Let go of it: the chat is closed."""
 
     async def locate(self, path: str) -> Target:
         """Return the identity of a path as the model wrote it, relative to the root.

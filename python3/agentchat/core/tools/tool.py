@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.diff.changeset import ChangeSet, ReplacedLines
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Image, ToolResult
+from agentchat.core.text import clip
 from agentchat.core.tools.ports import Frontend, Workspace
 
 
@@ -26,6 +28,11 @@ class Surroundings:
     rules: str = ""
     host: str = ""
 
+
+log = logging.getLogger(__name__)
+
+TITLE_CHARACTERS = 2_000
+"""Characters of a call that its line shows."""
 
 NO_STORE = "Pending action store unavailable for custom tools in this runtime."
 
@@ -109,6 +116,8 @@ class Preview:
     notes: tuple[str, ...] = ()
     impact: Mapping[str, Any] = field(default_factory=dict)
     headline: str = ""
+    places: tuple[ReplacedLines, ...] = ()
+    """Where the replacements are, for a tool that counts those that are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +279,14 @@ class Tool:
     """Whether a call asks first, or how to find out; ``None``: unless it only reads."""
     undo: Step | None = None
     source: str = ""
+
+    def title(self, given: Mapping[str, Any]) -> str:
+        """Return the call in one line; a hook that fails costs this line only."""
+        try:
+            return clip(str(self.render_call(given)), TITLE_CHARACTERS)
+        except Exception:
+            log.exception("%s could not render its call", self.name)
+            return self.name
 
     @property
     def runs_beside_others(self) -> bool:

@@ -1,120 +1,175 @@
-"""Putting a question to the user, and what the answer means."""
+"""Requesting the user's approval, and what the response means."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from agentchat.core.approval import Decision, Verdict
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import amended, taken, why_not
-from agentchat.core.errors import Cancelled
-from agentchat.core.messages import ToolResult
+from agentchat.core.diff.hunk_decisions import (
+    apply_decisions,
+    rebase_change,
+    rejection_reason,
+    replace_proposed_texts,
+)
+from agentchat.core.errors import Cancelled, StalePreview
 from agentchat.core.text import has_hidden
-from agentchat.core.tools.call import Call
+from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Answer, AskUser, Plan, Question, do
-from agentchat.core.turn.validate import check
+from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Plan, RequestApproval, do
+from agentchat.core.turn.validate import validate
+
+MOVED = "{} changed since it was shown: this is the change on top of what it is now."
+EDIT_LOST = "The text you edited does not fit there any more and is left out."
 
 
-class Queue:
-    """The calls of one reply that may still ask, for the ``2 of 5`` of a question."""
+class QueuedCall(Protocol):
+    """A call of the reply that may still ask."""
 
-    def __init__(self, calls: list[Call], would_ask: Callable[[Call], bool]) -> None:
-        self._ahead = calls
-        self._would_ask = would_ask
+    def would_ask(self) -> Plan[bool]:
+        """Whether it would ask if it were judged now."""
+
+
+class ApprovalQueue:
+    """The calls of one reply that may still ask, for the ``2 of 5`` of a request.
+
+    ``version`` counts what may have changed the answer to where a call acts and whether it may:
+    a call that ran, a hook, the time in which the user was asked. What was found out about a call
+    holds as long as the version is the same.
+    """
+
+    def __init__(self) -> None:
+        self._ahead: list[QueuedCall] = []
         self._asked: set[str] = set()
+        self.version = 0
 
-    def reach(self, call: Call) -> None:
-        """Say that ``call`` is next: it and what was before it is no longer ahead."""
-        ids = [other.call.id for other in self._ahead]
-        if call.call.id in ids:
-            self._ahead = self._ahead[ids.index(call.call.id) + 1 :]
+    def add(self, call: QueuedCall) -> None:
+        """Put a call at the end."""
+        self._ahead.append(call)
 
-    def take_place(self, call: Call) -> tuple[int, int]:
-        """Return the number of this call's question and how many there are in all, from 1."""
+    def reach(self, call: QueuedCall) -> None:
+        """Note that it is this call's turn: it is no longer ahead."""
+        self._ahead.remove(call)
+
+    def changed(self) -> None:
+        """Note that something happened, after which the other calls are judged again."""
+        self.version += 1
+
+    def number(self, call: ValidCall) -> Plan[tuple[int, int]]:
+        """Return the number of this call's request and how many there are in all, from 1."""
         self._asked.add(call.call.id)
-        number = len(self._asked)
-        return number, number + sum(map(self._would_ask, self._ahead))
+        number = total = len(self._asked)
+        for other in self._ahead:
+            total += yield from other.would_ask()
+        return number, total
 
 
-def ask(question: Question) -> Plan[Answer]:
-    """Ask the user; a *cancel* ends the turn."""
-    answer = yield from do(AskUser(question), Answer)
-    if answer.choice == "cancel":
+def request_approval(request: ApprovalRequest) -> Plan[ApprovalResponse]:
+    """Ask the user; raises Cancelled if the user cancels, which ends the turn."""
+    response = yield from do(RequestApproval(request))
+    if response.choice == "cancel":
         raise Cancelled
-    return answer
+    return response
 
 
-def rejected(call: Call, reason: str) -> str:
+# --- the request after a response ---------------------------------------------------------------
+
+
+def with_replacements(request: ApprovalRequest, response: ApprovalResponse) -> ApprovalRequest:
+    """Return the request with the user's text in place of the proposed one."""
+    if request.change is None:
+        return request
+    change = replace_proposed_texts(request.change, response.replaced)
+    return _with_change(request, change, request.proposed or request.change)
+
+
+def with_kept_hunks(request: ApprovalRequest, response: ApprovalResponse) -> ApprovalRequest | None:
+    """Return the request with only what the user keeps of its preview; ``None``: nothing."""
+    if request.preview is None:
+        return request
+    preview = apply_decisions(request.preview, response.hunks, request.proposed)
+    return None if preview is None else replace(request, preview=preview)
+
+
+def rebased_request(request: ApprovalRequest, last: ApprovalRequest, path: str) -> ApprovalRequest:
+    """Return the request as it is put again because ``path`` changed.
+
+    The text that the user wrote for the last one is kept where it still fits.
+    """
+    request = replace(request, problem=MOVED.format(path))
+    if request.change is None or last.change is None or last.proposed is None:
+        return request
+    now = {file.origin: file.before for file in request.change.files}
+    try:
+        moved = rebase_change(last.change, now)
+    except StalePreview:
+        return replace(request, problem=f"{request.problem} {EDIT_LOST}")
+    return _with_change(request, moved, request.proposed or request.change)
+
+
+def shows_the_same(request: ApprovalRequest, last: ApprovalRequest) -> bool:
+    """Whether a request shows the change that was shown before: asking again leads nowhere."""
+    return request.change is not None and request.change == (last.proposed or last.change)
+
+
+def _with_change(
+    request: ApprovalRequest, change: ChangeSet, proposed: ChangeSet
+) -> ApprovalRequest:
+    preview = replace(request.preview or Preview(), change=change)
+    return replace(request, preview=preview, proposed=proposed)
+
+
+def with_arguments(chat: Chat, call: ValidCall, response: ApprovalResponse) -> Plan[ValidCall]:
+    """Return the call with the arguments that the user wrote; raises InvalidCall."""
+    rewritten = replace(call.call, arguments=response.arguments or "")
+    checked = yield from validate(rewritten, chat.toolbox)
+    return replace(checked, changed_by_user=True)
+
+
+def heading(call: ValidCall) -> str:
+    """Return the line before a call's result that tells the model of arguments the user changed."""
+    if not call.changed_by_user:
+        return ""
+    return f"The user changed the arguments before running: {json.dumps(call.given)}"
+
+
+# --- yes and no ----------------------------------------------------------------------------------
+
+
+def rejection(call: ValidCall, reason: str) -> str:
     """Return what the model is told of a rejected call."""
     text = f"User rejected the {call.tool.name} call."
     return f"{text} Reason: {reason}" if reason else text
 
 
-def kept(question: Question, answer: Answer) -> Question | None:
-    """Return the question with only what the user keeps of its preview; ``None``: nothing."""
-    if question.preview is None:
-        return question
-    preview = taken(question.preview, answer.hunks, question.proposed)
-    return None if preview is None else replace(question, preview=preview)
-
-
-def reason(question: Question, answer: Answer) -> str:
+def reason(request: ApprovalRequest, response: ApprovalResponse) -> str:
     """Return why the user said no, to all of it or hunk by hunk."""
-    return why_not(answer.reason, question.preview, answer.hunks)
+    return rejection_reason(response.reason, request.preview, response.hunks)
 
 
-def edited(question: Question, answer: Answer) -> Question:
-    """Return the question with the user's text in place of the proposed one."""
-    change = question.preview.change if question.preview is not None else None
-    if change is None:
-        return question
-    return with_change(question, amended(change, answer.replaced), question.proposed or change)
-
-
-def with_change(question: Question, change: ChangeSet, proposed: ChangeSet) -> Question:
-    """Return the question about the user's own change in place of what was proposed."""
-    preview = replace(question.preview or Preview(), change=change)
-    return replace(question, preview=preview, proposed=proposed)
-
-
-def changed_call(chat: Chat, call: Call, answer: Answer) -> Plan[Call | ToolResult]:
-    """Return the call with the arguments that the user wrote, or what is wrong with them."""
-    rewritten = replace(call.call, arguments=answer.arguments or "")
-    checked = yield from check(rewritten, chat.toolbox)
-    return checked if isinstance(checked, ToolResult) else replace(checked, changed_by_user=True)
-
-
-def with_arguments(call: Call, result: ToolResult) -> ToolResult:
-    """Return the result of a call that tells the model of arguments the user changed."""
-    if not call.changed_by_user:
-        return result
-    head = "The user changed the arguments before running: "
-    return replace(result, text=f"{head}{json.dumps(call.given)}\n{result.text}")
-
-
-def consent(chat: Chat, question: Question, answer: Answer) -> Decision:
+def consent(chat: Chat, request: ApprovalRequest, response: ApprovalResponse) -> Decision:
     """Return the user's yes as a decision, remembered where the user said so."""
-    scope = question.decision.scope
+    scope = request.decision.scope
     # A read outside the workspace asks once per path, whichever yes it was.
-    reads_once = question.call.tool.metadata.read_only and bool(question.place.unusual)
-    always = answer.choice == "always" and offers_always(question)
+    reads_once = request.call.tool.metadata.read_only and bool(request.target.unusual)
+    always = response.choice == "always" and offers_always(request)
     if scope is not None and (always or reads_once):
         chat.policy.grants.remember(scope)
-    return Decision(Verdict.ALLOW, f"user: {answer.choice}", scope)
+    return Decision(Verdict.ALLOW, f"user: {response.choice}", scope)
 
 
-def offers_always(question: Question) -> bool:
+def offers_always(request: ApprovalRequest) -> bool:
     """Whether *always* is on offer: there is a scope, no rule asks, and nothing hides."""
-    if question.decision.scope is None or question.decision.why.startswith("rule: "):
+    if request.decision.scope is None or request.decision.why.startswith("rule: "):
         return False
-    return not hides(question.call)
+    return not hides(request.call)
 
 
-def hides(call: Call) -> bool:
+def hides(call: ValidCall) -> bool:
     """Whether the arguments of a call hold characters that cannot be seen."""
     return any(map(has_hidden, _strings(call.given)))
 
@@ -132,8 +187,7 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
 
 
-def count_use(chat: Chat, decision: Decision | None) -> None:
+def count_use(chat: Chat, decision: Decision) -> None:
     """Count a run under a remembered answer."""
-    scope = decision.scope if decision is not None else None
-    if scope is not None and chat.policy.grants.covers(scope):
-        chat.policy.grants.use(scope)
+    if decision.scope is not None and chat.policy.grants.covers(decision.scope):
+        chat.policy.grants.use(decision.scope)

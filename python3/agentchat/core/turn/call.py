@@ -1,199 +1,246 @@
-"""The plan of one call: judged, asked about if need be, run, answered exactly once."""
+"""The plan of one call: located, judged, asked about if need be, run, answered exactly once.
+
+``CallAttempt`` is the one loop for every call. A ``resolve`` call differs only in what it is
+about, a staged preview: ``resolution.ResolveAttempt`` says how.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentchat.core.approval import Decision, Verdict, decide
-from agentchat.core.diff.hunk_decisions import rebased
-from agentchat.core.limits import PREVIEWS_PER_CALL
-from agentchat.core.messages import Status, ToolResult
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.limits import LONGEST_ERROR, PREVIEWS_PER_CALL
+from agentchat.core.messages import Message, Status, ToolResult
+from agentchat.core.text import clip
+from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import Preview
 from agentchat.core.turn.approval_request import (
-    Queue,
-    ask,
-    changed_call,
+    ApprovalQueue,
     consent,
     count_use,
-    edited,
-    kept,
+    heading,
     reason,
-    rejected,
+    rebased_request,
+    rejection,
+    request_approval,
+    shows_the_same,
     with_arguments,
-    with_change,
+    with_kept_hunks,
+    with_replacements,
 )
-from agentchat.core.turn.chat import RESOLVE, Chat
+from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
-    Answer,
+    ApprovalRequest,
+    ApprovalResponse,
     DryRun,
     Locate,
-    Moved,
-    Phrase,
     Plan,
-    Question,
-    Ready,
+    ReadyCall,
+    Record,
+    RunTool,
     RunTools,
-    Say,
     do,
 )
-from agentchat.core.turn.resolve import resolve_call
-
-MOVED = "{} changed since it was shown: this is the change on top of what it is now."
-EDIT_LOST = "The text you edited does not fit there any more and is left out."
+from agentchat.core.turn.validate import InvalidCall
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """How far a call came: ``question`` is the one that was answered with a yes, if any."""
-
-    outcome: ToolResult | Moved
-    decision: Decision | None
-    call: Call
-    question: Question | None = None
+def record(chat: Chat, effect: Record) -> Plan[Message]:
+    """Write a message down, show it and add it to the history."""
+    message = yield from do(effect)
+    chat.history = chat.history.add(message)
+    return message
 
 
-def run_together(chat: Chat, batch: list[Ready]) -> Plan[None]:
+class CallAttempt:
+    """One call of the model on its way to its one result."""
+
+    def __init__(self, chat: Chat, call: ValidCall, queue: ApprovalQueue) -> None:
+        self.chat = chat
+        self.call = call
+        self.queue = queue
+        self.target: CallTarget | None = None
+        self._unlocatable = ToolError("")
+        self._version = -1
+        self._stale: StalePreview | None = None
+        self._asked: ApprovalRequest | None = None
+        self.decision: Decision | None = None
+        """What to record with the result: the decision, where nothing else records it."""
+
+    # --- what differs between calls -------------------------------------------------------------
+
+    def locate(self) -> Plan[CallTarget]:
+        """Find out where the call would act; raises ToolError."""
+        return (yield from do(Locate(self.call)))
+
+    def decide(self, target: CallTarget) -> Decision:
+        """Return what policy says of the call there."""
+        return decide(self.call, target, self.chat.policy)
+
+    def run_unasked(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
+        """Run the call without a question."""
+        return (yield from do(RunTool(ReadyCall(self.call, target, decision))))
+
+    def request(self, target: CallTarget, decision: Decision) -> Plan[ApprovalRequest]:
+        """Return the question; raises ToolError where the call cannot work."""
+        preview: Preview | None = None
+        if self.call.tool.dry_run is not None:
+            preview = yield from do(DryRun(self.call, target))
+        return ApprovalRequest(self.call, target, decision, preview)
+
+    def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
+        """Run the call as the user saw and kept it."""
+        ready = ReadyCall(self.call, request.target, decision, request.preview)
+        return (yield from do(RunTool(ready)))
+
+    def reject(self, request: ApprovalRequest, why: str) -> Plan[ToolResult]:
+        """Return the result of a call that the user rejected."""
+        yield from ()
+        return self.result(rejection(self.call, why), Status.REJECTED)
+
+    # --- the loop ---------------------------------------------------------------------------------
+
+    def answer(self) -> Plan[None]:
+        """Bring the call to its result and record that."""
+        try:
+            result = yield from self._settle()
+        except ToolError as error:
+            result = self.result(str(error), Status.ERROR)
+        yield from record(self.chat, Record(result, self.decision, heading(self.call)))
+
+    def ready_beside_others(self) -> Plan[ReadyCall | None]:
+        """Return the call ready to run at the same time as its neighbours, if it may."""
+        if not self.call.tool.runs_beside_others or self.call.tool.metadata.requires_checkpoint:
+            return None
+        try:
+            target = yield from self._located()
+        except ToolError:
+            return None  # the error is the call's result, in its turn
+        decision = self.decide(target)
+        if decision.verdict is not Verdict.ALLOW:
+            return None
+        return ReadyCall(self.call, target, decision)
+
+    def would_ask(self) -> Plan[bool]:
+        """Whether the call would ask if it were judged now; an older target will do."""
+        try:
+            target = self.target or (yield from self._located())
+            return self.decide(target).verdict is Verdict.ASK
+        except ToolError:
+            return False
+
+    def result(self, text: str, status: Status) -> ToolResult:
+        """Return a result of this call that is not its tool's own."""
+        text = clip(text, LONGEST_ERROR)
+        return ToolResult(self.call.call.id, self.call.tool.name, text, status)
+
+    def _located(self) -> Plan[CallTarget]:
+        """Return where the call acts, looked up once as long as nothing happens."""
+        if self._version != self.queue.version:
+            self._version, self.target = self.queue.version, None
+            try:
+                self.target = yield from self.locate()
+            except ToolError as error:
+                self._unlocatable = error
+        if self.target is None:
+            raise self._unlocatable
+        return self.target
+
+    def _settle(self) -> Plan[ToolResult]:
+        """Judge the call again, a few times, as long as its files change under the preview."""
+        tries = 0
+        while True:
+            try:
+                return (yield from self._judged())
+            except StalePreview as stale:
+                tries += 1
+                self._stale = stale
+                if tries == PREVIEWS_PER_CALL:
+                    raise
+            except ToolError as error:
+                if self._stale is None:
+                    raise
+                # It cannot be previewed again: what matters to the model is that it changed.
+                raise self._stale from error
+
+    def _judged(self) -> Plan[ToolResult]:
+        """Locate the call, decide, and do what the decision says."""
+        target = yield from self._located()
+        decision = self.decide(target)
+        if decision.verdict is Verdict.DENY:
+            return self._denied(decision)
+        if self.call.tool.metadata.requires_checkpoint:
+            return self._denied(decision, no_checkpoint(self.call))
+        if decision.verdict is Verdict.ALLOW:
+            return (yield from self._counted(decision, self.run_unasked(target, decision)))
+        request = yield from self.request(target, decision)
+        return (yield from self._ask((yield from self._numbered(request))))
+
+    def _numbered(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
+        """Return the request with its place in the queue, and what is new since the last one."""
+        last, stale = self._asked, self._stale
+        if last is not None and stale is not None:
+            if shows_the_same(request, last):
+                raise ToolError(str(stale))
+            request = rebased_request(request, last, stale.path)
+        number, total = yield from self.queue.number(self.call)
+        return replace(request, number=number, total=total)
+
+    def _ask(self, request: ApprovalRequest) -> Plan[ToolResult]:
+        """Ask until the response is an answer, and do what it says."""
+        while True:
+            self._asked = request
+            response = yield from request_approval(request)
+            self.queue.changed()
+            if response.choice != "edit":
+                return (yield from self._answered(request, response))
+            if response.replaced:
+                request = with_replacements(request, response)
+                continue
+            try:
+                self.call = yield from with_arguments(self.chat, self.call, response)
+            except InvalidCall as error:
+                request = replace(request, problem=str(error))
+                continue
+            self._stale = self._asked = None
+            return (yield from self._judged())
+
+    def _answered(self, request: ApprovalRequest, response: ApprovalResponse) -> Plan[ToolResult]:
+        settled = response.decision
+        if settled is not None and settled.verdict is Verdict.DENY:
+            return self._denied(settled)
+        if settled is not None:
+            return (yield from self._counted(settled, self.run_approved(request, settled)))
+        kept = with_kept_hunks(request, response)
+        if response.choice == "reject" or kept is None:
+            return (yield from self.reject(request, reason(request, response)))
+        allowed = consent(self.chat, request, response)
+        return (yield from self._counted(allowed, self.run_approved(kept, allowed)))
+
+    def _counted(self, decision: Decision, run: Plan[ToolResult]) -> Plan[ToolResult]:
+        """Run the call, and count that under the decision that lets it."""
+        self.queue.changed()
+        result = yield from run
+        count_use(self.chat, decision)
+        return result
+
+    def _denied(self, decision: Decision, text: str = "") -> ToolResult:
+        self.decision = decision
+        return self.result(text or decision.message, Status.DENIED)
+
+
+def run_together(chat: Chat, batch: list[tuple[CallAttempt, ReadyCall]]) -> Plan[None]:
     """Run calls that need no question at the same time; answer them in order."""
     if not batch:
         return
-    outcomes = yield from do(RunTools(tuple(batch)), tuple)
-    for ready, outcome in zip(batch, outcomes, strict=True):
+    batch[0][0].queue.changed()
+    results = yield from do(RunTools(tuple(ready for _, ready in batch)))
+    for (attempt, ready), result in zip(batch, results, strict=True):
         count_use(chat, ready.decision)
-        yield from _say(chat, _settle(ready.call, outcome), ready.decision)
+        yield from record(chat, Record(result, heading=heading(attempt.call)))
 
 
-def answer_call(chat: Chat, call: Call, queue: Queue) -> Plan[None]:
-    """Answer one call alone, whatever happens to it."""
-    if call.tool.name == RESOLVE:
-        result, decision = yield from resolve_call(chat, call, queue)
-    else:
-        result, decision = yield from _until_settled(chat, call, queue)
-    yield from _say(chat, result, decision)
-
-
-def _say(chat: Chat, result: ToolResult, decision: Decision | None) -> Plan[None]:
-    result = yield from do(Phrase(result), ToolResult)
-    chat.history = chat.history.add(result)
-    yield from do(Say(result, decision))
-
-
-def _until_settled(
-    chat: Chat, call: Call, queue: Queue
-) -> Plan[tuple[ToolResult, Decision | None]]:
-    """Preview and ask again as long as the text moves under the preview, a few times."""
-    attempt = yield from _attempt(chat, call, queue)
-    for _ in range(PREVIEWS_PER_CALL - 1):
-        if isinstance(attempt.outcome, ToolResult):
-            break
-        attempt = yield from _attempt(chat, attempt.call, queue, attempt)
-    return _settle(attempt.call, attempt.outcome), attempt.decision
-
-
-def _attempt(chat: Chat, call: Call, queue: Queue, last: Attempt | None = None) -> Plan[Attempt]:
-    place = yield from do(Locate(call), object)
-    if not isinstance(place, Place):
-        return Attempt(_result(call, str(place), Status.ERROR), None, call)
-    decision = decide(call, place, chat.policy)
-    if decision.verdict is Verdict.DENY:
-        return Attempt(_result(call, decision.message, Status.DENIED), decision, call)
-    if call.tool.metadata.requires_checkpoint:
-        return Attempt(_result(call, no_checkpoint(call), Status.DENIED), decision, call)
-    if decision.verdict is Verdict.ALLOW:
-        return (yield from _run(chat, Ready(call, place, decision)))
-    preview = yield from _preview(call, place)
-    if isinstance(preview, str):
-        return Attempt(_result(call, preview, Status.ERROR), None, call)
-    if last is not None and _is_shown_already(preview, last):
-        return last
-    number, total = queue.take_place(call)
-    question = Question(call, place, decision, preview, number=number, total=total)
-    return (yield from _put(chat, _anew(question, last), queue))
-
-
-def _is_shown_already(preview: Preview | None, last: Attempt) -> bool:
-    """Whether the text did not move for the preview: asking again would lead nowhere else."""
-    if preview is None or preview.change is None or last.question is None:
-        return False
-    before = last.question.proposed or (last.question.preview or Preview()).change
-    return isinstance(last.outcome, Moved) and before == preview.change
-
-
-def _anew(question: Question, last: Attempt | None) -> Question:
-    """Return the question as it is asked again, with the text the user wrote for the last one."""
-    if last is None or last.question is None or not isinstance(last.outcome, Moved):
-        return question
-    question = replace(question, problem=MOVED.format(last.outcome.path))
-    change = question.preview.change if question.preview is not None else None
-    mine = last.question.preview.change if last.question.preview is not None else None
-    if change is None or mine is None or last.question.proposed is None:
-        return question
-    moved = rebased(mine, {file.origin: file.before for file in change.files})
-    if isinstance(moved, str):
-        return replace(question, problem=f"{question.problem} {EDIT_LOST}")
-    return with_change(question, moved, change)
-
-
-def no_checkpoint(call: Call) -> str:
+def no_checkpoint(call: ValidCall) -> str:
     """Return the answer to a call that needs a checkpoint nobody handles."""
     name = call.tool.name
     return f'Checkpoint required: no handler is registered, so "{name}" was not run.'
-
-
-def _preview(call: Call, place: Place) -> Plan[Preview | str | None]:
-    if call.tool.dry_run is None:
-        return None
-    outcome = yield from do(DryRun(call, place), object)
-    return outcome if isinstance(outcome, Preview) else str(outcome)
-
-
-def _put(chat: Chat, question: Question, queue: Queue) -> Plan[Attempt]:
-    """Put a question and do what the answer says."""
-    call = question.call
-    answer = yield from ask(question)
-    if answer.decision is not None:
-        return (yield from _settled(chat, question, answer.decision))
-    if answer.choice == "edit" and answer.replaced:
-        return (yield from _put(chat, edited(question, answer), queue))
-    if answer.choice == "edit":
-        return (yield from _changed(chat, question, answer, queue))
-    keep = kept(question, answer)
-    if answer.choice == "reject" or keep is None:
-        text = rejected(call, reason(question, answer))
-        return Attempt(_result(call, text, Status.REJECTED), question.decision, call)
-    allowed = consent(chat, question, answer)
-    attempt = yield from _run(chat, Ready(call, question.place, allowed, keep.preview))
-    return replace(attempt, question=question)
-
-
-def _settled(chat: Chat, question: Question, decision: Decision) -> Plan[Attempt]:
-    """Do what a rule or the mode says of a call that was being asked about."""
-    call = question.call
-    if decision.verdict is Verdict.DENY:
-        return Attempt(_result(call, decision.message, Status.DENIED), decision, call)
-    attempt = yield from _run(chat, Ready(call, question.place, decision, question.preview))
-    return replace(attempt, question=question)
-
-
-def _changed(chat: Chat, question: Question, answer: Answer, queue: Queue) -> Plan[Attempt]:
-    """Judge the arguments that the user wrote instead as if the model had sent them."""
-    checked = yield from changed_call(chat, question.call, answer)
-    if isinstance(checked, ToolResult):
-        return (yield from _put(chat, replace(question, problem=checked.text), queue))
-    return (yield from _attempt(chat, checked, queue))
-
-
-def _run(chat: Chat, ready: Ready) -> Plan[Attempt]:
-    outcomes = yield from do(RunTools((ready,)), tuple)
-    count_use(chat, ready.decision)
-    return Attempt(outcomes[0], ready.decision, ready.call)
-
-
-def _settle(call: Call, outcome: ToolResult | Moved) -> ToolResult:
-    if isinstance(outcome, Moved):
-        return _result(call, outcome.message, Status.ERROR)
-    return with_arguments(call, outcome)
-
-
-def _result(call: Call, text: str, status: Status) -> ToolResult:
-    return ToolResult(call.call.id, call.tool.name, text, status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 
 from agentchat.core.approval import Grants, Policy, forbidden
@@ -11,6 +12,8 @@ from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import Surroundings, Tool
 from agentchat.core.tools.toolset import Toolbox
 from agentchat.core.turn.preview_stack import PendingStore
+
+log = logging.getLogger(__name__)
 
 RESOLVE = "resolve"
 PLANNING = (
@@ -63,4 +66,8 @@ class Chat:
 def _described(tool: Tool, surroundings: Surroundings) -> Tool:
     if tool.describe is None:
         return tool
-    return replace(tool, description=tool.describe(surroundings))
+    try:
+        return replace(tool, description=tool.describe(surroundings))
+    except Exception:
+        log.exception("%s could not describe itself", tool.name)
+        return tool

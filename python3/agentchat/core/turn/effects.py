@@ -1,54 +1,67 @@
-"""What the plan of a turn asks of the world, one effect at a time, and the answers it gets."""
+"""What the plan of a turn asks of the world, one typed effect at a time.
+
+``do(effect)`` yields an effect and returns its answer. What goes wrong is thrown into the plan:
+``ToolError`` (the message is the call's result), ``StalePreview`` (the files changed since the
+user was asked), ``ArgumentError`` (the arguments do not fit), ``Cancelled`` (the user stopped).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar
 
 from agentchat.core.approval import Decision
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.hunk_decisions import HunkDecision, Replacement
-from agentchat.core.messages import Message, ToolCall, ToolResult
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
+from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import Preview, Tool
 from agentchat.core.turn.preview_stack import Pending
 
-Answered = TypeVar("Answered")
+T = TypeVar("T")
+
+Choice = Literal["always", "accept", "reject", "cancel", "edit"]
+Action = Literal["apply", "discard"]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ApprovalRequest:
     """One question to the user: what would run, and how it came to be asked.
 
-    ``number`` of ``total`` counts the questions of this reply. ``pending`` is set when the
+    ``number`` of ``total`` counts the requests of this reply. ``pending`` is set when the
     question is whether to apply that preview.
     """
 
-    call: Call
-    place: Place
+    call: ValidCall
+    target: CallTarget
     decision: Decision
     preview: Preview | None = None
     pending: Pending | None = None
     number: int = 1
     total: int = 1
     problem: str = ""
-    """Why the last answer could not be taken, if it could not."""
+    """Why the last response could not be used, if it could not."""
     proposed: ChangeSet | None = None
     """The change as it was proposed, if the preview shows the user's own text."""
 
+    @property
+    def change(self) -> ChangeSet | None:
+        """The change that is shown, if there is one."""
+        return self.preview.change if self.preview is not None else None
+
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The user's answer; ``choice`` is ``always``, ``accept``, ``reject``, ``cancel`` or ``edit``.
+class ApprovalResponse:
+    """The answer to a request.
 
     ``arguments`` is the JSON text the user wrote instead, or ``replaced`` what a file shall get
-    instead, for ``edit``. ``hunks`` are those that the user rejected or commented. With a
-    ``decision`` it was not the user: a rule or the mode settled the question meanwhile.
+    instead, for the choice ``edit``. ``hunks`` are those that the user rejected or commented.
+    With a ``decision`` it was not the user: a rule or the mode settled the question meanwhile.
     """
 
-    choice: str
+    choice: Choice
     reason: str = ""
     arguments: str | None = None
     hunks: tuple[HunkDecision, ...] = ()
@@ -57,145 +70,139 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyCall:
     """A call that may run, with the decision that lets it and what was shown."""
 
-    call: Call
-    place: Place
+    call: ValidCall
+    target: CallTarget
     decision: Decision
     preview: Preview | None = None
 
 
+class Effect(Generic[T]):
+    """One thing the plan asks for; ``T`` is the type of its answer."""
+
+    __slots__ = ()
+
+
+Plan = Generator[Effect[Any], Any, T]
+
+
+def do(effect: Effect[T]) -> Plan[T]:
+    """Yield one effect and return its answer; a failure is raised here."""
+    answer: T = yield effect
+    return answer
+
+
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """A run that found the text changed since the preview; nothing was done."""
-
-    path: str
-    message: str
+class Prepare(Effect[None]):
+    """Wait until workspace, sandbox and tools are ready; raises UserError or ToolError."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskModel:
-    """Send a request → Reply."""
+class TakeSteering(Effect[tuple[Message, ...]]):
+    """Fetch what the user sent and the plugin noted meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel(Effect[Reply]):
+    """Send a request and show the reply while it streams."""
 
     request: ModelRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Parse:
-    """Fit what the model sent to a tool's schema → the arguments, or ArgumentError."""
+class Parse(Effect[Any]):
+    """Fit what the model sent to a tool's schema; raises ArgumentError or ToolError."""
 
     tool: Tool
     given: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Locate:
-    """Find out where a call would act → Place, or str: why it cannot."""
+class Locate(Effect[CallTarget]):
+    """Find out where a call would act; raises ToolError if it cannot act at all."""
 
-    call: Call
-
-
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """Compute what a call would do there → Preview, or str: why it cannot."""
-
-    call: Call
-    place: Place
+    call: ValidCall
 
 
 @dataclass(frozen=True, slots=True)
-class SetUp:
-    """Run a call's set-up hook → str, why it failed, or None."""
+class DryRun(Effect[Preview]):
+    """Compute what a call would do there; raises ToolError if it cannot work."""
 
-    call: Call
-
-
-@dataclass(frozen=True, slots=True)
-class TearDown:
-    """Run a call's exit hook, even while everything else stops → None."""
-
-    call: Call
+    call: ValidCall
+    target: CallTarget
 
 
 @dataclass(frozen=True, slots=True)
-class AskUser:
-    """Show a question → Answer."""
-
-    question: Question
-
-
-@dataclass(frozen=True, slots=True)
-class RunTools:
-    """Run calls at the same time → a ToolResult or Moved for each, in order."""
-
-    calls: tuple[Ready, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Refresh:
-    """Put a preview on top of what its files are now → Pending, or str: why it cannot be."""
+class RefreshPreview(Effect[Pending]):
+    """Rebase a staged preview on what its files are now; raises ToolError if it cannot be."""
 
     pending: Pending
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvePending:
-    """Apply or discard a preview → ToolResult for ``call``, or Moved."""
+class SetUp(Effect[None]):
+    """Run a call's set-up hook; raises ToolError."""
+
+    call: ValidCall
+
+
+@dataclass(frozen=True, slots=True)
+class TearDown(Effect[None]):
+    """Run a call's exit hook, even while everything else stops."""
+
+    call: ValidCall
+
+
+@dataclass(frozen=True, slots=True)
+class RequestApproval(Effect[ApprovalResponse]):
+    """Show a question and wait for the answer."""
+
+    request: ApprovalRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool(Effect[ToolResult]):
+    """Run one call; raises StalePreview, and then nothing was done."""
+
+    ready: ReadyCall
+
+
+@dataclass(frozen=True, slots=True)
+class RunTools(Effect[tuple[ToolResult, ...]]):
+    """Run calls at the same time; the results come in the order of the calls."""
+
+    ready: tuple[ReadyCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvePreview(Effect[ToolResult]):
+    """Apply or discard a preview as the result of ``call``; raises StalePreview."""
 
     call: ToolCall
     pending: Pending
-    action: str
+    action: Action
     reason: str
     extra: Mapping[str, Any] | None
-    decision: Decision
+    kept: str = ""
+    """How much of the preview is applied, where that is not all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """Let the tool of a call say its result, even while everything else stops → ToolResult."""
+class Record(Effect[Message]):
+    """Format a message, write it in the journal and show it, even while everything else stops.
 
-    result: ToolResult
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """Something was added to the history: write and show it → None."""
+    The answer is the message as the model will read it. ``decision`` is why a call that did not
+    run was answered so; ``heading`` is a line before the text, however the tool formats that.
+    """
 
     message: Message
     decision: Decision | None = None
+    heading: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TakeSteering:
-    """Fetch what the user sent and the plugin noted meanwhile → tuple of messages."""
-
-
-Effect = (
-    AskModel
-    | Parse
-    | Locate
-    | DryRun
-    | SetUp
-    | TearDown
-    | AskUser
-    | RunTools
-    | Refresh
-    | ResolvePending
-    | Phrase
-    | Say
-    | TakeSteering
-)
-Plan = Generator[Effect, Any, Answered]
-
-
-def phrased(message: Message) -> Plan[Message]:
-    """Return a message as it is said: a result in the words of its tool."""
-    if isinstance(message, ToolResult):
-        return (yield from do(Phrase(message), ToolResult))
-    return message
-
-
-def do(effect: Effect, answer: type[Answered] | None = None) -> Plan[Answered]:
-    """Yield one effect and return its answer."""
-    return cast("Answered", (yield effect))
+# The old names, until every room uses the new ones.
+Question = ApprovalRequest
+Answer = ApprovalResponse
+Ready = ReadyCall

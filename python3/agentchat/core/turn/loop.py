@@ -1,99 +1,123 @@
-"""The plan of a turn: from what the user said to the model's last word.
+"""The plan of a turn: from what the user wrote to the model's last reply.
 
-A turn is a generator: it yields one effect, is sent the answer and goes on. Every rule about
-order, approval, rejection, cancelling and "each call has exactly one result" is here or in
-``resolution``.
+A turn is a generator. It yields one effect at a time (``effects``), is sent the answer and goes
+on; a failed effect is thrown into it. It does no I/O: ``agent.interpreter`` performs the effects.
+All rules about order, approval, rejection and cancellation are in this folder.
+
+The turn: prepare → take what the user sent → ask the model → record the reply → answer its calls
+→ take what the user sent meanwhile → … until a reply has no calls, fails, or the user stops.
+
+A call goes through these states; the first that ends it gives its result::
+
+    sent        unknown tool, cut off, no JSON, wrong schema, low confidence  → error
+    valid       the set-up hook fails                                         → error
+    set up      the target cannot be found                                    → error
+    located     denied by the mode or a rule, checkpoint without a handler    → denied
+    judged      the dry run fails (only where the user will be asked)         → error
+    asked       rejected → rejected; arguments edited → valid again
+    running     the files changed since they were shown → located again, at most
+                ``PREVIEWS_PER_CALL`` times; anything else the tool returns   → its result
+
+Order: all calls of a reply are validated before the first one runs. Neighbours that are safe to
+run at the same time and need no question run together; every other call runs alone, in its turn.
+Results are recorded in the order of the calls, each formatted, journaled and shown once, by
+``Record``. Where a call acts is found out once per judgement, and again only if something
+happened since (``ApprovalQueue.version``).
+
+*Each call id has exactly one result*, whatever happens: rejecting a call leaves the others;
+cancelling ends the turn, nothing more runs and each open call is answered ``CANCELLED``; so does
+an error, with its text. While a preview is pending, a reply that does not only ``resolve`` runs
+nothing.
+
+Hooks: set-up before the question, exit after the result, each exactly once. The plan runs exit
+hooks itself when it ends, is cancelled or fails. A plan that is closed (``plan.close()``) can
+yield no effect any more: then the interpreter runs the exit hooks that are left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
-from agentchat.core.approval import Verdict, decide
-from agentchat.core.errors import Cancelled
+from agentchat.core.errors import AgentError, Cancelled, ToolError
 from agentchat.core.limits import UNRESOLVED_REPLIES
-from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult
-from agentchat.core.tools.call import Call, Place
-from agentchat.core.turn.approval_request import Queue
-from agentchat.core.turn.call import answer_call, run_together
+from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
+from agentchat.core.turn.approval_request import ApprovalQueue
+from agentchat.core.turn.call import CallAttempt, record, run_together
 from agentchat.core.turn.chat import RESOLVE, Chat
-from agentchat.core.turn.effects import (
-    AskModel,
-    Locate,
-    Plan,
-    Ready,
-    Say,
-    TakeSteering,
-    do,
-    phrased,
-)
-from agentchat.core.turn.hooks import Lives
-from agentchat.core.turn.resolve import judge_resolution
-from agentchat.core.turn.validate import check, cut_off
+from agentchat.core.turn.effects import AskModel, Plan, Prepare, ReadyCall, Record, TakeSteering, do
+from agentchat.core.turn.hooks import CallHooks
+from agentchat.core.turn.resolve import attempt
+from agentchat.core.turn.validate import InvalidCall, cut_off, validate
 
 CANCELLED = "Cancelled by the user."
 RESOLVE_FIRST = (
     "Not executed: call the `resolve` tool to resolve the pending action before using other tools."
 )
 
+TurnReason = Literal["stop", "cancelled", "error"]
+
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How a turn ended: ``stop``, ``cancelled`` or ``error``, with a line for the user."""
+class TurnEnd:
+    """How a turn ended, with a line for the user.
 
-    reason: str
+    ``stopped`` says that the user stopped it, and did not cancel a question.
+    """
+
+    reason: TurnReason
     message: str = ""
+    stopped: bool = False
 
 
-def turn(chat: Chat) -> Plan[Ending]:
+def turn(chat: Chat) -> Plan[TurnEnd]:
     """Plan one turn of ``chat``; whatever happens, every call has its one result at the end."""
     try:
+        yield from do(Prepare())
         return (yield from _rounds(chat))
     except Cancelled:
         yield from _answer_rest(chat, CANCELLED, Status.CANCELLED)
-        return Ending("cancelled")
+        return TurnEnd("cancelled")
+    except AgentError as error:
+        yield from _answer_rest(chat, str(error), Status.ERROR)
+        return TurnEnd("error", str(error))
+    except Exception as error:
+        yield from _answer_rest(chat, failure(error), Status.ERROR)
+        raise
 
 
-def _rounds(chat: Chat) -> Plan[Ending]:
+def failure(error: Exception) -> str:
+    """Return the message about an internal error that ends a turn."""
+    return f"The turn failed: {error!r}. See the log."
+
+
+def _rounds(chat: Chat) -> Plan[TurnEnd]:
     ignored = 0
     while True:
-        yield from _listen(chat)
-        reply = yield from do(AskModel(chat.request()), Reply)
-        yield from say(chat, reply)
-        ending = _ending(reply)
-        if ending is not None:
+        for message in (yield from do(TakeSteering())):
+            yield from record(chat, Record(message))
+        reply = yield from do(AskModel(chat.request()))
+        yield from record(chat, Record(reply))
+        end = _end_of(reply)
+        if end is not None:
             yield from _answer_cut_off(chat)
-            return ending
-        if _ignores_preview(chat, reply):
-            ignored += 1
-            yield from _answer_rest(chat, RESOLVE_FIRST, Status.ERROR)
-            if ignored == UNRESOLVED_REPLIES:
-                return Ending("error", _unresolved(chat))
+            return end
+        if not _ignores_preview(chat, reply):
+            ignored = 0
+            yield from _answer_calls(chat, reply.calls)
             continue
-        ignored = 0
-        yield from _answer_calls(chat, reply.calls)
+        ignored += 1
+        yield from _answer_rest(chat, RESOLVE_FIRST, Status.ERROR)
+        if ignored == UNRESOLVED_REPLIES:
+            return TurnEnd("error", _unresolved(chat))
 
 
-def _ending(reply: Reply) -> Ending | None:
+def _end_of(reply: Reply) -> TurnEnd | None:
     if reply.error is not None:
-        return Ending("error", reply.error)
+        return TurnEnd("error", reply.error)
     if reply.finish == "cancelled":
-        return Ending("cancelled")
-    return None if reply.calls else Ending("stop")
-
-
-def _listen(chat: Chat) -> Plan[None]:
-    heard = yield from do(TakeSteering(), tuple)
-    for message in heard:
-        yield from say(chat, message)
-
-
-def say(chat: Chat, message: Message) -> Plan[None]:
-    """Add a message to the history, write it and show it."""
-    message = yield from phrased(message)
-    chat.history = chat.history.add(message)
-    yield from do(Say(message))
+        return TurnEnd("cancelled")
+    return None if reply.calls else TurnEnd("stop")
 
 
 def _ignores_preview(chat: Chat, reply: Reply) -> bool:
@@ -109,90 +133,80 @@ def _unresolved(chat: Chat) -> str:
     )
 
 
-def _answer_rest(chat: Chat, text: str, status: Status) -> Plan[None]:
-    for call in chat.history.unanswered():
-        yield from say(chat, ToolResult(call.id, call.name, text, status))
-
-
 def _answer_cut_off(chat: Chat) -> Plan[None]:
     for call in chat.history.unanswered():
-        yield from say(chat, ToolResult(call.id, call.name, cut_off(call.name), Status.ERROR))
+        result = ToolResult(call.id, call.name, cut_off(call.name), Status.ERROR)
+        yield from record(chat, Record(result))
+
+
+def _answer_rest(chat: Chat, text: str, status: Status) -> Plan[None]:
+    for call in chat.history.unanswered():
+        result = ToolResult(call.id, call.name, text, status)
+        try:
+            yield from record(chat, Record(result))
+        except Exception:  # the journal cannot be written: the history is complete all the same
+            chat.history = chat.history.add(result)
 
 
 def _answer_calls(chat: Chat, calls: tuple[ToolCall, ...]) -> Plan[None]:
-    checked: list[Call | ToolResult] = []
-    for call in calls:
-        checked.append((yield from check(call, chat.toolbox)))
-    queue = Queue(*(yield from _ahead(chat, checked)))
-    lives = Lives()
-    batch: list[Ready] = []
+    queue = ApprovalQueue()
+    checked = yield from _validated(chat, calls, queue)
+    hooks = CallHooks()
     try:
-        for item in checked:
-            ready = yield from _joins_batch(chat, item)
-            if ready is not None:
-                batch.append(ready)
-                continue
-            yield from run_together(chat, batch)
-            batch = []
-            yield from _answer_alone(chat, item, queue, lives)
-        yield from run_together(chat, batch)
-    finally:
-        yield from lives.end_all()
+        yield from _answer_in_order(chat, checked, queue, hooks)
+    except GeneratorExit:
+        raise  # closed: nothing can be yielded any more
+    except BaseException:
+        yield from hooks.end_all()
+        raise
+    yield from hooks.end_all()
 
 
-def _answer_alone(chat: Chat, item: Call | ToolResult, queue: Queue, lives: Lives) -> Plan[None]:
-    if isinstance(item, ToolResult):
-        yield from lives.end_all()
-        yield from say(chat, item)
-        return
-    queue.reach(item)
-    yield from lives.end_all(besides=item.tool)
-    failed = yield from lives.begin(item)
-    if failed is None:
-        yield from answer_call(chat, item, queue)
-    else:
-        yield from say(chat, ToolResult(item.call.id, item.tool.name, failed, Status.ERROR))
-    yield from lives.end(item)
-
-
-def _ahead(
-    chat: Chat, checked: list[Call | ToolResult]
-) -> Plan[tuple[list[Call], Callable[[Call], bool]]]:
-    """Return the calls that can be judged, and whether one of them would ask as things stand."""
-    places: dict[str, Place] = {}
-    calls = [item for item in checked if isinstance(item, Call)]
+def _validated(
+    chat: Chat, calls: tuple[ToolCall, ...], queue: ApprovalQueue
+) -> Plan[list[CallAttempt | ToolResult]]:
+    """Return each call as an attempt, or the result of one that cannot be judged."""
+    checked: list[CallAttempt | ToolResult] = []
     for call in calls:
-        place = yield from do(Locate(call), object)
-        if isinstance(place, Place):
-            places[call.call.id] = place
-
-    def would_ask(call: Call) -> bool:
-        place = places.get(call.call.id)
-        return place is not None and _verdict(chat, call, place) is Verdict.ASK
-
-    return calls, would_ask
-
-
-def _verdict(chat: Chat, call: Call, place: Place) -> Verdict:
-    if call.tool.name != RESOLVE:
-        return decide(call, place, chat.policy).verdict
-    pending = chat.pending.newest()
-    if pending is None:
-        return Verdict.ALLOW
-    return judge_resolution(chat.policy, pending, call.arguments.action).verdict
+        try:
+            valid = yield from validate(call, chat.toolbox)
+        except InvalidCall as error:
+            checked.append(ToolResult(call.id, call.name, str(error), Status.ERROR))
+            continue
+        one = attempt(chat, valid, queue)
+        queue.add(one)
+        checked.append(one)
+    return checked
 
 
-def _joins_batch(chat: Chat, item: Call | ToolResult) -> Plan[Ready | None]:
-    """Return the call ready to run beside its neighbours, or ``None`` if it must run alone.
+def _answer_in_order(
+    chat: Chat, checked: list[CallAttempt | ToolResult], queue: ApprovalQueue, hooks: CallHooks
+) -> Plan[None]:
+    batch: list[tuple[CallAttempt, ReadyCall]] = []
+    for item in checked:
+        if isinstance(item, CallAttempt):
+            queue.reach(item)
+            ready = yield from item.ready_beside_others()
+            if ready is not None:
+                batch.append((item, ready))
+                continue
+        yield from run_together(chat, batch)
+        batch = []
+        yield from _answer_alone(chat, item, hooks)
+    yield from run_together(chat, batch)
 
-    A tool with hooks runs alone: a life around it has a place in the order.
-    """
-    if isinstance(item, ToolResult) or not item.tool.runs_beside_others:
-        return None
-    place = yield from do(Locate(item), object)
-    if not isinstance(place, Place):
-        return None
-    decision = decide(item, place, chat.policy)
-    if decision.verdict is not Verdict.ALLOW or item.tool.metadata.requires_checkpoint:
-        return None
-    return Ready(item, place, decision)
+
+def _answer_alone(chat: Chat, item: CallAttempt | ToolResult, hooks: CallHooks) -> Plan[None]:
+    if isinstance(item, ToolResult):
+        yield from hooks.end_all()
+        yield from record(chat, Record(item))
+        return
+    yield from hooks.end_all(except_for=item.call.tool)
+    call = item.call
+    try:
+        yield from hooks.begin(call)
+    except ToolError as error:
+        yield from record(chat, Record(item.result(str(error), Status.ERROR)))
+    else:
+        yield from item.answer()
+    yield from hooks.end(call)

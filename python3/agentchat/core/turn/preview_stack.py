@@ -97,14 +97,16 @@ def resolution_details(
     return details
 
 
-def resolution_line(label: str, action: str, failed: bool) -> str:
+def resolution_line(label: str, action: str, failed: bool, kept: str = "") -> str:
     """Return how a resolution is shown: ``Accept: 2 replacements in 1 file [AST Edit]``.
 
     What stands before the label's first ``": "`` is its badge; a label without one has none.
+    ``kept`` says how much is applied, where that is not all of the preview.
     """
     verb = "Failed" if failed else {"apply": "Accept", "discard": "Discard"}[action]
     badge, separator, summary = label.partition(": ")
-    return f"{verb}: {summary} [{badge}]" if separator else f"{verb}: {label}"
+    summary = kept or summary
+    return f"{verb}: {summary} [{badge}]" if separator else f"{verb}: {kept or label}"
 
 
 def discarded(pending: Pending, reason: str) -> str:

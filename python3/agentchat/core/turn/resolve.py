@@ -1,94 +1,124 @@
-"""The plan of a ``resolve`` call: the newest preview applied or discarded, with consent."""
+"""What is special about a ``resolve`` call: it applies or discards the newest staged preview."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agentchat.core.approval import USUAL, Decision, Policy, Verdict, mode_allows
-from agentchat.core.limits import PREVIEWS_PER_CALL
+from agentchat.core.diff.hunk_decisions import kept_extent
+from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import Preview
-from agentchat.core.turn.approval_request import (
-    Queue,
-    ask,
-    changed_call,
-    consent,
-    count_use,
-    edited,
-    kept,
-    reason,
-    rejected,
-    with_arguments,
+from agentchat.core.turn.approval_request import ApprovalQueue, rejection
+from agentchat.core.turn.call import CallAttempt
+from agentchat.core.turn.chat import RESOLVE, Chat
+from agentchat.core.turn.effects import (
+    Action,
+    ApprovalRequest,
+    Plan,
+    RefreshPreview,
+    ResolvePreview,
+    do,
 )
-from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import Answer, Moved, Plan, Question, Refresh, ResolvePending, do
 from agentchat.core.turn.preview_stack import NO_REASON, NOTHING_PENDING, Pending
 
 NOBODY = "Denied: nobody is here to answer."
-Resolved = tuple[ToolResult | Moved, "Decision | None", Call]
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """What a ``resolve`` call asks for."""
-
-    action: str
-    reason: str
-    extra: Mapping[str, Any] | None = None
+def attempt(chat: Chat, call: ValidCall, queue: ApprovalQueue) -> CallAttempt:
+    """Return the attempt at a call."""
+    kind = ResolveAttempt if call.tool.name == RESOLVE else CallAttempt
+    return kind(chat, call, queue)
 
 
-def resolve_call(chat: Chat, call: Call, queue: Queue) -> Plan[tuple[ToolResult, Decision | None]]:
-    """Resolve the newest preview; *cancel* in the question leaves it pending.
+class ResolveAttempt(CallAttempt):
+    """A call whose target is the newest preview; *cancel* in the question leaves it pending."""
 
-    As long as the text moves under the preview it is put on top of it and asked again, a few
-    times.
-    """
-    for _ in range(PREVIEWS_PER_CALL):
-        outcome, decision, call = yield from _attempt(chat, call, queue)
-        if isinstance(outcome, ToolResult):
-            break
-    if isinstance(outcome, Moved):
-        outcome = _error(call, outcome.message)
-    return with_arguments(call, outcome), decision
+    def locate(self) -> Plan[CallTarget]:
+        """Return what applying would write; raises ToolError if nothing is pending."""
+        yield from ()
+        here = self.chat.surroundings
+        return CallTarget(here.cwd, writes=self._pending().targets, host=here.host)
+
+    def decide(self, target: CallTarget) -> Decision:
+        """Return whether resolving this way needs the user."""
+        return judge_resolution(self.chat.policy, self._pending(), self._action)
+
+    def run_unasked(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
+        """Apply or discard the preview without a question."""
+        self.decision = decision
+        pending = yield from self._refreshed()
+        return (yield from self._resolve(pending, self._action, self.call.arguments.reason))
+
+    def request(self, target: CallTarget, decision: Decision) -> Plan[ApprovalRequest]:
+        """Return the question whether to apply the preview as its files are now."""
+        pending = yield from self._refreshed()
+        return ApprovalRequest(
+            self.call,
+            target,
+            decision,
+            preview=pending.preview,
+            pending=pending,
+            proposed=pending.proposed,
+        )
+
+    def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
+        """Apply what the user saw and kept of the preview."""
+        self.decision = decision
+        whole = request.pending.preview.change if request.pending is not None else None
+        kept = kept_extent(whole, request.change)
+        reason = self.call.arguments.reason
+        return (yield from self._resolve(_as_shown(request), self._action, reason, kept))
+
+    def reject(self, request: ApprovalRequest, why: str) -> Plan[ToolResult]:
+        """Discard the preview that the user rejected."""
+        result = yield from self._resolve(_as_shown(request), "discard", why or NO_REASON)
+        text = f"{rejection(self.call, why)}\n{result.text}"
+        return replace(result, text=text, status=Status.REJECTED)
+
+    @property
+    def _action(self) -> Action:
+        action: Action = self.call.arguments.action
+        return action
+
+    def _pending(self) -> Pending:
+        pending = self.chat.pending.newest()
+        if pending is None:
+            raise ToolError(NOTHING_PENDING)
+        return self._submitted(pending) if pending.standing else pending
+
+    def _submitted(self, standing: Pending) -> Pending:
+        """Return what is submitted to a mode's handler: what the model wrote, under its title."""
+        given: Any = self.call.arguments
+        title = " ".join(str((given.extra or {}).get("title") or "").split())
+        replies = [m for m in self.chat.history.messages if isinstance(m, Reply)]
+        text = replies[-1].text.strip() if replies else ""
+        label = f"{standing.label}: {title}" if title else standing.label
+        return replace(standing, label=label, preview=Preview(text=text or given.reason))
+
+    def _refreshed(self) -> Plan[Pending]:
+        """Return the preview rebased on what its files are now; raises ToolError."""
+        pending = self._pending()
+        if self._action == "apply" and pending.make is not None:
+            return (yield from do(RefreshPreview(pending)))
+        return pending
+
+    def _resolve(
+        self, pending: Pending, action: Action, reason: str, kept: str = ""
+    ) -> Plan[ToolResult]:
+        extra = self.call.arguments.extra
+        return (yield from do(ResolvePreview(self.call.call, pending, action, reason, extra, kept)))
 
 
-def _attempt(chat: Chat, call: Call, queue: Queue) -> Plan[Resolved]:
-    pending = chat.pending.newest()
-    if pending is None:
-        return _error(call, NOTHING_PENDING), None, call
-    wanted = Resolution(call.arguments.action, call.arguments.reason, call.arguments.extra)
-    if pending.standing:
-        pending = _submitted(chat, pending, wanted)
-    decision = judge_resolution(chat.policy, pending, wanted.action)
-    if decision.verdict is Verdict.DENY:
-        return _result(call, decision.message, Status.DENIED), decision, call
-    if wanted.action == "apply" and pending.make is not None:
-        fresh = yield from do(Refresh(pending), object)
-        if not isinstance(fresh, Pending):
-            return _error(call, str(fresh)), decision, call
-        pending = fresh
-    if decision.verdict is Verdict.ALLOW:
-        return (yield from _perform(chat, call, pending, wanted, decision))
-    number, total = queue.take_place(call)
-    here = chat.surroundings
-    place = Place(here.cwd, writes=pending.targets, host=here.host)
-    question = Question(call, place, decision, pending.preview, pending, number, total)
-    return (yield from _put(chat, replace(question, proposed=pending.proposed), queue, wanted))
+def _as_shown(request: ApprovalRequest) -> Pending:
+    """Return the preview of a request with the user's text and hunks."""
+    assert request.pending is not None
+    return replace(request.pending, preview=request.preview or request.pending.preview)
 
 
-def _submitted(chat: Chat, standing: Pending, wanted: Resolution) -> Pending:
-    """Return what is submitted to a mode's handler: what the model wrote, under its title."""
-    title = " ".join(str((wanted.extra or {}).get("title") or "").split())
-    replies = [message for message in chat.history.messages if isinstance(message, Reply)]
-    text = replies[-1].text.strip() if replies else ""
-    label = f"{standing.label}: {title}" if title else standing.label
-    return replace(standing, label=label, preview=Preview(text=text or wanted.reason))
-
-
-def judge_resolution(policy: Policy, pending: Pending, action: str) -> Decision:
+def judge_resolution(policy: Policy, pending: Pending, action: Action) -> Decision:
     """Return whether resolving this way needs the user: discarding never does."""
     scope = pending.scope
     if action == "discard":
@@ -105,57 +135,3 @@ def judge_resolution(policy: Policy, pending: Pending, action: str) -> Decision:
     if not policy.attended:
         return Decision(Verdict.DENY, NOBODY, scope, NOBODY)
     return Decision(Verdict.ASK, USUAL, scope)
-
-
-def _put(chat: Chat, question: Question, queue: Queue, wanted: Resolution) -> Plan[Resolved]:
-    """Ask whether to apply a preview, and do what the answer says."""
-    call, pending = question.call, question.pending
-    assert pending is not None
-    answer = yield from ask(question)
-    if answer.decision is not None:
-        return (yield from _perform(chat, call, pending, wanted, answer.decision))
-    if answer.choice == "edit" and answer.replaced:
-        return (yield from _put(chat, edited(question, answer), queue, wanted))
-    if answer.choice == "edit":
-        checked = yield from changed_call(chat, call, answer)
-        if isinstance(checked, Call):
-            return (yield from _attempt(chat, checked, queue))
-        return (yield from _put(chat, replace(question, problem=checked.text), queue, wanted))
-    keep = kept(question, answer)
-    if answer.choice == "reject" or keep is None:
-        return (yield from _rejected(chat, question, answer, wanted))
-    if keep.preview is not None:
-        pending = replace(pending, preview=keep.preview)
-    allowed = consent(chat, question, answer)
-    return (yield from _perform(chat, call, pending, wanted, allowed))
-
-
-def _rejected(chat: Chat, question: Question, answer: Answer, wanted: Resolution) -> Plan[Resolved]:
-    call, pending, decision = question.call, question.pending, question.decision
-    assert pending is not None
-    why = reason(question, answer)
-    discard = replace(wanted, action="discard", reason=why or NO_REASON)
-    outcome, _, _ = yield from _perform(chat, call, pending, discard, decision)
-    if isinstance(outcome, Moved):
-        return outcome, decision, call
-    text = f"{rejected(call, why)}\n{outcome.text}"
-    return replace(outcome, text=text, status=Status.REJECTED), decision, call
-
-
-def _perform(
-    chat: Chat, call: Call, pending: Pending, wanted: Resolution, decision: Decision
-) -> Plan[Resolved]:
-    effect = ResolvePending(
-        call.call, pending, wanted.action, wanted.reason, wanted.extra, decision
-    )
-    outcome: ToolResult | Moved = yield from do(effect)
-    count_use(chat, decision)
-    return outcome, decision, call
-
-
-def _error(call: Call, text: str) -> ToolResult:
-    return _result(call, text, Status.ERROR)
-
-
-def _result(call: Call, text: str, status: Status) -> ToolResult:
-    return ToolResult(call.call.id, call.tool.name, text, status)

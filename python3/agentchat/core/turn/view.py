@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.turn.effects import Question
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Pending
+
+ChatState = Literal["idle", "running", "waiting"]
+BlockState = Literal[
+    "streaming", "waiting", "running", "done", "failed", "rejected", "cancelled", "denied"
+]
 
 
 @dataclass(frozen=True, slots=True)
-class StatusLine:
+class ChatStatus:
     """What ``require('agentchat').status()`` answers; ``cost`` in US dollars if known."""
 
-    state: str = "idle"
+    state: ChatState = "idle"
     prompts: int = 0
     pending: int = 0
     mode: str = "ask"
@@ -26,22 +32,21 @@ class StatusLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ToolBlock:
     """What changes of a call's block; ``None`` leaves a part as it is.
 
-    ``state`` is ``streaming``, ``waiting``, ``running``, ``done``, ``failed``, ``rejected``,
-    ``cancelled`` or ``denied``; ``body`` replaces the lines, ``append`` adds text to them (with a
-    state: a last line of its own).
+    ``body`` replaces the lines, ``append`` adds text to them (with a state: a last line of its
+    own).
     """
 
     title: str | None = None
     tool: str | None = None
-    state: str | None = None
+    state: BlockState | None = None
     body: Sequence[str] | None = None
     append: str | None = None
 
 
-class Screen(Protocol):
+class View(Protocol):
     """Draws one chat. Calls return at once and never raise."""
 
     def user(self, text: str) -> None:
@@ -62,7 +67,7 @@ class Screen(Protocol):
     def finish_reply(self) -> None:
         """The model's message is complete."""
 
-    def block(self, call_id: str, change: Block) -> None:
+    def block(self, call_id: str, change: ToolBlock) -> None:
         """Show or change the block of one call."""
 
     def note(self, level: str, text: str) -> None:
@@ -71,13 +76,16 @@ class Screen(Protocol):
     def notify(self, level: str, text: str) -> None:
         """Tell the user one line; ``level`` is ``info``, ``warn`` or ``error``."""
 
-    def status(self, status: StatusLine) -> None:
+    def status(self, status: ChatStatus) -> None:
         """Show the chat's state."""
+
+    def tools(self, chat: Chat) -> None:
+        """Show which tools and groups a prompt can mention."""
 
     def event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event."""
 
-    def ask(self, prompt: str, question: Question) -> None:
+    def ask(self, prompt: str, question: ApprovalRequest) -> None:
         """Show a question under a prompt id."""
 
     def close_prompt(self, prompt: str) -> None:
@@ -91,3 +99,9 @@ class Screen(Protocol):
 
     def unstage(self, pending: Pending) -> None:
         """Take a preview away; it is applied or discarded."""
+
+
+# The old names, until every room uses the new ones.
+Screen = View
+Block = ToolBlock
+StatusLine = ChatStatus

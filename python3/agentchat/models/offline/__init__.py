@@ -1,4 +1,4 @@
-"""The built-in planner: plain requests into real tool calls, with no key and no network."""
+"""The built-in offline model: plain requests into real tool calls, with no key and no network."""
 
 from agentchat.models.offline.model import OfflineModel
 

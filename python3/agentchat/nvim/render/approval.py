@@ -91,7 +91,7 @@ def _prompt_table(prompt: str, question: Question, root: str) -> dict[str, Any]:
         "place": question.number,
         "total": question.total,
         "always": offers_always(question),
-        "rule": question.pending is None and offers_rule(question.call, question.place),
+        "rule": question.pending is None and offers_rule(question.call, question.target),
         "always_text": _always(scope) if scope is not None else "",
         "arguments": json.dumps(dict(question.call.given), indent=2, ensure_ascii=False),
         "details": _details(question),
@@ -142,9 +142,9 @@ def title(question: Question) -> str:
         return escape(f"{question.pending.label}: carry it out?")
     if question.pending is not None:
         return f"{question.pending.source} wants to apply {question.pending.label}"
-    if question.place.command is not None:
+    if question.target.command is not None:
         return f"{name} wants to run a command"
-    targets = question.place.writes or question.place.reads
+    targets = question.target.writes or question.target.reads
     if len(targets) == 1:
         verb = "read" if question.call.tool.metadata.read_only else "change"
         return f"{name} wants to {verb} {escape(targets[0].shown)}"
@@ -152,8 +152,8 @@ def title(question: Question) -> str:
 
 
 def _body(question: Question, root: str) -> tuple[str, Document]:
-    if question.place.command is not None:
-        return "command", command_document(question.place.command)
+    if question.target.command is not None:
+        return "command", command_document(question.target.command)
     if question.preview is not None and (question.preview.change or question.preview.text):
         return "diff", _preview(question.preview, root)
     return "arguments", json_document(dict(question.call.given))
@@ -166,7 +166,7 @@ def _preview(preview: Preview, root: str) -> Document:
 
 
 def _facts(question: Question) -> list[list[str]]:
-    place = question.place
+    place = question.target
     facts = _paths(question)
     if place.command is not None or not facts:
         facts.insert(0, ["in", escape(place.cwd)])
@@ -184,7 +184,7 @@ def _facts(question: Question) -> list[list[str]]:
 
 def _paths(question: Question) -> list[list[str]]:
     """Return the files of a call; of many, those a diff names inside the workspace as one fact."""
-    place = question.place
+    place = question.target
     targets = (*place.reads, *place.writes)
     preview = question.preview
     plain = [target for target in targets if target.ordinary]
@@ -207,8 +207,8 @@ def _parts(question: Question) -> list[list[str]]:
 
 def _warning(question: Question, level: int) -> str:
     said = [question.problem, *(question.preview.notes if question.preview else ())]
-    said += [f"{t.shown} is read-only." for t in question.place.writes if t.read_only]
-    said += [UNSAVED.format(t.shown) for t in question.place.writes if t.loaded is Loaded.UNSAVED]
+    said += [f"{t.shown} is read-only." for t in question.target.writes if t.read_only]
+    said += [UNSAVED.format(t.shown) for t in question.target.writes if t.loaded is Loaded.UNSAVED]
     if level == 0:
         said.append(NO_WAY_BACK)
     return " ".join(escape(line) for line in said if line)
@@ -221,6 +221,6 @@ def _details(question: Question) -> list[str]:
     if tool.capability.affected_resources:
         lines.append(f"affects     {', '.join(tool.capability.affected_resources)}")
     lines.append(f"definition  {tool.definition[:12]}")
-    if any(target.loaded is Loaded.SAVED for target in question.place.writes):
+    if any(target.loaded is Loaded.SAVED for target in question.target.writes):
         lines.append(f"saves       {HOOKS}")
     return [*lines, *part_lines(question.decision)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, counts
+from agentchat.core.diff.changeset import ChangeSet, FileChange, ReplacedLines, counts, lines_before
 from agentchat.core.diff.compose import composed
 from agentchat.core.errors import Stale, ToolError
 from agentchat.core.tools.ports import Workspace
@@ -128,7 +128,22 @@ def _joined(earlier: Preview, preview: Preview) -> Preview:
     impact = dict(earlier.impact)
     for path, number in _replacements(preview).items():
         impact[path] = impact.get(path, 0) + number
-    return Preview(change, notes=(*earlier.notes, *preview.notes), impact=impact)
+    before = {file.path: file for file in first.files}
+    places = (_in_first(place, before.get(place.path)) for place in preview.places)
+    return Preview(
+        change,
+        notes=(*earlier.notes, *preview.notes),
+        impact=impact,
+        places=(*earlier.places, *places),
+    )
+
+
+def _in_first(place: ReplacedLines, earlier: FileChange | None) -> ReplacedLines:
+    """Return a place in the text that an earlier change began with."""
+    if earlier is None:
+        return place
+    lines = lines_before(earlier, place.first, place.last)
+    return ReplacedLines(place.path, *lines)
 
 
 def _replacements(preview: Preview) -> dict[str, int]:
@@ -142,7 +157,8 @@ def _staged(whole: Preview, names: tuple[str, ...], context: ToolContext) -> Sta
         change = preview.change or ChangeSet(())
         notes = await apply_change(change, context)
         said = preview.headline or f"Applied {extent(change.files, whole.impact)}."
-        number = sum(whole.impact.get(path, 0) for path in change.paths)
+        made = [place for place in preview.places if place.path in change.paths]
+        number = len(made) or sum(whole.impact.get(path, 0) for path in change.paths)
         details = {"replacements": number, "files": list(change.paths)}
         return Result("\n".join([said, *notes]), details=details)
 

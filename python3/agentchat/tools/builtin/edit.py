@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.changeset import ChangeSet, FileChange, ReplacedLines
 from agentchat.core.diff.text_file import decode, encode
 from agentchat.core.edit.match import Edit, EditError, EditOutcome, apply_edits
 from agentchat.core.errors import ToolError
@@ -113,7 +113,10 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> Preview:
     outcome = await asyncio.to_thread(_edited, before, edits, target)
     change = FileChange(target.path, before, encode(outcome.text), target.shown)
     return Preview(
-        ChangeSet((change,)), notes=outcome.notes, impact={"replacements": outcome.count}
+        ChangeSet((change,)),
+        notes=outcome.notes,
+        impact={"replacements": outcome.count},
+        places=tuple(ReplacedLines(target.path, *lines) for lines in outcome.lines),
     )
 
 
@@ -135,7 +138,7 @@ async def run(arguments: EditArguments, context: ToolContext) -> Result:
     if change is None:
         raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
     notes = [*preview.notes, *await apply(change, context)]
-    count = int(preview.impact.get("replacements", len(arguments.edits)))
+    count = len(preview.places) or int(preview.impact.get("replacements", len(arguments.edits)))
     said = f"{count} replacement" if count == 1 else f"{count} replacements"
     return Result(
         "\n".join([preview.headline or f"Edited {change.files[0].name}: {said}.", *notes]),

@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from agentchat.workspace.files.disk import Disk, directory
+from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk, directory
 from agentchat.workspace.files.operation import Leftover, leftover
-from agentchat.workspace.files.transaction import ONE_AT_A_TIME
 
 SLACK_SECONDS = 2.0
 """How exactly it is known when a process began."""
@@ -18,14 +17,14 @@ SLACK_SECONDS = 2.0
 def put_back(paths: Iterable[str], disk: Disk | None = None) -> None:
     """Give files that were set aside to be removed their names back, unless these are taken."""
     disk = disk or Disk()
-    wanted = [os.path.split(path) for path in paths]
-    with ONE_AT_A_TIME:
-        for at, name, left in _left_in({folder for folder, _ in wanted}):
-            for folder, target in wanted:
-                if left.aside and left.is_of(target) and _is_of(at, folder):
-                    with contextlib.suppress(OSError):
-                        disk.link(name, target, at)
-                        disk.unlink(name, at)
+    for folder, names in _by_folder(paths).items():
+        with FOLDER_LOCKS.hold([folder]):
+            for at, name, left in _left_in(folder):
+                for target in names:
+                    if left.aside and left.is_of(target):
+                        with contextlib.suppress(OSError):
+                            disk.link(name, target, at)
+                            disk.unlink(name, at)
 
 
 def sweep(made: Mapping[str, int], disk: Disk | None = None) -> None:
@@ -35,43 +34,45 @@ def sweep(made: Mapping[str, int], disk: Disk | None = None) -> None:
         made: how many folders above each path were made with it.
     """
     disk = disk or Disk()
-    with ONE_AT_A_TIME:
-        for at, name, _ in _left_in({os.path.dirname(path) for path in made}):
-            with contextlib.suppress(OSError):
-                disk.unlink(name, at)
-        for path, folders in made.items():
-            _remove_folders(disk, path, folders)
+    for folder in _by_folder(made):
+        with FOLDER_LOCKS.hold([folder]):
+            for at, name, _ in _left_in(folder):
+                with contextlib.suppress(OSError):
+                    disk.unlink(name, at)
+    for path, folders in made.items():
+        _remove_folders(disk, path, folders)
 
 
-def _left_in(folders: Iterable[str]) -> Iterator[tuple[int, str, Leftover]]:
+def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names in each folder."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(paths):
+        folder, name = os.path.split(path)
+        found.setdefault(folder, []).append(name)
+    return found
+
+
+def _left_in(folder: str) -> Iterator[tuple[int, str, Leftover]]:
     """Yield a handle on the folder, the name and its meaning of all that nobody owns any more."""
-    for folder in sorted(folders):
-        with contextlib.suppress(OSError), directory(folder) as at:
-            for name in os.listdir(at):
-                left = leftover(name)
-                if left is not None and not _is_owned(left.owner, at, name):
-                    yield at, name, left
-
-
-def _is_of(at: int, folder: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(at), os.stat(folder, follow_symlinks=False))
-    except OSError:
-        return False
+    with contextlib.suppress(OSError), directory(folder) as at:
+        for name in os.listdir(at):
+            left = leftover(name)
+            if left is not None and not _is_owned(left.owner, at, name):
+                yield at, name, left
 
 
 def _remove_folders(disk: Disk, path: str, folders: int) -> None:
     folder = os.path.dirname(path)
     for _ in range(folders):
-        folder, name = os.path.split(folder)
-        with contextlib.suppress(OSError), directory(folder) as at:
+        removed, (folder, name) = folder, os.path.split(folder)
+        with FOLDER_LOCKS.hold([removed]), contextlib.suppress(OSError), directory(folder) as at:
             disk.rmdir(name, at)
 
 
 def _is_owned(owner: int, at: int, name: str) -> bool:
     """Whether the process that made a file may still need it; process ids are used again.
 
-    This process does not: it changes nothing while it looks.
+    This process does not: it changes nothing in a folder while it looks there.
     """
     if owner == os.getpid() or not _is_alive(owner):
         return False

@@ -9,10 +9,36 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
+from weakref import WeakValueDictionary
 
 NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
 _PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | NOFOLLOW
+
+
+class FolderLocks:
+    """A lock for each folder in which this process changes files, or looks for what was left.
+
+    Work in different folders does not wait for each other: a chat on a slow disk stops no other.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+
+    @contextlib.contextmanager
+    def hold(self, folders: Iterable[str]) -> Iterator[None]:
+        """Hold the locks of folders, by absolute path; always taken in the same order."""
+        with self._guard:
+            wanted = [self._locks.setdefault(f, threading.Lock()) for f in sorted(set(folders))]
+        with contextlib.ExitStack() as stack:
+            for lock in wanted:
+                stack.enter_context(lock)
+            yield
+
+
+FOLDER_LOCKS = FolderLocks()
 
 
 class Disk:

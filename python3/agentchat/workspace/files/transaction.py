@@ -8,21 +8,26 @@ by itself) the file is written in place; the caller has its old bytes.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import Stale, ToolError
-from agentchat.workspace.files.disk import Disk
+from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk
 from agentchat.workspace.files.operation import Job, Unchanged
 from agentchat.workspace.files.operations import Create, Remove, Replace
-
-ONE_AT_A_TIME = threading.Lock()
-"""Held while this process changes files, and while it looks for what was left of changes."""
 
 
 class Aborted(Exception):
     """The change was called off before its first file was touched."""
+
+
+class ChangeFailed(ToolError):
+    """A change that could not be made; ``reason`` says why, in a sentence."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason} Nothing was changed.")
+        self.reason = reason
 
 
 class AtomicWriter:
@@ -43,7 +48,7 @@ class AtomicWriter:
             Aborted: ``called_off()`` became true before the first file was touched.
             In all three cases the files are as they were, unless the message says otherwise.
         """
-        with ONE_AT_A_TIME:
+        with FOLDER_LOCKS.hold(_folders(files)):
             jobs: list[Job] = []
             try:
                 for file in files:
@@ -83,18 +88,35 @@ class AtomicWriter:
         except Stale as error:
             raise Stale(shown) from error
         except ToolError as error:
-            raise ToolError(f"{shown} {error} Nothing was changed.") from error
+            raise ChangeFailed(f"{shown} {error}") from error
         except OSError as error:
             reason = error.strerror or str(error)
-            raise ToolError(f"Cannot write {shown}: {reason}. Nothing was changed.") from error
+            raise ChangeFailed(f"Cannot write {shown}: {reason}.") from error
 
     def _roll_back(self, jobs: Sequence[Job], error: BaseException) -> None:
         """Undo what was done, newest first; raise if a file could not be taken back."""
         stuck = [self._show(job.path) for job in reversed(jobs) if not _taken_back(job)]
         if stuck:
             names = ", ".join(stuck)
-            why = str(error).replace(" Nothing was changed.", "")
-            raise ToolError(f"{why} Could not be taken back: {names}.") from error
+            raise ToolError(f"{_reason(error)} Could not be taken back: {names}.") from error
+
+
+def _folders(files: Sequence[FileChange]) -> Iterator[str]:
+    """Yield the folders in which names change: also those that are made, or go with a file."""
+    for file in files:
+        for path in file.paths:
+            folder, removed = os.path.dirname(path), file.folders - 1
+            yield folder
+            while folder != "/" and (removed > 0 or not os.path.lexists(folder)):
+                folder, removed = os.path.dirname(folder), removed - 1
+                yield folder
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a change failed, without what became of the files."""
+    if isinstance(error, Stale):
+        return f"{error.path} changed since the preview."
+    return error.reason if isinstance(error, ChangeFailed) else str(error)
 
 
 def _taken_back(job: Job) -> bool:

@@ -6,11 +6,13 @@ Bubblewrap where it works, else Landlock, which the kernel has: see ``landlock``
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +38,7 @@ class Way:
     temporary files and the working directory. One that is not ``whole`` leaves some network.
     """
 
-    described: str
+    description: str
     wrap: Callable[[str, str, str], tuple[str, ...]]
     whole: bool = True
     own_temp: bool = False
@@ -78,6 +80,32 @@ WAYS = (
 """The kinds of sandbox there are, the best first."""
 
 
+_probing = threading.Lock()
+
+
+def probe(root: str, ways: tuple[Way, ...]) -> Way | None:
+    """Return the first kind of sandbox that works for a workspace.
+
+    Each is tried once in the life of this process, however many chats ask: a trial may take
+    seconds.
+    """
+    with _probing:
+        return next((way for way in ways if _works(way, root)), None)
+
+
+@functools.cache
+def _works(way: Way, root: str) -> bool:
+    with tempfile.TemporaryDirectory(prefix="agentchat-") as temp:
+        argv = (*way.wrap(root, temp, root), "true")
+        try:
+            done = subprocess.run(
+                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+    return done.returncode == 0
+
+
 class Confinement:
     """What the user wants of a sandbox for one workspace, and whether there can be one.
 
@@ -91,30 +119,36 @@ class Confinement:
     def __init__(self, root: str, wanted: str = OFF, ways: Sequence[Way] = WAYS) -> None:
         self._root = root
         self.wanted = wanted
-        self._ways = ways
-        self._tried = False
-        self._found: Way | None = None
+        self._ways = tuple(ways)
         self._temp = ""
 
+    async def look(self) -> None:
+        """Find out, once, which sandbox works here, if one is wanted."""
+        if self.wanted != OFF:
+            await asyncio.to_thread(self._way)
+
     def describe(self) -> str:
-        """Return how commands are confined, or why none will run; empty if they are not."""
+        """Return how commands are confined, or why none will run; empty if they are not.
+
+        Takes seconds where nobody looked before.
+        """
         if self.wanted == OFF:
             return ""
         way = self._way()
         if way is not None:
-            return way.described
+            return way.description
         return IMPOSSIBLE if self.wanted == REQUIRED else ""
 
-    async def confined(self, command: Command) -> Command:
+    async def confine(self, command: Command) -> Command:
         """Return a command as it runs in the sandbox; raises ToolError if it must and cannot."""
         if self.wanted == OFF:
             return command
         way = await asyncio.to_thread(self._way)
         if way is None and self.wanted == REQUIRED:
             raise ToolError(f"Nothing was run: {IMPOSSIBLE}.")
-        return command if way is None else self._within(way, command)
+        return command if way is None else self._wrap(way, command)
 
-    def _within(self, way: Way, command: Command) -> Command:
+    def _wrap(self, way: Way, command: Command) -> Command:
         temp = self._temporary()
         argv = (*way.wrap(self._root, temp, command.cwd), *command.argv)
         if way.own_temp:
@@ -122,22 +156,10 @@ class Confinement:
         return replace(command, argv=argv, env={**(command.env or os.environ), "TMPDIR": temp})
 
     def _way(self) -> Way | None:
-        """Return the sandbox to use, if there is one that is good enough; tried once."""
-        if not self._tried:
-            self._found = next(filter(self._works, self._ways), None)
-            self._tried = True
-        enough = self._found is not None and (self._found.whole or self.wanted != REQUIRED)
-        return self._found if enough else None
-
-    def _works(self, way: Way) -> bool:
-        argv = (*way.wrap(self._root, self._temporary(), self._root), "true")
-        try:
-            done = subprocess.run(
-                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-        return done.returncode == 0
+        """Return the sandbox to use, if there is one that is good enough."""
+        found = probe(self._root, self._ways)
+        enough = found is not None and (found.whole or self.wanted != REQUIRED)
+        return found if enough else None
 
     def _temporary(self) -> str:
         """Return a folder for the temporary files of commands; it goes with this process."""

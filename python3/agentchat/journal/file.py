@@ -1,0 +1,222 @@
+"""The file of one journal: appended to, never rewritten, written by one process only."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from agentchat.core.errors import UserError
+from agentchat.journal.codec import map_leaves, pack, to_fields
+from agentchat.journal.reader import Scan, read_records, scan
+from agentchat.journal.records import ContentStored, Record
+from agentchat.journal.secrets import SecretMask
+
+FOLDER = "journals"
+SUFFIX = ".msgpack"
+_CHAT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+class JournalFile:
+    """One chat's journal file, open for appending. Create one with ``JournalFile.open``."""
+
+    def __init__(self, path: Path, handle: int, found: Scan) -> None:
+        self.path = path
+        self._handle = handle
+        self._end = found.end
+        self._contents = set(found.contents)
+        self._previous = found.records
+        self._secrets = SecretMask()
+
+    @classmethod
+    def open(
+        cls, state_dir: str | os.PathLike[str], chat: str, secrets: Iterable[str] = ()
+    ) -> JournalFile:
+        """Open the journal of ``chat`` under ``state_dir``, or create it; cut off a torn tail.
+
+        Reads the whole file once: call it in a thread where it may be large.
+
+        Args:
+            secrets: values that are never written, like the key of a model server.
+
+        Raises:
+            UserError: another process writes it, or the disk refuses.
+        """
+        path = journal_path(state_dir, chat)
+        try:
+            return cls._open_path(path, secrets)
+        except OSError as error:
+            raise UserError(
+                f"The journal {path} cannot be opened: {error.strerror}. "
+                "Make its folder writable, or free space."
+            ) from error
+
+    @classmethod
+    def _open_path(cls, path: Path, secrets: Iterable[str]) -> JournalFile:
+        _make_private_folder(path.parent)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        handle = os.open(path, flags, 0o600)
+        try:
+            _lock(handle, path)
+            os.fchmod(handle, 0o600)
+            found = scan(path)
+            _cut_off_tail(handle, found.end, path)
+        except BaseException:
+            _release(handle)
+            raise
+        journal = cls(path, handle, found)
+        journal.hide(secrets)
+        return journal
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be appended any more."""
+        return self._handle < 0
+
+    def take_previous(self) -> tuple[Record, ...]:
+        """Return, once, the records there were when it was opened, without stored bytes."""
+        previous, self._previous = self._previous, ()
+        return previous
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Never write these values from now on."""
+        self._secrets.add(secrets)
+
+    def mask(self, text: str) -> str:
+        """Return a text as it would be written."""
+        return self._secrets.mask_text(text)
+
+    def append(self, record: Record, durable: bool = False) -> None:
+        """Write one record; ``durable``: it survives a power cut once this returns.
+
+        A record that is not durable survives the death of this process all the same.
+
+        Raises:
+            UserError: the disk is full or gone, or the journal was closed; it is as before.
+        """
+        fields = to_fields(record)
+        fields["at"] = fields.get("at") or time.time()
+        self._write(self._pack(fields), durable)
+
+    def store(self, data: bytes) -> str:
+        """Write bytes, once, and return their SHA-256 for a record to name."""
+        name = hashlib.sha256(data).hexdigest()
+        if name not in self._contents:
+            withheld = self._secrets.occurs_in(data)
+            self.append(ContentStored(name, b"" if withheld else data, withheld))
+            self._contents.add(name)
+        return name
+
+    def records(self) -> Iterator[Record]:
+        """Yield everything that was written so far; reads the file."""
+        return read_records(self.path)
+
+    def close(self) -> None:
+        """Release the file immediately; it can be opened again once this returns."""
+        if not self.closed:
+            handle, self._handle = self._handle, -1
+            _release(handle)
+
+    def _pack(self, fields: dict[str, Any]) -> bytes:
+        packed = pack(fields)
+        if self._secrets.occurs_in(packed):
+            packed = pack(map_leaves(fields, self._secrets.mask))
+        return packed
+
+    def _write(self, packed: bytes, durable: bool) -> None:
+        if self.closed:
+            raise UserError("This chat is closed: nothing can be added to its journal.")
+        try:
+            _write_all(self._handle, packed)
+            if durable:
+                os.fsync(self._handle)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._handle, self._end)
+            raise UserError(
+                f"The journal {self.path} cannot be written: {error.strerror}. "
+                "Nothing is done that cannot be recorded: free space, then try again."
+            ) from error
+        self._end += len(packed)
+
+
+def journal_path(state_dir: str | os.PathLike[str], chat: str) -> Path:
+    """Return where the journal of a chat is; ``chat`` is its uuid."""
+    if not _CHAT.fullmatch(chat):
+        raise ValueError(f"{chat!r} is not the name of a chat")
+    return Path(state_dir) / FOLDER / f"{chat}{SUFFIX}"
+
+
+def _make_private_folder(folder: Path) -> None:
+    """Make the folder, and missing ones above it, for the user only."""
+    missing = [folder, *folder.parents]
+    for path in reversed(missing[: missing.index(_first_existing(missing))]):
+        path.mkdir(mode=0o700, exist_ok=True)
+        _sync_folder(path.parent)
+    if stat.S_IMODE(folder.stat().st_mode) != 0o700:
+        folder.chmod(0o700)
+
+
+def _first_existing(paths: list[Path]) -> Path:
+    return next(path for path in paths if path.exists())
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, path: Path) -> None:
+    """Lock the file for this process; the kernel releases it when the process dies."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UserError(
+            f"Another Neovim has this chat open ({path.name}). Close it there, or open a new chat."
+        ) from None
+
+
+def _release(handle: int) -> None:
+    """Close the file and release its lock.
+
+    Closing alone is not enough: a child that is just being started shares the lock until it runs
+    its program.
+    """
+    with contextlib.suppress(OSError):
+        fcntl.flock(handle, fcntl.LOCK_UN)
+    os.close(handle)
+
+
+def _cut_off_tail(handle: int, end: int, path: Path) -> None:
+    """Cut off what is not a whole record; it is kept beside the journal."""
+    size = os.fstat(handle).st_size
+    if size == 0:
+        _sync_folder(path.parent)
+    if size <= end:
+        return
+    rest = os.pread(handle, size - end, end)
+    torn = os.open(
+        path.with_suffix(".torn"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600
+    )
+    try:
+        _write_all(torn, rest)
+    finally:
+        os.close(torn)
+    os.ftruncate(handle, end)
+    os.fsync(handle)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    written = os.write(handle, data)
+    while written < len(data):
+        written += os.write(handle, memoryview(data)[written:])

@@ -1,0 +1,136 @@
+"""A journal as text to read, for ``:AgentLog``."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from agentchat.core.messages import Note, Reply, ToolResult, UserText
+from agentchat.journal import records as r
+
+INDENT = "    "
+
+
+def render_log(records: Iterable[r.Record]) -> list[str]:
+    """Return lines: the time and what happened, with the text of messages indented below."""
+    lines: list[str] = []
+    for record in records:
+        entry = list(_entry(record))
+        if entry:
+            lines.append(f"{_clock(record.at)}  {entry[0]}")
+            lines += [f"{INDENT}{line}".rstrip() for text in entry[1:] for line in text.split("\n")]
+    return lines
+
+
+def only_decisions(records: Iterable[r.Record]) -> Iterator[r.Record]:
+    """Yield the decisions about calls."""
+    return (record for record in records if isinstance(record, r.DecisionMade))
+
+
+def _entry(record: r.Record) -> Iterator[str]:
+    """Yield the headline of a record and the texts below it; nothing for one that is not shown."""
+    if isinstance(record, r.MessageRecorded):
+        yield from _message_entry(record)
+    else:
+        render: Callable[[Any], Iterable[str]] | None = _ENTRIES.get(type(record))
+        yield from render(record) if render else ()
+
+
+def _message_entry(record: r.MessageRecorded) -> Iterator[str]:
+    message = record.message
+    if isinstance(message, UserText):
+        yield "user"
+        yield message.shown or message.text
+    elif isinstance(message, Note):
+        yield "note to the model"
+        yield message.text
+    elif isinstance(message, ToolResult):
+        yield f"result of {message.name} ({message.call_id}): {message.status.value}"
+        yield message.text
+    else:
+        yield from _reply_entry(message)
+
+
+def _reply_entry(reply: Reply) -> Iterator[str]:
+    used = f", {reply.usage.total_tokens} tokens" if reply.usage else ""
+    yield f"agent ({reply.model or 'model'}, {reply.finish}{used})"
+    if reply.reasoning:
+        yield f"[reasoning] {reply.reasoning}"
+    if reply.text:
+        yield reply.text
+    for call in reply.calls:
+        cut = " (cut off)" if call.cut_off else ""
+        yield f"call {call.name} ({call.id}){cut}: {call.arguments}"
+    if reply.error:
+        yield f"error: {reply.error}"
+
+
+def _opened_entry(record: r.ChatOpened) -> Iterator[str]:
+    model = f"{record.model}, " if record.model else ""
+    yield f"chat {record.chat} opened in {record.cwd} ({model}agentchat {record.version})"
+
+
+def _decision_entry(record: r.DecisionMade) -> Iterator[str]:
+    scope = f" [{record.scope}]" if record.scope else ""
+    why = f": {record.why}" if record.why else ""
+    verdict = f"{record.verdict} by {record.who}{scope}{why}"
+    yield f"decision on {record.tool} ({record.call_id}): {verdict}"
+
+
+def _call_entry(record: r.CallStarted) -> Iterator[str]:
+    kinds = " ".join(dict.fromkeys(filter(None, (record.permission, record.operation))))
+    about = f" [{kinds}]" if kinds else ""
+    yield f"started {record.tool} ({record.call_id}){about}: {_json(record.arguments)}"
+    for name, said in record.reserved.items():
+        yield f"{name.strip('_').replace('_', ' ')}: {_json(said)}"
+
+
+def _preview_entry(record: r.PreviewStaged) -> Iterator[str]:
+    yield from _files(f"staged by {record.source}: {record.label}", record.files)
+
+
+def _resolved_entry(record: r.PreviewResolved) -> Iterator[str]:
+    yield f"resolved, {record.action}: {record.label}"
+    yield record.reason
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _files(headline: str, files: tuple[r.RecordedFile, ...]) -> Iterator[str]:
+    yield headline
+    for file in files:
+        letter = "A" if file.before is None else "D" if file.after is None else "M"
+        yield f"{letter} {file.path} {_short(file.before)} -> {_short(file.after)}"
+
+
+def _short(hash: str | None) -> str:
+    return hash[:12] if hash else "none"
+
+
+_ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
+    r.ChatOpened: _opened_entry,
+    r.ToolsGiven: lambda record: (f"tools of this chat: {', '.join(record.given)}",),
+    r.TurnStarted: lambda record: (f"turn {record.number} started",),
+    r.TurnFinished: lambda record: (f"turn {record.number} finished: {record.reason}",),
+    r.DecisionMade: _decision_entry,
+    r.CallStarted: _call_entry,
+    r.CallFinished: lambda record: (f"finished ({record.call_id}): {record.status}",),
+    r.ChangeStarted: lambda record: _files(f"change ({record.source})", record.files),
+    r.ChangeApplied: lambda record: _files(f"changed ({record.source})", record.files),
+    r.ChangeSettled: lambda record: _files(f"change settled ({record.source})", record.files),
+    r.RecoveryStarted: lambda record: (f"recovery of {record.source} ({record.id})",),
+    r.PreviewStaged: _preview_entry,
+    r.PreviewResolving: lambda record: (f"resolving: {record.action}",),
+    r.PreviewResolved: _resolved_entry,
+    r.UndoOffered: lambda record: (f"can be undone ({record.call_id}): {record.description}",),
+    r.UndoStarted: lambda record: (f"undo of turn {record.turn} ({record.id})",),
+    r.RedoStarted: lambda record: (f"redo of {record.undone} ({record.id})",),
+}
+
+
+def _clock(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))

@@ -1,0 +1,143 @@
+"""Reads a journal up to its last whole record, and restores the history from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgpack
+
+from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult
+from agentchat.journal.codec import CONTENT_KIND, from_fields
+from agentchat.journal.records import CallStarted, MessageRecorded, Record, ReplyProgress
+
+BROKEN_OFF = "The answer was cut off: the plugin's process ended while it arrived."
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A journal as found: ``end`` is where its whole records end, in bytes.
+
+    ``records`` are all of them, without stored bytes; ``contents`` the hashes of these bytes.
+    """
+
+    end: int
+    records: tuple[Record, ...]
+    contents: frozenset[str]
+
+
+def read_records(path: str | os.PathLike[str]) -> Iterator[Record]:
+    """Yield the records of a journal; a torn or damaged rest ends it without an error."""
+    with Path(path).open("rb") as file:
+        for plain, _ in _read_maps(file):
+            yield from_fields(plain)
+
+
+def scan(path: str | os.PathLike[str]) -> Scan:
+    """Read a journal once, from its start to the end of its last whole record."""
+    end = 0
+    records: list[Record] = []
+    contents: set[str] = set()
+    with Path(path).open("rb") as file:
+        for plain, offset in _read_maps(file):
+            end = offset
+            if plain["kind"] == CONTENT_KIND:
+                contents.add(plain.get("sha256", ""))
+                plain = {**plain, "data": b""}
+            records.append(from_fields(plain))
+    return Scan(end, tuple(records), frozenset(contents))
+
+
+def _read_maps(file: BinaryIO) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Yield the map of each whole record with the offset where it ends."""
+    unpacker = msgpack.Unpacker(
+        file, max_buffer_size=0, unicode_errors="surrogatepass", strict_map_key=False
+    )
+    while True:
+        try:
+            plain = unpacker.unpack()
+        except Exception:  # torn, or not msgpack: the library raises many kinds here
+            return
+        if not isinstance(plain, dict) or "kind" not in plain:
+            return
+        yield plain, unpacker.tell()
+
+
+def read_history(records: Iterable[Record]) -> History:
+    """Return all messages, oldest first, fit to be sent to the model.
+
+    A reply that never arrived whole is kept as far as it was recorded; a call that was never
+    answered gets a result that says why.
+    """
+    messages: list[Message] = []
+    started: set[str] = set()
+    progress = _Progress()
+    for record in records:
+        if isinstance(record, ReplyProgress):
+            progress.add(record)
+        elif isinstance(record, CallStarted):
+            started.add(record.call_id)
+        elif isinstance(record, MessageRecorded):
+            if not isinstance(record.message, Reply):
+                messages += progress.broken_off(messages)
+            progress = _Progress()
+            messages.append(record.message)
+    messages += progress.broken_off(messages)
+    return History(tuple(_answer_all(messages, started)))
+
+
+class _Progress:
+    """The text of a reply of which only parts were recorded."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+
+    def add(self, record: ReplyProgress) -> None:
+        """Put the next part in its place, over what was recorded there before."""
+        if record.start < self._length:
+            self._parts = ["".join(self._parts)[: record.start]]
+            self._length = record.start
+        self._parts.append(record.text)
+        self._length += len(record.text)
+
+    def broken_off(self, messages: list[Message]) -> list[Message]:
+        """Return the reply that broke off, if any.
+
+        Older versions recorded progress once more after the whole reply: that is not another one.
+        """
+        text = "".join(self._parts)
+        last = messages[-1] if messages else None
+        if not text or (isinstance(last, Reply) and last.text.startswith(text)):
+            return []
+        return [Reply(text=text, finish="unknown", error=BROKEN_OFF)]
+
+
+def _answer_all(messages: list[Message], started: set[str]) -> Iterator[Message]:
+    """Yield the messages with each call answered once, in call order, right after its reply."""
+    results: dict[str, ToolResult] = {}
+    for message in messages:
+        if isinstance(message, ToolResult):
+            results.setdefault(message.call_id, message)
+    for message in messages:
+        if isinstance(message, ToolResult):
+            continue
+        yield message
+        if isinstance(message, Reply):
+            for call in message.calls:
+                yield results.get(call.id) or _missing_result(call, call.id in started)
+
+
+def _missing_result(call: ToolCall, started: bool) -> ToolResult:
+    """Return the result of a call that a dead process left without one."""
+    if started:
+        text = (
+            f'The outcome of "{call.name}" is unknown: the plugin\'s process ended while it ran. '
+            "It was not repeated."
+        )
+    else:
+        text = f'The call to "{call.name}" was not run: the plugin\'s process ended before it.'
+    return ToolResult(call.id, call.name, text, Status.ERROR)

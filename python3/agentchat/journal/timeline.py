@@ -1,0 +1,325 @@
+"""The changes of a chat and what took them back, read from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentchat.core.messages import Note
+from agentchat.core.tools.tool import Undo
+from agentchat.journal import records as r
+
+PreviewRecord = r.PreviewStaged | r.PreviewResolving | r.PreviewResolved
+ChangeRecord = r.ChangeStarted | r.ChangeApplied | r.ChangeSettled | r.RecoveryStarted
+CallRecord = r.CallStarted | r.CallFinished | r.UndoOffered
+
+
+@dataclass(frozen=True, slots=True)
+class FileStep:
+    """One change of one file.
+
+    ``index`` is its place among the records, ``number`` that of its change among all changes.
+    ``before`` and ``after`` are hashes of bytes, ``None`` for no file. ``reverts`` are the changes
+    that it takes back. One that is not ``certain`` was begun, and no record says that it was made.
+    The other fields are those of ``core.changes.FileChange``.
+    """
+
+    index: int
+    number: int
+    turn: int
+    source: str
+    path: str
+    before: str | None
+    after: str | None
+    mode: int | None = None
+    reverts: tuple[int, ...] = ()
+    certain: bool = False
+    owner: tuple[int, int] | None = None
+    attributes: tuple[tuple[str, bytes], ...] = ()
+    folders: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallRun:
+    """A call that ran; ``status`` is empty if it never ended.
+
+    ``undo`` is what its tool offered after success, ``reverts`` the call that this one takes back.
+    """
+
+    index: int
+    turn: int
+    call_id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    status: str = ""
+    undo: Undo | None = None
+    reverts: str = ""
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether there is a call that takes it back."""
+        return self.undo is not None and bool(self.undo.tool) and not self.undo.irreversible
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRun:
+    """An undo of a turn, or a redo: then ``undone`` is the id of the undo it takes back."""
+
+    index: int
+    id: str
+    turn: int
+    calls: Mapping[str, str]
+    undone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LostPreview:
+    """A preview that ended with its process; ``resolving``: while it was being resolved."""
+
+    label: str
+    resolving: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedChange:
+    """A change of files that the previous process began and did not end."""
+
+    source: str
+    steps: tuple[FileStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Everything that can matter to an undo; each list is oldest first.
+
+    ``turn`` is the number of the newest turn, ``last_note`` the index of the newest note to the
+    model. ``lost_previews`` and ``unfinished`` are what the previous process left, ``recoveries``
+    the ids under which unfinished changes were taken back.
+    """
+
+    turn: int = 0
+    steps: tuple[FileStep, ...] = ()
+    calls: tuple[CallRun, ...] = ()
+    undos: tuple[UndoRun, ...] = ()
+    last_note: int = -1
+    lost_previews: tuple[LostPreview, ...] = ()
+    unfinished: tuple[UnfinishedChange, ...] = ()
+    recoveries: frozenset[str] = frozenset()
+
+    def uncertain_paths(self) -> frozenset[str]:
+        """Return the paths of changes that may have been made or not."""
+        return frozenset(step.path for step in self.steps if not step.certain)
+
+    def resolve_uncertain(self, current: Mapping[str, str | None]) -> Timeline:
+        """Return the timeline without uncertain steps.
+
+        Args:
+            current: the hash of each file of ``uncertain_paths``.
+        """
+        kept = (step for step in self.steps if step.certain or self._was_made(step, current))
+        return replace(self, steps=tuple(replace(step, certain=True) for step in kept))
+
+    def effective_steps(self) -> tuple[FileStep, ...]:
+        """Return the changes that nothing has taken back, newest first."""
+        kept: list[FileStep] = []
+        reverted: set[tuple[int, str]] = set()
+        for step in reversed(self.steps):
+            if (step.number, step.path) not in reverted:
+                if step.source not in self.recoveries:
+                    kept.append(step)
+                reverted.update((number, step.path) for number in step.reverts)
+        return tuple(kept)
+
+    def effective_calls(self) -> tuple[CallRun, ...]:
+        """Return the calls that no other call has taken back, newest first."""
+        kept: list[CallRun] = []
+        reverted: set[str] = set()
+        for call in reversed(self.calls):
+            if call.call_id not in reverted:
+                kept.append(call)
+                if call.status == "success":
+                    reverted.add(call.reverts)
+        return tuple(kept)
+
+    def undo_of(self, item: FileStep | CallRun) -> str:
+        """Return the id of the undo or redo that did this; empty if a turn did."""
+        source = item.source if isinstance(item, FileStep) else item.call_id
+        found = (undo.id for undo in self.undos if source == undo.id or source in undo.calls)
+        return next(found, "")
+
+    def effective_undos(self) -> tuple[UndoRun, ...]:
+        """Return the undos and redos that took something back, and still do; oldest first."""
+        ids = {self.undo_of(step) for step in self.effective_steps()}
+        ids |= {self.undo_of(call) for call in self.effective_calls() if call.status == "success"}
+        return tuple(undo for undo in self.undos if undo.id in ids)
+
+    def _was_made(self, step: FileStep, current: Mapping[str, str | None]) -> bool:
+        later = (other for other in self.steps if other.path == step.path and other.certain)
+        follower = next((other for other in later if other.index > step.index), None)
+        found = current.get(step.path) if follower is None else follower.before
+        return found == step.after
+
+
+def read_timeline(records: Iterable[r.Record], reopened: bool = False) -> Timeline:
+    """Return the timeline of a journal.
+
+    Args:
+        reopened: the process that wrote these records has ended.
+    """
+    builder = _Builder()
+    for index, record in enumerate(records):
+        builder.add(index, record)
+    if reopened:
+        builder.end_process()
+    return builder.timeline()
+
+
+class _Builder:
+    """Builds a timeline record by record."""
+
+    def __init__(self) -> None:
+        self._turn = 0
+        self._last_note = -1
+        self._steps: list[FileStep] = []
+        self._changes: list[range] = []
+        self._newest: dict[str, range] = {}
+        self._calls: dict[str, CallRun] = {}
+        self._undos: dict[str, UndoRun] = {}
+        self._reverts: dict[str, str] = {}
+        self._pending: dict[str, LostPreview] = {}
+        self._lost: tuple[LostPreview, ...] = ()
+        self._open: dict[str, range] = {}
+        self._unfinished: dict[str, range] = {}
+        self._failed: set[int] = set()
+        self._recoveries: set[str] = set()
+
+    def add(self, index: int, record: r.Record) -> None:
+        """Add the next record."""
+        if isinstance(record, r.ChatOpened):
+            self.end_process()
+        elif isinstance(record, r.TurnStarted):
+            self._turn = max(self._turn, record.number)
+        elif isinstance(record, r.MessageRecorded):
+            self._last_note = index if isinstance(record.message, Note) else self._last_note
+        elif isinstance(record, PreviewRecord):
+            self._add_preview(record)
+        elif isinstance(record, ChangeRecord):
+            self._add_change(index, record)
+        elif isinstance(record, CallRecord):
+            self._add_call(index, record)
+        elif isinstance(record, (r.UndoStarted, r.RedoStarted)):
+            self._add_undo(index, record)
+
+    def end_process(self) -> None:
+        """Note what a process leaves behind that wrote the records so far."""
+        self._lost, self._pending = tuple(self._pending.values()), {}
+        self._unfinished = dict(self._open)
+
+    def timeline(self) -> Timeline:
+        """Return what was built."""
+        unfinished = [source for source in self._unfinished if source in self._open]
+        return Timeline(
+            turn=self._turn,
+            steps=tuple(s for i, s in enumerate(self._steps) if i not in self._failed),
+            calls=tuple(self._calls.values()),
+            undos=tuple(self._undos.values()),
+            last_note=self._last_note,
+            lost_previews=self._lost,
+            unfinished=tuple(self._unfinished_change(source) for source in unfinished),
+            recoveries=frozenset(self._recoveries),
+        )
+
+    def _unfinished_change(self, source: str) -> UnfinishedChange:
+        return UnfinishedChange(source, tuple(self._steps[i] for i in self._unfinished[source]))
+
+    def _add_preview(self, record: PreviewRecord) -> None:
+        if isinstance(record, r.PreviewStaged):
+            self._pending[record.preview] = LostPreview(record.label)
+        elif isinstance(record, r.PreviewResolved):
+            self._pending.pop(record.preview, None)
+        elif record.preview in self._pending:
+            self._pending[record.preview] = replace(self._pending[record.preview], resolving=True)
+
+    def _add_change(self, index: int, record: ChangeRecord) -> None:
+        if isinstance(record, r.ChangeStarted):
+            self._start_change(index, record)
+        elif isinstance(record, r.RecoveryStarted):
+            self._recoveries.add(record.id)
+        else:
+            self._end_change(record)
+
+    def _start_change(self, index: int, record: r.ChangeStarted) -> None:
+        first, number = len(self._steps), len(self._changes)
+        for file in record.files:
+            step = FileStep(
+                index=index,
+                number=number,
+                turn=self._turn,
+                source=record.source,
+                path=file.path,
+                before=file.before,
+                after=file.after,
+                mode=file.mode,
+                reverts=record.reverts,
+                owner=file.owner,
+                attributes=file.attributes,
+                folders=file.folders,
+            )
+            self._steps.append(step)
+        self._changes.append(range(first, len(self._steps)))
+        self._newest[record.source] = self._changes[-1]
+        if record.source not in self._recoveries:
+            self._open[record.source] = self._changes[-1]
+
+    def _end_change(self, record: r.ChangeApplied | r.ChangeSettled) -> None:
+        """Take over what the end of the newest change of a source says of its files."""
+        self._open.pop(record.source, None)
+        after = {file.path: file.after for file in record.files}
+        if isinstance(record, r.ChangeSettled) and not after:
+            return  # it failed as a whole, or recovery left it: only the files can tell
+        for i in self._newest.get(record.source, ()):
+            step = self._steps[i]
+            if isinstance(record, r.ChangeSettled) and step.path not in after:
+                self._failed.add(i)
+            else:
+                self._steps[i] = replace(step, certain=True, after=after.get(step.path, step.after))
+
+    def _add_undo(self, index: int, record: r.UndoStarted | r.RedoStarted) -> None:
+        if isinstance(record, r.UndoStarted):
+            undo = UndoRun(index, record.id, record.turn, record.calls)
+        else:
+            undone = self._undos.get(record.undone)
+            turn = undone.turn if undone is not None else 0
+            undo = UndoRun(index, record.id, turn, record.calls, record.undone)
+        self._undos[undo.id] = undo
+        self._reverts.update(record.calls)
+
+    def _add_call(self, index: int, record: CallRecord) -> None:
+        if isinstance(record, r.CallStarted):
+            self._start_call(index, record)
+        elif record.call_id in self._calls:
+            self._calls[record.call_id] = _end_call(self._calls[record.call_id], record)
+
+    def _start_call(self, index: int, record: r.CallStarted) -> None:
+        self._calls[record.call_id] = CallRun(
+            index=index,
+            turn=self._turn,
+            call_id=record.call_id,
+            tool=record.tool,
+            arguments=record.arguments,
+            reverts=self._reverts.get(record.call_id, ""),
+        )
+
+
+def _end_call(call: CallRun, record: r.CallFinished | r.UndoOffered) -> CallRun:
+    if isinstance(record, r.CallFinished):
+        return replace(call, status=record.status)
+    undo = Undo(
+        description=record.description,
+        tool=record.tool,
+        given=record.arguments,
+        irreversible=record.irreversible,
+        guide=record.guide,
+    )
+    return replace(call, undo=undo)

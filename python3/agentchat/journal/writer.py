@@ -1,0 +1,250 @@
+"""Writes what a chat does into its journal, before the effect is visible."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from agentchat.core.approval import Decision
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.hunk_decisions import noted
+from agentchat.core.messages import History, Message, ToolResult
+from agentchat.core.tools.tool import Undo
+from agentchat.core.tools.toolset import Held
+from agentchat.core.turn.effects import Answer, Question, Ready
+from agentchat.core.turn.preview_stack import Pending
+from agentchat.journal import records as r
+from agentchat.journal.file import JournalFile
+from agentchat.journal.reader import read_history
+from agentchat.journal.timeline import Timeline, read_timeline
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredChat:
+    """What a journal says of its chat when it is opened; ``tools`` if they were ever changed."""
+
+    history: History
+    timeline: Timeline
+    tools: Held | None
+
+
+class JournalWriter:
+    """One chat's journal, as its session uses it; ``restored`` is what it held when opened."""
+
+    def __init__(self, file: JournalFile) -> None:
+        self._file = file
+        self._progress = ""
+        self.restored = _restore(file.take_previous())
+
+    @classmethod
+    def open(
+        cls, state_dir: str | os.PathLike[str], chat: str, secrets: Iterable[str] = ()
+    ) -> JournalWriter:
+        """Open the journal of a chat as ``JournalFile.open`` does; reads it once."""
+        return cls(JournalFile.open(state_dir, chat, secrets))
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Never write these values from now on."""
+        self._file.hide(secrets)
+
+    def records(self) -> Iterator[r.Record]:
+        """Yield everything that was written so far; reads the file when it is iterated."""
+        return self._file.records()
+
+    def close(self) -> None:
+        """Release the file immediately; it can be opened again once this returns."""
+        self._file.close()
+
+    def record_chat_opened(self, chat: str, cwd: str, model: str, version: str) -> None:
+        """Record that the chat was opened, or opened again."""
+        self._file.append(r.ChatOpened(chat, cwd, model, version))
+
+    def record_tools(self, held: Held) -> None:
+        """Record the tools of the chat, after the user added or removed one."""
+        self._file.append(
+            r.ToolsGiven(given=held.given, removed=held.taken, activated=held.activated)
+        )
+
+    def record_turn_started(self, number: int) -> None:
+        """Record that a turn begins."""
+        self._file.append(r.TurnStarted(number))
+
+    def record_turn_finished(self, number: int, reason: str) -> None:
+        """Record how a turn ended."""
+        self._file.append(r.TurnFinished(number, reason))
+
+    def record_message(self, message: Message, decision: Decision | None = None) -> None:
+        """Record a message of the history, before it is shown.
+
+        Args:
+            decision: why a call was answered as it was.
+        """
+        if isinstance(message, ToolResult) and decision is not None:
+            self._record_decision(message.call_id, message.name, decision)
+        self._file.append(r.MessageRecorded(message))
+        self._progress = ""
+
+    def record_progress(self, text: str) -> None:
+        """Record the text so far of a reply that is arriving; only what is new is written."""
+        text = self._file.mask(text)
+        start = len(self._progress)
+        if not text.startswith(self._progress):
+            # Another reply, or the new text completes a secret.
+            start = _common_length(self._progress, text)
+        if text != self._progress:
+            self._file.append(r.ReplyProgress(text[start:], start))
+            self._progress = text
+
+    def record_response(self, request: Question, response: Answer) -> None:
+        """Record the user's response to an approval request."""
+        call, scope = request.call, request.decision.scope
+        why = [response.reason, noted(request.preview, response.hunks)]
+        if response.choice == "edit":
+            edited = (f"Edited {one.path}" for one in response.replaced)
+            why += [response.arguments or "", *edited]
+        self._file.append(
+            r.DecisionMade(
+                call_id=call.call.id,
+                tool=call.tool.name,
+                scope=scope.shown if scope else "",
+                verdict=response.choice,
+                why=" ".join(filter(None, why)),
+                who="user",
+            )
+        )
+
+    def record_call_started(self, ready: Ready) -> None:
+        """Record that a call is about to run; durable on return, unless it only reads."""
+        call, metadata = ready.call, ready.call.tool.metadata
+        self._record_decision(call.call.id, call.tool.name, ready.decision)
+        started = r.CallStarted(
+            call_id=call.call.id,
+            tool=call.tool.name,
+            arguments=call.given,
+            operation=metadata.audit_operation,
+            permission=metadata.permission_class,
+            reserved=call.reserved,
+        )
+        self._file.append(started, durable=not metadata.read_only)
+
+    def record_call_finished(self, result: ToolResult) -> None:
+        """Record that a call ended."""
+        self._file.append(r.CallFinished(result.call_id, result.status.value))
+
+    def record_change_started(
+        self, source: str, change: ChangeSet, reverts: Sequence[int] = ()
+    ) -> None:
+        """Record that files are about to change; the bytes before and after are durable on return.
+
+        Args:
+            reverts: the numbers of the changes that this one takes back.
+        """
+        started = r.ChangeStarted(source, self._store_files(change.parts), tuple(reverts))
+        self._file.append(started, durable=True)
+
+    def record_change_applied(self, source: str, resaved: Sequence[FileChange] = ()) -> None:
+        """Record that the newest change of a source was made.
+
+        Args:
+            resaved: the files that saving changed further, with the bytes they have now.
+        """
+        self._file.append(r.ChangeApplied(source, self._store_files(resaved)))
+
+    def record_change_settled(self, source: str, changed: Sequence[FileChange] = ()) -> None:
+        """Record that the newest change of a source failed or was recovered.
+
+        Args:
+            changed: the files that have their new bytes all the same.
+        """
+        self._file.append(r.ChangeSettled(source, self._store_files(changed)))
+
+    def record_recovery_started(self, id: str, source: str) -> None:
+        """Record that an unfinished change is about to be taken back; durable on return.
+
+        Args:
+            id: will be the source of the changes that do it.
+        """
+        self._file.append(r.RecoveryStarted(id, source), durable=True)
+
+    def record_preview_staged(self, preview: Pending) -> None:
+        """Record that a preview is pending; the bytes it would change are durable on return."""
+        change = preview.preview.change
+        files = self._store_files(change.parts) if change is not None else ()
+        staged = r.PreviewStaged(preview.id, preview.label, preview.source, files)
+        self._file.append(staged, durable=True)
+
+    def record_preview_resolving(self, preview: Pending, action: str) -> None:
+        """Record that a preview is about to be applied or discarded; durable on return."""
+        self._file.append(r.PreviewResolving(preview.id, action), durable=True)
+
+    def record_preview_resolved(self, preview: Pending, action: str, reason: str) -> None:
+        """Record that a preview was applied or discarded."""
+        self._file.append(r.PreviewResolved(preview.id, preview.label, action, reason))
+
+    def record_undo_offered(self, call_id: str, undo: Undo) -> None:
+        """Record how a call that succeeded can be undone."""
+        self._file.append(
+            r.UndoOffered(
+                call_id=call_id,
+                description=undo.description,
+                tool=undo.tool,
+                arguments=undo.given,
+                irreversible=undo.irreversible,
+                guide=undo.guide,
+            )
+        )
+
+    def record_undo_started(self, id: str, turn: int, calls: Mapping[str, str]) -> None:
+        """Record that a turn is about to be undone; durable on return.
+
+        Args:
+            id: will be the source of the changes that do it.
+            calls: the ids of the calls that do it, each with the call it undoes.
+        """
+        self._file.append(r.UndoStarted(id, turn, calls), durable=True)
+
+    def record_redo_started(self, id: str, undone: str, calls: Mapping[str, str]) -> None:
+        """Record that the undo ``undone`` is about to be taken back; durable on return."""
+        self._file.append(r.RedoStarted(id, undone, calls), durable=True)
+
+    def _record_decision(self, call_id: str, tool: str, decision: Decision) -> None:
+        self._file.append(
+            r.DecisionMade(
+                call_id=call_id,
+                tool=tool,
+                scope=decision.scope.shown if decision.scope else "",
+                verdict=decision.verdict.value,
+                why=decision.why,
+                who="policy",
+            )
+        )
+
+    def _store_files(self, files: Sequence[FileChange]) -> tuple[r.RecordedFile, ...]:
+        return tuple(self._store_file(file) for file in files)
+
+    def _store_file(self, file: FileChange) -> r.RecordedFile:
+        return r.RecordedFile(
+            path=file.path,
+            before=None if file.before is None else self._file.store(file.before),
+            after=None if file.after is None else self._file.store(file.after),
+            mode=file.mode,
+            owner=file.owner,
+            attributes=file.attributes,
+            folders=file.folders,
+        )
+
+
+def _common_length(one: str, other: str) -> int:
+    """Return how many characters at the start are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _restore(records: Sequence[r.Record]) -> RestoredChat:
+    tools = next((one for one in reversed(records) if isinstance(one, r.ToolsGiven)), None)
+    return RestoredChat(
+        history=read_history(records),
+        timeline=read_timeline(records, reopened=True),
+        tools=Held(tools.given, tools.removed, tools.activated) if tools is not None else None,
+    )

@@ -1,0 +1,146 @@
+"""The body of a 200 answer, whatever it turns out to be: a stream, one JSON object, a web page."""
+
+from __future__ import annotations
+
+import json
+from typing import Protocol
+
+from agentchat.core.errors import ModelError
+from agentchat.core.messages import Reply
+from agentchat.core.tools.model import Piece
+from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.sse import BOM, EVENT_BYTES, SseDecoder, SseEvent
+
+CHECK_URL = "Check base_url: it usually ends in /v1."
+NOT_AN_ANSWER = f"The server answered with something that is no chat completion. {CHECK_URL}"
+WEB_PAGE = f"The server answered with a web page instead of an answer. {CHECK_URL}"
+NOTHING = f"The server answered with nothing. Send the request again. {CHECK_URL}"
+
+_INVALID = object()
+"""What stands for text that is not JSON."""
+
+
+class EventReader(Protocol):
+    """What a protocol makes of the events of one answer."""
+
+    @property
+    def reply(self) -> ReplyAssembly:
+        """What it reads into."""
+
+    def is_answer(self, event: object) -> bool:
+        """Whether an event is a part of an answer, and no mere sign of life."""
+
+    def read(self, event: object) -> list[Piece]:
+        """Take the JSON of one event, or of a whole answer; return what is new in it."""
+
+
+class BodyReader:
+    """Add the body's bytes, then take the reply. The first byte tells what the body is."""
+
+    def __init__(self, reader: EventReader) -> None:
+        self._reader = reader
+        self._reply = reader.reply
+        self._decoder = SseDecoder()
+        self._head = b""
+        self._object: bytearray | None = None
+        self._begun = False
+        self._failure: str | None = None
+        self.progress = 0
+        """Counts what brought the answer forward; comments and pings do not."""
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the answer holds an error."""
+        return self._failure is not None or self._reply.error is not None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing but usage can still come."""
+        return self.is_failed or self._reply.is_finished
+
+    @property
+    def is_satisfied(self) -> bool:
+        """Whether nothing at all is worth waiting for."""
+        return self.is_failed or (self._reply.is_finished and self._reply.usage is not None)
+
+    def add(self, data: bytes) -> list[Piece]:
+        """Take bytes of the body; return what is new in the answer."""
+        if not self._begun:
+            data = self._begin(data)
+        if self._failure is not None:
+            return []
+        if self._object is not None:
+            self._extend_object(data)
+            return []
+        try:
+            events = self._decoder.add(data)
+        except ModelError as error:
+            self._reply.fail(str(error))
+            return []
+        return [piece for event in events for piece in self._read(event)]
+
+    def end(self) -> list[Piece]:
+        """Take the end of the body."""
+        if not self._begun:
+            self._failure = self._failure or NOTHING
+        if self._failure is not None:
+            return []
+        if self._object is not None:
+            return self._read_object(bytes(self._object))
+        pieces = [p for event in self._decoder.end() for p in self._read(event, is_last=True)]
+        return [*pieces, *self._reply.flush()]
+
+    def reply(self, failure: str | None = None) -> Reply:
+        """Return the reply; ``failure`` says what broke the connection, if anything did."""
+        return self._reply.reply(self._failure or failure)
+
+    def _begin(self, data: bytes) -> bytes:
+        """Find out from the first byte that is no blank what the body is."""
+        data = self._head + data
+        start = data.removeprefix(BOM).lstrip()
+        if not start or BOM.startswith(start):
+            self._head = data
+            return b""
+        self._begun = True
+        if start.startswith(b"{"):
+            self._object = bytearray()
+            return start
+        if start.startswith(b"<"):
+            self._failure = WEB_PAGE
+        return data
+
+    def _extend_object(self, data: bytes) -> None:
+        assert self._object is not None
+        self._object += data
+        self.progress += 1
+        if len(self._object) > EVENT_BYTES:
+            self._failure = NOT_AN_ANSWER
+
+    def _read(self, event: SseEvent, is_last: bool = False) -> list[Piece]:
+        """Take one event; ``is_last``: the stream ended in it, so it may be incomplete."""
+        text = event.data.strip()
+        if text == "[DONE]":
+            return self._reply.end()
+        value = _decode(text)
+        if event.name == "error":
+            return self._reader.read({"error": text if value is _INVALID else value or text})
+        if value is not _INVALID:
+            self.progress += self._reader.is_answer(value)
+            return self._reader.read(value)
+        if event.name in ("", "message") and not is_last and text:
+            self._reply.fail(f"it sent what is not JSON: {text[:80]}")
+        return []
+
+    def _read_object(self, body: bytes) -> list[Piece]:
+        value = _decode(body.decode("utf-8", "replace"))
+        if not self._reader.is_answer(value):
+            self._failure = NOT_AN_ANSWER
+            return []
+        return [*self._reader.read(value), *self._reply.end()]
+
+
+def _decode(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _INVALID

@@ -1,0 +1,38 @@
+"""A journal as readable text."""
+
+from __future__ import annotations
+
+from agentchat.core.messages import Reply, ToolCall, ToolResult, UserText
+from agentchat.journal import records as r
+from agentchat.journal.log_text import render_log
+
+
+def test_a_log_shows_what_happened() -> None:
+    records: list[r.Record] = [
+        r.ChatOpened("c", "/work", "offline", "0.1.0"),
+        r.TurnStarted(1),
+        r.MessageRecorded(UserText("rename x", shown="@ast_edit rename x")),
+        r.MessageRecorded(Reply(calls=(ToolCall("1", "read", '{"path": "a"}'),))),
+        r.DecisionMade("2", "bash", "rm x in /work", "reject", "too bold", "user"),
+        r.PreviewStaged("p", "AST Edit", "ast_edit", (r.RecordedFile("/w/a", "1" * 64, None),)),
+        r.ContentStored("0", b"x"),
+        r.MessageRecorded(ToolResult("1", "read", "text")),
+        r.TurnFinished(1, "stop"),
+    ]
+    text = "\n".join(render_log(records))
+    for part in (
+        "chat c opened in /work (offline, agentchat 0.1.0)",
+        "turn 1 started",
+        "    @ast_edit rename x",
+        '    call read (1): {"path": "a"}',
+        "decision on bash (2): reject by user [rm x in /work]: too bold",
+        "    D /w/a 111111111111 -> none",
+        "result of read (1): success\n    text",
+        "turn 1 finished: stop",
+    ):
+        assert part in text
+
+
+def test_no_line_of_a_log_has_a_line_break() -> None:
+    records = [r.MessageRecorded(UserText("a\nb\r\nc"))]
+    assert all("\n" not in line for line in render_log(records))

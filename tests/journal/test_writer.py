@@ -1,0 +1,186 @@
+"""What a session records in the journal."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentchat.core.approval import Decision, Scope, Verdict
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.messages import History, Reply, Status, ToolCall, ToolResult, UserText
+from agentchat.core.tools.call import Call, Place
+from agentchat.core.tools.tool import Extra, Preview, Result, Tool
+from agentchat.core.tools.toolset import Held
+from agentchat.core.turn.effects import Answer, Question, Ready
+from agentchat.core.turn.preview_stack import Pending
+from agentchat.journal import records as r
+from agentchat.journal.codec import kind_of, pack, to_fields
+from agentchat.journal.reader import read_history
+from agentchat.journal.timeline import LostPreview, Timeline
+from agentchat.journal.writer import JournalWriter, RestoredChat
+
+SCOPE = Scope("edit", "hash", ("tool",), "edit on ordinary paths")
+CHANGE = ChangeSet(
+    (FileChange("/w/a", b"old", b"new"), FileChange("/w/b", None, b"new", mode=0o755))
+)
+
+
+class Anything:
+    def schema(self) -> dict[str, Any]:
+        return {}
+
+    def parse(self, value: Mapping[str, Any]) -> Any:
+        return value
+
+
+async def nothing(reason: str, extra: Extra) -> Result | None:
+    return None
+
+
+CALL = Call(
+    ToolCall("1", "edit", '{"path": "a"}'), Tool("edit", "", Anything(), ()), {"path": "a"}, None
+)
+ALLOWED = Decision(Verdict.ALLOW, "remembered answer", SCOPE)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[JournalWriter]:
+    journal = JournalWriter.open(tmp_path, "chat")
+    yield journal
+    journal.close()
+
+
+def kinds(journal: JournalWriter) -> list[str]:
+    return [kind_of(record) for record in journal.records()]
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_a_change_is_written_with_its_bytes_before_it_is_made(journal: JournalWriter) -> None:
+    journal.record_change_started("1", CHANGE)
+    journal.record_change_applied("1")
+    assert kinds(journal) == ["content", "content", "changing", "changed"]
+    changing = next(record for record in journal.records() if isinstance(record, r.ChangeStarted))
+    assert changing.source == "1"
+    assert changing.files == (
+        r.RecordedFile("/w/a", sha(b"old"), sha(b"new")),
+        r.RecordedFile("/w/b", None, sha(b"new"), 0o755),
+    )
+
+
+def test_a_call_without_a_change_is_written_before_it_starts(journal: JournalWriter) -> None:
+    journal.record_call_started(Ready(CALL, Place("/w"), ALLOWED))
+    decided, started = journal.records()
+    assert isinstance(decided, r.DecisionMade)
+    assert (decided.scope, decided.verdict, decided.who) == (SCOPE.shown, "allow", "policy")
+    assert isinstance(started, r.CallStarted)
+    assert started.arguments == {"path": "a"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (Answer("reject", "too bold"), "too bold"),
+        (Answer("always"), ""),
+        (Answer("edit", arguments='{"path": "b"}'), '{"path": "b"}'),
+    ],
+)
+def test_an_answer_is_written_as_the_users(
+    journal: JournalWriter, answer: Answer, why: str
+) -> None:
+    question = Question(CALL, Place("/w"), Decision(Verdict.ASK, "it has an effect", SCOPE))
+    journal.record_response(question, answer)
+    (decided,) = journal.records()
+    assert isinstance(decided, r.DecisionMade)
+    assert (decided.verdict, decided.why, decided.who) == (answer.choice, why, "user")
+
+
+def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: JournalWriter) -> None:
+    result = ToolResult("1", "edit", "Denied by rule: deny edit", Status.DENIED)
+    journal.record_message(result, Decision(Verdict.DENY, "rule: deny edit"))
+    decided, said = journal.records()
+    assert isinstance(decided, r.DecisionMade)
+    assert (decided.verdict, decided.why) == ("deny", "rule: deny edit")
+    assert isinstance(said, r.MessageRecorded)
+    assert said.message == result
+
+
+def test_a_preview_is_written_with_its_bytes_and_how_it_was_resolved(
+    journal: JournalWriter,
+) -> None:
+    pending = Pending("AST Edit", "ast_edit", nothing, preview=Preview(CHANGE), id="p1")
+    journal.record_preview_staged(pending)
+    journal.record_preview_resolving(pending, "apply")
+    journal.record_preview_resolved(pending, "apply", "fine")
+    assert kinds(journal) == ["content", "content", "staged", "resolving", "resolved"]
+
+
+def test_an_arriving_answer_costs_its_own_length_and_not_its_square(journal: JournalWriter) -> None:
+    answer = "".join(f"This is sentence {number} of a long answer. " for number in range(1000))
+    for end in range(0, len(answer), 100):
+        journal.record_progress(answer[:end])
+    size = sum(len(pack(to_fields(record))) for record in journal.records())
+    assert size < 2 * len(answer)
+    (broken,) = journal_history(journal)
+    assert answer.startswith(broken)
+    assert len(broken) > len(answer) - 100
+
+
+def test_a_secret_that_arrives_in_two_parts_is_masked(journal: JournalWriter) -> None:
+    journal.hide(["sk-0123456789"])
+    answer = "The key sk-0123456789 is it"
+    for end in (7, 16, 24, len(answer)):
+        journal.record_progress(answer[:end])
+    assert journal_history(journal) == ["The key [secret] is it"]
+
+
+def test_the_next_answer_begins_from_its_start(journal: JournalWriter) -> None:
+    journal.record_progress("I wi")
+    journal.record_message(Reply("I will."))
+    journal.record_progress("I did")
+    assert journal_history(journal) == ["I will.", "I did"]
+
+
+def test_an_answer_that_was_recorded_whole_is_not_recorded_again(journal: JournalWriter) -> None:
+    journal.record_progress("I will.")
+    journal.record_progress("I will.")
+    assert kinds(journal) == ["so_far"]
+
+
+def test_what_a_chat_was_is_known_as_soon_as_it_is_open(tmp_path: Path) -> None:
+    first = JournalWriter.open(tmp_path, "chat")
+    assert first.restored == RestoredChat(History(), Timeline(), None)
+    first.record_tools(Held(("bash",), ("read",), ()))
+    first.record_turn_started(3)
+    first.record_message(UserText("go"))
+    first.record_change_started("c", CHANGE)
+    first.record_preview_staged(Pending("Edit: a", "edit", nothing, id="p"))
+    first.close()
+    second = JournalWriter.open(tmp_path, "chat")
+    restored = second.restored
+    second.close()
+    assert restored.history.messages == (UserText("go"),)
+    assert restored.tools == Held(("bash",), ("read",), ())
+    assert restored.timeline.turn == 3
+    assert restored.timeline.lost_previews == (LostPreview("Edit: a"),)
+    assert [change.source for change in restored.timeline.unfinished] == ["c"]
+
+
+def journal_history(journal: JournalWriter) -> list[str]:
+    """Return the texts of the messages that a resume would restore."""
+    return [message.text for message in read_history(journal.records()).messages]
+
+
+def test_a_turn_has_a_beginning_and_an_end(journal: JournalWriter) -> None:
+    journal.record_chat_opened("chat", "/w", "offline", "0.1.0")
+    journal.record_turn_started(1)
+    journal.record_progress("I re")
+    journal.record_call_finished(ToolResult("1", "edit", "ok"))
+    journal.record_turn_finished(1, "stop")
+    assert kinds(journal) == ["opened", "turn_started", "so_far", "call_finished", "turn_finished"]

@@ -1,0 +1,63 @@
+"""Noticing a server that silently cuts the prompt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentchat.core.messages import UserText
+from agentchat.core.tools.model import Notice, Piece
+from agentchat.models.api_key import NoKey
+from agentchat.models.client import ModelClient
+from agentchat.models.token_estimate import TokenEstimate, size_of
+from tests.models.requests import request
+from tests.support.model_server import ModelServer
+from tests.support.replies import text
+
+
+def said(characters: int) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": "x" * characters}]}
+
+
+def test_a_count_far_below_the_estimate_is_a_warning() -> None:
+    warning = TokenEstimate().check(said(60_000), 4096)
+    assert warning is not None
+    assert "counted 4096 prompt tokens where about 10000 were sent" in warning
+
+
+@pytest.mark.parametrize(
+    ("characters", "counted"),
+    [(60_000, 15_000), (60_000, 8_000), (600, 10), (60_000, 100), (60_000, 0)],
+    ids=["as usual", "dense", "too small to judge", "made up", "not counted"],
+)
+def test_other_counts_are_none(characters: int, counted: int) -> None:
+    assert TokenEstimate().check(said(characters), counted) is None
+
+
+def test_the_estimate_learns_from_the_server() -> None:
+    estimate = TokenEstimate()
+    assert estimate.check(said(40_000), 10_000) is None
+    assert estimate.check(said(80_000), 15_000) is not None
+    assert estimate.check(said(80_000), 17_000) is None
+
+
+def test_images_do_not_count_but_calls_and_schemas_do() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:" + "x" * 9000}}
+    call = {"function": {"name": "read", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "see"}, image]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    ]
+    assert size_of({"messages": messages, "tools": [{}]}) == 3 + 2 + 4
+
+
+async def test_the_user_is_told_once(server: ModelServer) -> None:
+    server.script(text("a", usage=(2048, 1)), text("b", usage=(2048, 1)))
+    model = ModelClient("m", server.url, NoKey("K"))
+    pieces: list[Piece] = []
+    for _ in range(2):
+        await model.ask(request(UserText("x" * 60_000)), pieces.append)
+    await model.close()
+    (notice,) = [piece for piece in pieces if isinstance(piece, Notice)]
+    assert "seems to cut the conversation" in notice.text
