@@ -1,4 +1,5 @@
--- The init file of `make demo`: this checkout's plugin, nothing of the user's own, a chat and a hint.
+-- The init file of `make demo`: loads the plugin from this checkout without the user's configuration,
+-- and opens a chat and a hint.
 
 local checkout = vim.fs.dirname(vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2))))
 vim.opt.runtimepath:prepend(checkout)
@@ -14,12 +15,12 @@ local HINT = {
   '   rename get_price to price_of in **/*.py',
   '   run: python3 -m unittest',
   '',
-  ' When it asks: ga goes to the question;',
+  ' Approval request: ga goes to it; then',
   ' a accepts, r rejects, A always, q hides.',
-  ' g? in the chat lists its keys, :qa leaves.',
+  ' g? in the chat lists its keys, :qa quits.',
 }
 
---- Shows the hint below the file, and leaves the focus in the chat.
+--- Shows the hint below the file; the focus does not change.
 local function open_hint()
   local buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, HINT)

@@ -61,15 +61,15 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def play_by_hand(command: list[str], project: Path, env: dict[str, str]) -> int:
-    """Open the editor in this terminal; afterwards show what was changed."""
+    """Open the editor in this terminal, then print what changed."""
     status = subprocess.run(command, cwd=project, env=env, check=False).returncode
-    print(changes(project) or "agentchat: the project was left as it was")
+    print(changes(project) or "agentchat: the project was not changed")
     return status
 
 
 def play_script(command: list[str], project: Path, env: dict[str, str]) -> int:
-    """Play the script on the offline model and print what came of it."""
-    print("agentchat: no terminal here, so a script plays on the offline model", flush=True)
+    """Run the script with the offline model and print the chat and the changes."""
+    print("agentchat: no terminal, so the demo runs a script with the offline model", flush=True)
     offline = {name: value for name, value in env.items() if not name.startswith("OPENAI_")}
     try:
         transcript = playback.play(command, project, offline)

@@ -156,7 +156,7 @@ class Chat:
 
     def answer(self, tool: str, answer: str) -> None:
         """Answer the question that is shown."""
-        print(f"agentchat:   {tool} asks: {answer}", flush=True)
+        print(f"agentchat:   approval for {tool}: {answer}", flush=True)
         self.nvim.command(f"AgentApprove {answer}")
 
     def resolve(self) -> None:

@@ -1,4 +1,4 @@
-"""A tool that changes nothing by itself: it stages a preview, which is applied or discarded."""
+"""Stage a preview: the tool changes nothing until the preview is applied."""
 
 from pathlib import Path
 
@@ -7,20 +7,20 @@ from agentchat import Context, Result, ToolError, tool
 
 @tool(require_approval_before=False)
 def batch_rename(folder: str, old: str, new: str, ctx: Context) -> str:
-    """Rename files: replace a part of the name of every file in a folder.
+    """Rename the files of a directory: replace a part of each name.
 
     Args:
-        folder: a folder of the workspace.
+        folder: a directory of the workspace.
         old: the part of the names to replace.
-        new: what to put there instead.
+        new: the replacement.
     """
     files = sorted(path for path in Path(folder).iterdir() if path.is_file() and old in path.name)
     moves = {path: path.with_name(path.name.replace(old, new)) for path in files}
     taken = [target for target in moves.values() if target.exists()]
     if not old or "/" in new or taken or len(set(moves.values())) < len(moves):
-        raise ToolError(f"These names do not work in {folder}. Choose other ones.")
+        raise ToolError(f"The new names in {folder} are not valid or already exist. Choose others.")
     if not moves:
-        return f"No file in {folder} has {old!r} in its name."
+        return f"No file name in {folder} contains {old!r}."
 
     def apply(reason: str, extra: object) -> Result:
         for path, target in moves.items():

@@ -1,4 +1,4 @@
-"""A tool that is a shell command, and a function that reads what the command wrote."""
+"""Run a shell command, then a function that reads the output of the command."""
 
 from collections import Counter
 
@@ -8,7 +8,7 @@ GROUPS = {"upkeep": {"tools": ["todos", "read", "grep"], "prompt": "the tools fo
 
 
 def by_file(found: str, ctx: Context) -> dict[str, int]:
-    """Count the lines of ``grep`` by the file they begin with."""
+    """Count the lines of ``grep`` output for each file."""
     files = Counter(line.partition(":")[0] for line in found.splitlines() if ":" in line)
     ctx.progress(f"{sum(files.values())} marks in {len(files)} files")
     return dict(files.most_common())
@@ -24,9 +24,9 @@ def by_file(found: str, ctx: Context) -> dict[str, int]:
     render_call=lambda mark, folder=".": f"todos: {mark} in {folder}",
 )
 def todos(mark: str = "TODO", folder: str = ".") -> None:
-    """Count the TODO marks in each file of a folder.
+    """Count the TODO marks in each file of a directory.
 
     Args:
-        mark: the text to look for.
-        folder: where to look, relative to the workspace.
+        mark: the text to search for.
+        folder: the directory to search, relative to the workspace.
     """

@@ -1,4 +1,4 @@
-"""The shortest tool there is: a function with type hints and a docstring."""
+"""The shortest possible tool: a function with type hints and a docstring."""
 
 from agentchat import tool
 
