@@ -1,8 +1,7 @@
 """Check how the modules of the package depend on each other: `python -m scripts.layers`.
 
 Prints a line for each finding: the file, the rule, and what breaks it. Every import counts, also
-one inside a function or under `TYPE_CHECKING`. `--all` prints the known findings, too, in the form
-that `scripts/layers_known.txt` lists them; a finding that is listed there does not fail the check.
+one inside a function or under `TYPE_CHECKING`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python3" / "agentchat"
-KNOWN = Path(__file__).parent / "layers_known.txt"
 
 LEVELS = (
     "core",
@@ -40,7 +38,7 @@ LEVELS = (
     "agent/permissions agent/undo",
     "agent",
     "nvim/render",
-    "editor nvim",
+    "nvim",
 )
 """The folders, the lowest first: a folder may import itself and those in lines above it here."""
 
@@ -55,7 +53,7 @@ LATE_ONLY = {"httpx2", "PIL", "pathspec"}
 
 VAGUE = {"utils", "util", "helpers", "common", "misc"}
 
-KNOW_NEOVIM = {"nvim", "editor"}
+KNOW_NEOVIM = {"nvim"}
 
 
 @dataclass(frozen=True, order=True)
@@ -336,28 +334,13 @@ def findings(package: Package) -> list[Finding]:
     return sorted({found for rule in RULES for found in rule(package)})
 
 
-def without_line(finding: Finding) -> str:
-    """Return a finding as it is listed: lines of a file move."""
-    path = finding.path.partition(":")[0]
-    return f"{path}: {finding.rule}: {finding.edge}"
-
-
-def known() -> set[str]:
-    """Return the findings that are accepted for now."""
-    return set(KNOWN.read_text().splitlines()) if KNOWN.exists() else set()
-
-
 def main() -> int:
     """Print the findings and return the exit code."""
     found = findings(Package(PACKAGE))
-    if "--all" in sys.argv:
-        print("\n".join(sorted({without_line(finding) for finding in found})))
-        return 0
-    new = [finding for finding in found if without_line(finding) not in known()]
-    for finding in new:
+    for finding in found:
         print(f"python3/agentchat/{finding}")
-    print(f"{len(new)} findings, {len(found) - len(new)} known")
-    return int(bool(new))
+    print(f"{len(found)} findings")
+    return int(bool(found))
 
 
 if __name__ == "__main__":

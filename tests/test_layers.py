@@ -19,8 +19,7 @@ def ours() -> Package:
 
 @pytest.mark.parametrize("rule", layers.RULES, ids=lambda rule: rule.__name__)
 def test_the_package_keeps_the_rule(rule: Rule, ours: Package) -> None:
-    found = {layers.without_line(finding) for finding in rule(ours)}
-    assert sorted(found - layers.known()) == []
+    assert sorted(map(str, rule(ours))) == []
 
 
 def test_every_folder_with_a_level_is_named_once() -> None:
@@ -83,7 +82,7 @@ WRONG: dict[str, tuple[Rule, dict[str, str], str]] = {
     "a cycle of folders": (
         layers.acyclic_folders,
         {
-            "core/a.py": "from agentchat.core.turn.loop import b",
+            "core/a.py": "from agentchat.core.turn import b",
             "core/turn/b.py": "",
             "core/turn/c.py": "import agentchat.core.d",
             "core/d.py": "",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
-from agentchat.agent.execution.result_store import ResultStore
+from agentchat.agent.execution.tool_runner import ResultStore
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import FileChange

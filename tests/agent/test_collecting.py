@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import HunkDecision, ProposedText
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.permissions.policy import Mode
 from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.tool import ToolContext
 from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
 from agentchat.tools.builtin.catalogue import builtin_tools
 from tests.agent.scene import Scene, Script
 from tests.core.world import RESOLVE, a_chat, a_tool

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.diff.hunk_decisions import HunkDecision
 from agentchat.core.messages import Reply
 from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.core.turn.hunk_decisions import HunkDecision
 from agentchat.tools.builtin import edit
 from tests.agent.scene import Scene
 from tests.core.world import a_call, calls

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from agentchat.agent.preview_actions import NOT_SHOWN, ResolveCommand, ShownPreview
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.diff.hunk_decisions import HunkDecision, ProposedText, change_hash
 from agentchat.core.messages import Reply
-from agentchat.core.tools.tool import DryRunResult, Result, StagedChange, Tool, ToolContext
+from agentchat.core.tools.tool import DryRunResult, StagedChange, Tool, ToolContext, ToolOutput
+from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText, change_hash
 from agentchat.core.turn.preview_stack import Preview
 from tests.agent.scene import Scene
 from tests.core.world import Given, a_call, a_tool, calls
@@ -22,22 +22,22 @@ DONE = Reply("Shall I?")
 def staging(path: Path, *numbers: int) -> Tool:
     """A tool that stages a preview for each of the lines ``numbers`` of a file."""
 
-    async def run(arguments: Given, context: ToolContext) -> Result:
+    async def run(arguments: Given, context: ToolContext) -> ToolOutput:
         for number in numbers:
             after = BEFORE.replace(f"line {number}\n", f"LINE {number}\n")
             file = FileChange(str(path), BEFORE.encode(), after.encode(), path.name)
 
-            async def make(preview: DryRunResult) -> Result:
+            async def make(preview: DryRunResult) -> ToolOutput:
                 assert preview.change is not None
                 await context.workspace.apply(preview.change)
-                return Result(preview.headline or "made")
+                return ToolOutput(preview.headline or "made")
 
-            async def apply(reason: str, extra: object) -> Result:
+            async def apply(reason: str, extra: object) -> ToolOutput:
                 raise AssertionError("the change is made, not the callback called")
 
             preview = DryRunResult(ChangeSet((file,)))
             context.stage(Preview(f"Stage: {number}", "stage", apply, preview=preview, make=make))
-        return Result("staged")
+        return ToolOutput("staged")
 
     return replace(a_tool("stage", asks=False), steps=(run,))
 
@@ -45,20 +45,20 @@ def staging(path: Path, *numbers: int) -> Tool:
 def staging_both(path: Path) -> Tool:
     """A tool that stages one preview of the lines 5 and 30."""
 
-    async def run(arguments: Given, context: ToolContext) -> Result:
+    async def run(arguments: Given, context: ToolContext) -> ToolOutput:
         after = BEFORE.replace("line 5\n", "LINE 5\n").replace("line 30\n", "LINE 30\n")
         file = FileChange(str(path), BEFORE.encode(), after.encode(), path.name)
 
-        async def make(preview: DryRunResult) -> Result:
-            return Result(preview.headline)
+        async def make(preview: DryRunResult) -> ToolOutput:
+            return ToolOutput(preview.headline)
 
-        async def apply(reason: str, extra: object) -> Result:
+        async def apply(reason: str, extra: object) -> ToolOutput:
             raise AssertionError("the change is made, not the callback called")
 
         preview = DryRunResult(ChangeSet((file,)))
         staged = StagedChange("Stage: 2 lines", "stage", apply, preview=preview, make=make)
         context.stage(staged)
-        return Result("staged")
+        return ToolOutput("staged")
 
     return replace(a_tool("stage", asks=False), steps=(run,))
 

@@ -16,7 +16,7 @@ from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.permissions.rules import parse_rules
 from agentchat.core.tools.ports import Diagnostic, UserQuestion
-from agentchat.core.tools.tool import Hooks, Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Hooks, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.builtin import ask, tool_search
 from tests.agent.scene import Scene
 from tests.core.world import a_call, a_tool, calls
@@ -114,8 +114,8 @@ async def test_a_hook_changes_what_is_said_and_nothing_else(tmp_path: Path) -> N
 async def test_a_large_result_shows_its_ends_and_where_all_of_it_is(tmp_path: Path) -> None:
     details = {"lines": 100_000}
 
-    async def floods(arguments: Any, context: ToolContext) -> Result:
-        return Result("\n".join(f"line {n}" for n in range(100_000)), details=details)
+    async def floods(arguments: Any, context: ToolContext) -> ToolOutput:
+        return ToolOutput("\n".join(f"line {n}" for n in range(100_000)), details=details)
 
     scene = Scene(tmp_path, [calls(a_call("1", "t")), DONE], tool(floods, asks=False))
     await scene.play()

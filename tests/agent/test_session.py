@@ -15,7 +15,7 @@ from agentchat.core.limits import RESULT_BYTES
 from agentchat.core.messages import Note, Reply, Usage
 from agentchat.core.tools.model import CallDelta, ModelRequest, Piece, TextDelta
 from agentchat.core.tools.registry import Registry
-from agentchat.core.tools.tool import Environment, Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Environment, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import REMINDER, Chat
 from agentchat.core.turn.effects import ApprovalResponse
@@ -112,8 +112,8 @@ async def test_steps_feed_each_other_and_an_error_ends_the_chain(tmp_path: Path)
     def first(arguments: Any, context: ToolContext) -> str:
         return "one"
 
-    def second(arguments: Any, context: ToolContext) -> Result:
-        return Result(f"{context.given} two", is_error=arguments.values.get("fail", False))
+    def second(arguments: Any, context: ToolContext) -> ToolOutput:
+        return ToolOutput(f"{context.given} two", is_error=arguments.values.get("fail", False))
 
     def third(arguments: Any, context: ToolContext) -> dict[str, str]:
         return {"given": context.given.text}
@@ -308,12 +308,12 @@ class Stager:
         context.stage(Preview(self._label, "stage", self.apply, self._reject))
         return "It would change x."
 
-    async def apply(self, reason: str, extra: Any) -> Result | None:
+    async def apply(self, reason: str, extra: Any) -> ToolOutput | None:
         self.applied.append((reason, extra))
         outcome = self._outcome.pop(0) if isinstance(self._outcome, list) else self._outcome
         if isinstance(outcome, Exception):
             raise outcome
-        return outcome or Result("done")
+        return outcome or ToolOutput("done")
 
 
 STAGE = calls(a_call("1", "stage"))
@@ -334,7 +334,7 @@ async def test_a_staged_preview_is_said_shown_and_forced(tmp_path: Path) -> None
 async def test_apply_by_the_model_runs_once_with_all_its_details(
     tmp_path: Path, details: dict[str, int] | None
 ) -> None:
-    stager = Stager(Result("done", details=details))
+    stager = Stager(ToolOutput("done", details=details))
     script = [STAGE, a_resolve("2", more=', "extra": {"k": 1}'), a_resolve("3"), DONE]
     scene = Scene(tmp_path, script, stager.tool)
     await scene.play("go", "accept")
@@ -356,7 +356,7 @@ async def test_apply_by_the_model_runs_once_with_all_its_details(
 
 
 async def test_an_apply_that_raises_stays_pending(tmp_path: Path) -> None:
-    stager = Stager([RuntimeError("boom"), ToolError("just so"), Result("done")])
+    stager = Stager([RuntimeError("boom"), ToolError("just so"), ToolOutput("done")])
     script = [STAGE, a_resolve("2"), a_resolve("3"), a_resolve("4"), DONE]
     scene = Scene(tmp_path, script, stager.tool)
     await scene.play("go", "accept", "accept", "accept")
@@ -368,7 +368,7 @@ async def test_an_apply_that_raises_stays_pending(tmp_path: Path) -> None:
 
 
 async def test_an_apply_that_returns_an_error_is_consumed(tmp_path: Path) -> None:
-    stager = Stager(Result("no luck", is_error=True))
+    stager = Stager(ToolOutput("no luck", is_error=True))
     scene = Scene(tmp_path, [STAGE, a_resolve("2"), DONE], stager.tool)
     await scene.play("go", "accept")
     assert scene.results()["2"] == "no luck"
@@ -378,8 +378,8 @@ async def test_an_apply_that_returns_an_error_is_consumed(tmp_path: Path) -> Non
 
 
 async def test_a_discard_says_what_the_producer_says_or_the_usual(tmp_path: Path) -> None:
-    async def cleans(reason: str, extra: Any) -> Result:
-        return Result("cleaned")
+    async def cleans(reason: str, extra: Any) -> ToolOutput:
+        return ToolOutput("cleaned")
 
     for reject, text in ((None, "Discarded: Stage: x. Reason: ok"), (cleans, "cleaned")):
         stager = Stager(reject=reject)
@@ -391,7 +391,7 @@ async def test_a_discard_says_what_the_producer_says_or_the_usual(tmp_path: Path
 
 
 async def test_a_reject_that_raises_passes_unchanged_and_keeps(tmp_path: Path) -> None:
-    async def fails(reason: str, extra: Any) -> Result:
+    async def fails(reason: str, extra: Any) -> ToolOutput:
         raise RuntimeError("stuck")
 
     scene = Scene(tmp_path, [STAGE, a_resolve("2", "discard"), DONE], Stager(reject=fails).tool)
@@ -451,11 +451,11 @@ async def test_resolve_with_nothing_pending_is_one_line(tmp_path: Path) -> None:
 async def test_a_stop_while_applying_lets_it_end_and_shows_the_true_state(tmp_path: Path) -> None:
     begun, goes_on, wrote = asyncio.Event(), asyncio.Event(), []
 
-    async def apply(reason: str, extra: Any) -> Result:
+    async def apply(reason: str, extra: Any) -> ToolOutput:
         begun.set()
         await goes_on.wait()
         wrote.append("all of it")
-        return Result("done")
+        return ToolOutput("done")
 
     stager = Stager()
     stager.apply = apply  # type: ignore[method-assign]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.agent.execution.result_store import ResultStore
+from agentchat.agent.execution.tool_runner import ResultStore
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply
@@ -21,9 +21,9 @@ from agentchat.core.tools.tool import (
     Capability,
     Hooks,
     Metadata,
-    Result,
     Tool,
     ToolContext,
+    ToolOutput,
     UndoCall,
 )
 from agentchat.core.turn.effects import Action, ApprovalResponse
@@ -338,7 +338,7 @@ async def test_a_change_cut_off_by_a_crash_is_undone_if_it_was_made(scene: UndoS
 # --- tools that say how they are undone -------------------------------------------------------
 
 
-def deploys(log: list[str], undo: Callable[[Any, Result], UndoCall | None]) -> Tool:
+def deploys(log: list[str], undo: Callable[[Any, ToolOutput], UndoCall | None]) -> Tool:
     async def run(arguments: Any, context: ToolContext) -> str:
         if arguments.fail:
             raise ValueError("no")
@@ -362,7 +362,7 @@ def withdraws(log: list[str]) -> Tool:
     return replace(tool, steps=(run,))
 
 
-def withdrawal(arguments: Any, result: Result) -> UndoCall:
+def withdrawal(arguments: Any, result: ToolOutput) -> UndoCall:
     return UndoCall("withdraw it", "withdraw", arguments.values)
 
 
@@ -396,7 +396,7 @@ async def test_an_undo_that_fails_is_reported_and_the_rest_goes_on(tmp_path: Pat
 
 
 async def test_an_irreversible_call_shows_what_to_do_by_hand(tmp_path: Path) -> None:
-    def undo(arguments: Any, result: Result) -> UndoCall:
+    def undo(arguments: Any, result: ToolOutput) -> UndoCall:
         return UndoCall("it is public now", irreversible=True, guide="ask the registry to yank it")
 
     scene = UndoScene(tmp_path, deploys([], undo))
@@ -409,7 +409,7 @@ async def test_an_irreversible_call_shows_what_to_do_by_hand(tmp_path: Path) -> 
 
 
 async def test_a_record_that_cannot_be_made_fails_no_call(tmp_path: Path) -> None:
-    def undo(arguments: Any, result: Result) -> UndoCall:
+    def undo(arguments: Any, result: ToolOutput) -> UndoCall:
         raise ValueError("no record")
 
     scene = UndoScene(tmp_path, deploys([], undo))
@@ -453,7 +453,7 @@ async def test_a_tool_may_take_its_own_calls_back(tmp_path: Path) -> None:
         log.append(f"back {arguments.env}")
         return "back"
 
-    def itself(arguments: Any, result: Result) -> UndoCall:
+    def itself(arguments: Any, result: ToolOutput) -> UndoCall:
         return UndoCall("deploy takes it back", "deploy", arguments.values)
 
     scene = UndoScene(tmp_path, replace(deploys(log, itself), undo=back))

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange, hunks
-from agentchat.core.diff.hunk_decisions import (
+from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.messages import Reply, Status, ToolResult
+from agentchat.core.tools.tool import DryRunResult, ToolOutput
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.core.turn.hunk_decisions import (
     HunkDecision,
     ProposedText,
     apply_decisions,
@@ -16,11 +21,6 @@ from agentchat.core.diff.hunk_decisions import (
     rejection_reason,
     replace_proposed_texts,
 )
-from agentchat.core.errors import StalePreview, ToolError
-from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.tools.tool import DryRunResult, Result
-from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import turn
 from agentchat.core.turn.preview_stack import Preview
 from tests.core.world import World, a_call, a_chat, a_tool, calls
@@ -216,12 +216,12 @@ def test_what_the_user_wrote_outlives_a_change_elsewhere() -> None:
 # --- a preview ------------------------------------------------------------------------------
 
 
-async def _make(preview: DryRunResult) -> Result:
-    return Result("made")
+async def _make(preview: DryRunResult) -> ToolOutput:
+    return ToolOutput("made")
 
 
-async def _apply(reason: str, extra: object) -> Result:
-    return Result("applied")
+async def _apply(reason: str, extra: object) -> ToolOutput:
+    return ToolOutput("applied")
 
 
 def staged(preview: DryRunResult = PREVIEW) -> Preview:

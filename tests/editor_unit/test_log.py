@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from agentchat.journal.secrets import SecretMask
+from agentchat.journal.file import SecretMask
 from agentchat.nvim.chat_factory import LogFormatter
 
 KEY = "a-key-that-a-command-printed"

@@ -10,21 +10,20 @@ import pytest
 from scripts.layers import PACKAGE
 
 WRITERS = {
-    "workspace/disk.py": "the user's files",
-    "workspace/create.py": "opens them through the disk",
-    "workspace/replace.py": "opens them through the disk",
+    "workspace/files/disk.py": "the user's files",
+    "workspace/files/operations.py": "opens them through the disk",
     "journal/file.py": "the journal",
-    "agent/storage.py": "results too large for the model",
-    "workspace/capture.py": "output too large for the model",
-    "editor/opening.py": "the plugin's own folder",
-    "editor/desk.py": "/dev/null",
-    "workspace/confine.py": "an empty folder for a sandbox",
-    "workspace/landlock.py": "/proc, in a child",
-    "workspace/processes.py": "the input of a program, in a file without a name",
+    "agent/execution/tool_runner.py": "results too large for the model",
+    "workspace/process/capture.py": "output too large for the model",
+    "nvim/chat_factory.py": "the plugin's own folder",
+    "nvim/router.py": "/dev/null",
+    "workspace/process/sandbox.py": "an empty folder for a sandbox",
+    "workspace/process/landlock.py": "/proc, in a child",
+    "workspace/process/run.py": "the input of a program, in a file without a name",
     "workspace/ssh/server.py": "a pipe",
     "rpc/peer.py": "a pipe or socket",
 }
-"""Who writes what. A test of faults sees what goes through ``workspace/disk.py``."""
+"""Who writes what. A test of faults sees what goes through ``workspace/files/disk.py``."""
 
 NOT_FILES = {"workspace/buffers.py"}
 """Its ``rename`` is of a buffer."""

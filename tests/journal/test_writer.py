@@ -14,7 +14,7 @@ from agentchat.core.messages import History, Reply, Status, ToolCall, ToolResult
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT, Decision, Reason, Verdict
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.tool import DryRunResult, Extra, Result, Tool
+from agentchat.core.tools.tool import DryRunResult, Extra, Tool, ToolOutput
 from agentchat.core.tools.toolset import ToolSelection
 from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, ReadyCall
 from agentchat.core.turn.preview_stack import Preview
@@ -38,7 +38,7 @@ class Anything:
         return value
 
 
-async def nothing(reason: str, extra: Extra) -> Result | None:
+async def nothing(reason: str, extra: Extra) -> ToolOutput | None:
     return None
 
 

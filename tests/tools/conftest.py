@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import DryRunResult, Result, Tool, ToolContext
+from agentchat.core.tools.tool import DryRunResult, Tool, ToolContext, ToolOutput
 from agentchat.workspace.local import LocalWorkspace
 
 
@@ -39,14 +39,14 @@ class Bench:
 
     async def call(
         self, tool: Tool, preview: DryRunResult | None = None, /, **given: Any
-    ) -> Result:
+    ) -> ToolOutput:
         arguments = tool.arguments.parse(given)
         context = self.context(preview)
         for step in tool.steps:
             output = step(arguments, context)
             output = await output if inspect.isawaitable(output) else output
             context = replace(context, given=output)
-        assert isinstance(context.given, Result)
+        assert isinstance(context.given, ToolOutput)
         return context.given
 
     async def dry_run(self, tool: Tool, /, **given: Any) -> DryRunResult:

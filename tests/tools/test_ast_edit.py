@@ -10,7 +10,7 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, keep_hunks
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.core.tools.tool import DryRunResult, Result, StagedChange
+from agentchat.core.tools.tool import DryRunResult, StagedChange, ToolOutput
 from agentchat.tools.builtin import ast_edit
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench
@@ -22,7 +22,7 @@ SWAP = {"pat": "f($A, $B)", "out": "f($B, $A)"}
 class Call:
     """One call: what it said, and what it staged."""
 
-    result: Result
+    result: ToolOutput
     staged: list[StagedChange]
 
     async def apply(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.tools.ports import Diagnostic, UserQuestion
-from agentchat.core.tools.tool import ArgumentError, Result, Tool
+from agentchat.core.tools.tool import ArgumentError, Tool, ToolOutput
 from agentchat.tools.builtin import ask, diagnostics
 from tests.tools.conftest import Bench
 
@@ -35,10 +35,10 @@ class Desk:
         return self.found
 
 
-async def call(bench: Bench, tool: Tool, desk: Desk | None, **given: Any) -> Result:
+async def call(bench: Bench, tool: Tool, desk: Desk | None, **given: Any) -> ToolOutput:
     arguments = tool.arguments.parse(given)
     context = replace(bench.context(), frontend=desk)
-    result: Result = await tool.steps[0](arguments, context)
+    result: ToolOutput = await tool.steps[0](arguments, context)
     return result
 
 

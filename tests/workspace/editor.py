@@ -6,8 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agentchat.workspace.buffer_text import BufferSnapshot, TextForm, decode_lines
-from agentchat.workspace.editor_port import BufferEdit, BufferMovedError, LineEdits, SaveOutcome
+from agentchat.workspace.editor_port import (
+    BufferEdit,
+    BufferMovedError,
+    BufferSnapshot,
+    LineEdits,
+    SaveOutcome,
+    TextForm,
+    decode_lines,
+)
 
 
 @dataclass

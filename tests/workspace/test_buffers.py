@@ -10,9 +10,14 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.workspace.buffer_text import BufferSnapshot, TextForm, decode_lines, encode_lines
 from agentchat.workspace.buffers import BuffersWorkspace
-from agentchat.workspace.editor_port import BufferMovedError
+from agentchat.workspace.editor_port import (
+    BufferMovedError,
+    BufferSnapshot,
+    TextForm,
+    decode_lines,
+    encode_lines,
+)
 from agentchat.workspace.local import LocalWorkspace
 from tests.workspace.editor import Buffers
 

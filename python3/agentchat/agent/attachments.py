@@ -1,11 +1,11 @@
-"""Finds what the context mentions of a message stand for, when a request is about to carry it."""
+"""Reads what the context mentions of a message name, when a request is about to carry it."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
 
-from agentchat.agent.execution.result_store import ResultStore
+from agentchat.agent.execution.tool_runner import ResultStore
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import UserText
 from agentchat.core.text import mask_secrets
@@ -17,7 +17,7 @@ from agentchat.core.tools.mentions import (
     context_mentions,
 )
 from agentchat.core.tools.ports import Command, Frontend, Workspace
-from agentchat.core.tools.tool import Result, ToolContext, refuse_staging
+from agentchat.core.tools.tool import ToolContext, ToolOutput, refuse_staging
 from agentchat.tools.builtin import diagnostics, read
 
 log = logging.getLogger(__name__)
@@ -98,9 +98,9 @@ class Attachments:
         text = ended.head.decode("utf-8", "replace")
         return _attachment("the diff", self._bounded(text or "(no changes since the last commit)"))
 
-    def _bounded(self, text: str) -> Result:
-        return Result(self._storage.bounded("context", text)[0])
+    def _bounded(self, text: str) -> ToolOutput:
+        return ToolOutput(self._storage.bounded("context", text)[0])
 
 
-def _attachment(name: str, result: Result) -> Attachment:
+def _attachment(name: str, result: ToolOutput) -> Attachment:
     return Attachment(name, mask_secrets(result.text), result.images)

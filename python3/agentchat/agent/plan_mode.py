@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentchat.core.permissions.policy import parse_mode
-from agentchat.core.tools.tool import Extra, Result
+from agentchat.core.tools.tool import Extra, ToolOutput
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
 
@@ -34,11 +34,11 @@ class PlanMode:
                 "Plan", PLAN, self._approve, self._reject, standing=True
             )
 
-    async def _approve(self, reason: str, extra: Extra) -> Result:
+    async def _approve(self, reason: str, extra: Extra) -> ToolOutput:
         if self._chat.policy.mode == PLAN:
             self.change(self._before)
         mode = self._chat.policy.mode
-        return Result(f"The user approved the plan. You are in {mode} mode now: carry it out.")
+        return ToolOutput(f"The user approved the plan. You are in {mode} mode now: carry it out.")
 
-    async def _reject(self, reason: str, extra: Extra) -> Result:
-        return Result(REFINE)
+    async def _reject(self, reason: str, extra: Extra) -> ToolOutput:
+        return ToolOutput(REFINE)

@@ -10,7 +10,10 @@ from typing import Any
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import (
+from agentchat.core.diff.text_file import has_surrogates, why_not_text
+from agentchat.core.errors import ToolError
+from agentchat.core.turn.effects import Action, ApprovalResponse, Choice
+from agentchat.core.turn.hunk_decisions import (
     HunkDecision,
     ProposedText,
     apply_decisions,
@@ -19,9 +22,6 @@ from agentchat.core.diff.hunk_decisions import (
     rejection_reason,
     replace_proposed_texts,
 )
-from agentchat.core.diff.text_file import has_surrogates, why_not_text
-from agentchat.core.errors import ToolError
-from agentchat.core.turn.effects import Action, ApprovalResponse, Choice
 from agentchat.core.turn.preview_stack import NO_REASON, Preview, PreviewStack, resolution_line
 from agentchat.core.turn.view import View
 

@@ -16,8 +16,7 @@ from types import MappingProxyType
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.result_store import ResultStore
-from agentchat.agent.execution.tool_runner import ToolRunner
+from agentchat.agent.execution.tool_runner import ResultStore, ToolRunner
 from agentchat.agent.interpreter import Interpreter
 from agentchat.agent.jobs import BackgroundJobs, Job, Jobs, Work
 from agentchat.agent.message_queue import MessageQueue

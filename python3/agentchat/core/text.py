@@ -1,8 +1,4 @@
-"""Keys and tokens in what a tool returns: masked, visibly, before a model reads them.
-
-Only what carries its own mark is known: prefixes that services give their tokens, and blocks of
-private keys.
-"""
+"""Text that people and models read: hidden characters, cuts of long texts, masked secrets."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.diff.hunk_decisions import decision_note
 from agentchat.core.messages import History, Message, ToolResult
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.tool import UndoCall
 from agentchat.core.tools.toolset import ToolSelection
 from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, ReadyCall
+from agentchat.core.turn.hunk_decisions import decision_note
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile

@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentchat.nvim.lua_api import LuaApi, LuaFunction
-from agentchat.workspace.buffer_text import BufferSnapshot, TextForm
-from agentchat.workspace.editor_port import BufferEdit, BufferMovedError, LineEdits, SaveOutcome
+from agentchat.workspace.editor_port import (
+    BufferEdit,
+    BufferMovedError,
+    BufferSnapshot,
+    LineEdits,
+    SaveOutcome,
+    TextForm,
+)
 from agentchat.workspace.files.transaction import ChangeFailed
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import agentchat
 from agentchat.agent.chat_tools import ToolFiles
-from agentchat.agent.execution.result_store import ResultStore
+from agentchat.agent.execution.tool_runner import ResultStore
 from agentchat.agent.permissions.rule_drafts import MOST_CALLS, RuleDrafts
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.session import Session
@@ -24,9 +24,9 @@ from agentchat.core.tools.registry import Registry
 from agentchat.core.tools.tool import Environment
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
+from agentchat.journal.file import SecretMask
 from agentchat.journal.index import list_past_calls
 from agentchat.journal.log_text import only_decisions, render_log
-from agentchat.journal.secrets import SecretMask
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.nvim.frontend import NvimFrontend

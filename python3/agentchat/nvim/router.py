@@ -16,21 +16,23 @@ import pynvim
 
 import agentchat
 from agentchat.agent.jobs import BackgroundJobs
+from agentchat.agent.preview_actions import ResolveCommand, ShownPreview
 from agentchat.agent.session import Session
-from agentchat.core.diff.hunk_decisions import ProposedText
 from agentchat.core.errors import UserError
 from agentchat.core.tools.mentions import CapturedContext
+from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
 from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
-from agentchat.nvim import payloads
 from agentchat.nvim.chat_factory import ChatFactory, OpenChat, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.render import listings
-from agentchat.nvim.render.explain import explain
-
-log = logging.getLogger(__name__)
+from agentchat.nvim.render.rules import explain
 
 Payload = Mapping[str, Any]
+
+
+log = logging.getLogger(__name__)
 
 
 class Router:
@@ -54,9 +56,9 @@ class Router:
             "closed": lambda p: self._change(p["chat"], self._close(p), "closing the chat"),
             "send": self._send,
             "stop": lambda p: self._session(p).stop(),
-            "answer": lambda p: self._session(p).answer(p["prompt"], payloads.answer(p)),
+            "answer": lambda p: self._session(p).answer(p["prompt"], parse_response(p)),
             "answers": lambda p: self._chat(p).frontend.answer(p["id"], p["answers"]),
-            "resolve": lambda p: self._session(p).resolving.resolve(payloads.order(p)),
+            "resolve": lambda p: self._session(p).resolving.resolve(parse_resolve_command(p)),
             "propose": lambda p: self._session(p).resolving.propose(p["subject"], p["path"]),
             "amend": self._amend,
             "undo": lambda p: self._session(p).undo(p.get("turn")),
@@ -234,3 +236,41 @@ def detach_standard_streams() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
+
+
+def parse_response(payload: Payload) -> ApprovalResponse:
+    """Return the user's answer to an approval request."""
+    return ApprovalResponse(
+        choice=payload["choice"],
+        reason=payload.get("reason") or "",
+        arguments=payload.get("arguments"),
+        hunks=_parse_hunks(payload),
+        replaced=tuple(
+            ProposedText(one["path"], one["text"]) for one in _list(payload, "replaced")
+        ),
+    )
+
+
+def parse_resolve_command(payload: Payload) -> ResolveCommand:
+    """Return what the user wants done with the newest preview."""
+    seen = payload.get("preview")
+    return ResolveCommand(
+        action=payload["action"],
+        reason=payload.get("reason") or "",
+        hunks=_parse_hunks(payload),
+        seen=ShownPreview(seen, payload.get("stamp") or "") if seen else None,
+    )
+
+
+def _parse_hunks(payload: Payload) -> tuple[HunkDecision, ...]:
+    """Return what the user decided about single hunks."""
+    return tuple(
+        HunkDecision(one["path"], one["index"], bool(one["keep"]), one.get("comment") or "")
+        for one in _list(payload, "hunks")
+    )
+
+
+def _list(payload: Payload, name: str) -> list[Payload]:
+    found = payload.get(name)
+    # An empty table of Lua comes as a mapping.
+    return found if isinstance(found, list) else []

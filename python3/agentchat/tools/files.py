@@ -1,4 +1,4 @@
-"""A computed change on its way into the files, and what the model must know afterwards."""
+"""Files for tools: located by the path of a call, read for a change, changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a terminal would show of a program's output: text without escapes and control bytes."""
+"""How tools write their results: notices, names on one line, the plain text of a terminal."""
 
 from __future__ import annotations
 
@@ -70,3 +70,8 @@ def _complete_until(text: str) -> int:
 def strip_terminal_codes(data: bytes) -> str:
     """Return the plain text of a whole output."""
     return TerminalText().feed(data, final=True)
+
+
+def path_sort_key(path: str) -> tuple[str, ...]:
+    """Return the sort key of a path: folder by folder."""
+    return tuple(path.split("/"))

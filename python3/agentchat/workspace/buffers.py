@@ -19,8 +19,14 @@ from agentchat.core.tools.ports import (
     ProcessResult,
     Workspace,
 )
-from agentchat.workspace.buffer_text import BufferSnapshot, decode_lines
-from agentchat.workspace.editor_port import BufferEdit, BufferMovedError, Editor, LineEdits
+from agentchat.workspace.editor_port import (
+    BufferEdit,
+    BufferMovedError,
+    BufferSnapshot,
+    Editor,
+    LineEdits,
+    decode_lines,
+)
 from agentchat.workspace.files.transaction import ChangeFailed
 
 

@@ -1,4 +1,4 @@
-"""What a workspace needs of an editor; the editor's room implements it."""
+"""What a workspace needs of an editor: the text of loaded buffers, edits, saving."""
 
 from __future__ import annotations
 
@@ -6,7 +6,110 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agentchat.workspace.buffer_text import BufferSnapshot, TextForm
+BOM = b"\xef\xbb\xbf"
+_CODECS = {
+    "utf-16": "utf-16-be",
+    "utf-16le": "utf-16-le",
+    "ucs-2": "utf-16-be",
+    "ucs-2le": "utf-16-le",
+    "ucs-4": "utf-32-be",
+    "ucs-4le": "utf-32-le",
+}
+_ENDS = {"unix": b"\n", "dos": b"\r\n", "mac": b"\r"}
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How a buffer's lines are written: Neovim's ``eol``, ``bomb`` and ``fileformat``."""
+
+    eol: bool = True
+    bomb: bool = False
+    fileformat: str = "unix"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSnapshot:
+    """A loaded buffer of a file at one moment.
+
+    ``lines`` are without line ends, and empty for a buffer without text (``line2byte('$' + 1)``
+    is -1). A NUL in the text is a newline in a line, a byte that is no UTF-8 a lone surrogate.
+    ``tick`` is ``changedtick``; ``encoding`` is ``fileencoding``, or ``utf-8`` if that is empty.
+    """
+
+    tick: int
+    modified: bool
+    lines: tuple[str, ...]
+    form: TextForm = TextForm()
+    modifiable: bool = True
+    readonly: bool = False
+    encoding: str = "utf-8"
+
+    def to_bytes(self) -> bytes:
+        """Return the text as the bytes of a file, in UTF-8 whatever ``fileencoding`` is."""
+        return encode_lines(self.lines, self.form)
+
+    def matches(self, data: bytes) -> bool:
+        """Whether the bytes of the file hold this text; an encoding unknown here is trusted."""
+        try:
+            text = data if self.encoding == "utf-8" else data.decode(_codec(self.encoding)).encode()
+        except LookupError:
+            return True
+        except UnicodeError:
+            return False
+        return decode_lines(text, self.form)[0] == self.lines
+
+    def can_hold(self, lines: Sequence[str]) -> bool:
+        """Whether the buffer's encoding has all these characters; an unknown one is trusted."""
+        if self.encoding == "utf-8":
+            return True
+        try:
+            "".join(lines).encode(_codec(self.encoding))
+        except UnicodeError:
+            return False
+        except LookupError:
+            return True
+        return True
+
+
+def _codec(encoding: str) -> str:
+    """Return Python's name of an encoding of Neovim's."""
+    return _CODECS.get(encoding, encoding)
+
+
+def encode_lines(lines: Sequence[str], form: TextForm) -> bytes:
+    """Return lines as the bytes of a file."""
+    mark = BOM if form.bomb else b""
+    if not lines:
+        return mark
+    end = _ENDS[form.fileformat]
+    raw = (line.encode("utf-8", "surrogateescape").replace(b"\n", b"\0") for line in lines)
+    return mark + end.join(raw) + (end if form.eol else b"")
+
+
+def decode_lines(data: bytes, form: TextForm) -> tuple[tuple[str, ...], TextForm]:
+    """Return bytes as lines, and the form in which they are these bytes again.
+
+    The form is the given one as far as that is possible; ``unix`` fits everything.
+    """
+    lines, found = _split_lines(data, form.fileformat)
+    if encode_lines(lines, found) != data:
+        lines, found = _split_lines(data, "unix")
+    return lines, found
+
+
+def _split_lines(data: bytes, fileformat: str) -> tuple[tuple[str, ...], TextForm]:
+    end = _ENDS[fileformat]
+    text = data.removeprefix(BOM)
+    form = TextForm(not text or text.endswith(end), data.startswith(BOM), fileformat)
+    raw = text.removesuffix(end).split(end) if text else []
+    return tuple(_line(line) for line in raw), form
+
+
+def _line(raw: bytes) -> str:
+    """Return a line as Neovim holds it: a NUL byte is a newline."""
+    nul_as_newline = bytes.maketrans(b"\0", b"\n")
+    return raw.translate(nul_as_newline).decode("utf-8", "surrogateescape")
+
 
 LineEdits = Sequence[tuple[int, int, Sequence[str]]]
 """``(first, last, new lines)``: 0-based, ``last`` excluded, the last place first."""

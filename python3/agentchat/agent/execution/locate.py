@@ -1,4 +1,4 @@
-"""A call that nobody made: what ``bash git status`` or ``edit src/a.py`` would be."""
+"""Finds out where a call would act, without acting."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import rebase_change
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.permissions.grants import Scope, hides_characters, path_scope, tool_scope
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import Extra, Result, StagedChange
+from agentchat.core.tools.tool import Extra, StagedChange, ToolOutput
 from agentchat.core.turn.effects import Action
+from agentchat.core.turn.hunk_decisions import rebase_change
 from agentchat.core.turn.preview_stack import (
     Preview,
     PreviewStack,
@@ -47,7 +47,7 @@ class Previews:
     ) -> None:
         self._changed = changed
         self._tell = tell
-        self._resolving: dict[str, asyncio.Task[Result]] = {}
+        self._resolving: dict[str, asyncio.Task[ToolOutput]] = {}
         self._store = store
         self._workspace = workspace
         self._view = view
@@ -98,7 +98,7 @@ class Previews:
 
     async def resolve(
         self, pending: Preview, action: Action, reason: str, extra: Extra = None
-    ) -> Result:
+    ) -> ToolOutput:
         """Apply or discard a preview; what raises becomes an error result and stays pending.
 
         A resolution that has begun is not torn apart when the caller is cancelled: files, journal
@@ -124,7 +124,9 @@ class Previews:
                 task.cancel()
             raise
 
-    def _report_late(self, pending: Preview, action: Action, done: asyncio.Task[Result]) -> None:
+    def _report_late(
+        self, pending: Preview, action: Action, done: asyncio.Task[ToolOutput]
+    ) -> None:
         """Report how a resolution ended whose call was cancelled."""
         if done.cancelled():
             return
@@ -139,7 +141,9 @@ class Previews:
             f"The preview {pending.label!r} {what}: that had begun before the stop.\n{ended}"
         )
 
-    async def _resolve(self, pending: Preview, action: Action, reason: str, extra: Extra) -> Result:
+    async def _resolve(
+        self, pending: Preview, action: Action, reason: str, extra: Extra
+    ) -> ToolOutput:
         self._scribe.record_preview_resolving(pending, action)
         try:
             result = await _call_back(pending, action, reason, extra)
@@ -155,18 +159,18 @@ class Previews:
             return self._kept(pending, action, f"{prefix}{error}")
         return await self._consumed(pending, action, reason, extra, result)
 
-    def _kept(self, pending: Preview, action: Action, text: str) -> Result:
+    def _kept(self, pending: Preview, action: Action, text: str) -> ToolOutput:
         self._event("AgentPreviewResolved", pending, action=action, status="error")
-        return Result(text, is_error=True)
+        return ToolOutput(text, is_error=True)
 
     async def _consumed(
-        self, pending: Preview, action: Action, reason: str, extra: Extra, result: Result | None
-    ) -> Result:
+        self, pending: Preview, action: Action, reason: str, extra: Extra, result: ToolOutput | None
+    ) -> ToolOutput:
         if any(pending.id == other.id for other in self._store):
             self._store.remove(pending)
             self._view.unstage(pending)
         details = resolution_details(pending, action, reason, extra, result)
-        said = result or Result(discard_message(pending, reason) if action == "discard" else "")
+        said = result or ToolOutput(discard_message(pending, reason) if action == "discard" else "")
         self._scribe.record_preview_resolved(pending, action, reason)
         if action == "apply":
             # Before anybody knows: who resolves the next one then has seen it as it is.
@@ -247,7 +251,9 @@ def _scope(call: ValidCall, pending: Preview) -> Scope | None:
     return path_scope(", ".join(pending.collects) or name, definition, targets)
 
 
-async def _call_back(pending: Preview, action: Action, reason: str, extra: Extra) -> Result | None:
+async def _call_back(
+    pending: Preview, action: Action, reason: str, extra: Extra
+) -> ToolOutput | None:
     if action == "apply":
         if pending.make is not None:
             return await pending.make(pending.preview)

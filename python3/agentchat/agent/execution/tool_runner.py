@@ -1,4 +1,4 @@
-"""Runs the parts of a tool around one call, and turns whatever they do into one result."""
+"""Runs the parts of a tool around one call, and turns what they return into one result."""
 
 from __future__ import annotations
 
@@ -6,33 +6,66 @@ import asyncio
 import inspect
 import json
 import logging
+import os
+import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.result_store import ResultStore
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.core.limits import LONGEST_ERROR
+from agentchat.core.limits import LONGEST_ERROR, RESULT_BYTES
 from agentchat.core.messages import Status, ToolResult
-from agentchat.core.text import clip, mask_secrets
+from agentchat.core.text import clip, head_and_tail, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget, Frontend, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
     DryRunResult,
-    Result,
     StagedChange,
     Step,
     Tool,
     ToolContext,
+    ToolOutput,
     refuse_staging,
 )
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.journal.writer import JournalWriter
+
+OWN_LIMIT = frozenset({"read", "bash"})
+"""Tools that keep to limits of their own."""
+
+
+class ResultStore:
+    """Files under the state directory, one chat's in one folder, readable by the user only."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def free_path(self) -> str:
+        """Return a path that nothing has used; the folder exists when it returns."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return str(self._folder / f"{uuid.uuid4().hex[:12]}.txt")
+
+    def keep(self, text: str) -> str:
+        """Write a text in full and return its path."""
+        path = self.free_path()
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(text)
+        return path
+
+    def bounded(self, tool: str, text: str) -> tuple[str, str | None]:
+        """Return the text as the model gets it, and where all of it is kept if it was too large."""
+        if tool in OWN_LIMIT or len(text.encode("utf-8", "surrogatepass")) <= RESULT_BYTES:
+            return text, None
+        path = self.keep(text)
+        return head_and_tail(text, path), path
+
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +155,7 @@ class ToolRunner:
             log.exception("%s could not format its result", tool.name)
             return result
 
-    def bounded(self, call_id: str, tool: str, result: Result, heading: str = "") -> ToolResult:
+    def bounded(self, call_id: str, tool: str, result: ToolOutput, heading: str = "") -> ToolResult:
         """Return a tool's result as the model gets it: without secrets, of limited length."""
         text = mask_secrets(result.text)
         full = f"{heading}\n{text}" if heading else text
@@ -153,7 +186,7 @@ class ToolRunner:
             log.exception("a hook of %s failed", call.tool.name)
             raise _failure(call.tool, error) from error
 
-    async def _note_undo(self, call: ValidCall, result: Result) -> None:
+    async def _note_undo(self, call: ValidCall, result: ToolOutput) -> None:
         """Write down how a call can be taken back; a failure at it fails nothing else."""
         hook = call.tool.hooks.undo
         if hook is None:
@@ -209,37 +242,37 @@ async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
         raise _failure(tool, error) from error
 
 
-def as_result(output: Any) -> Result:
+def as_result(output: Any) -> ToolOutput:
     """Return what a step returned as a result: a Result, text, or a value shown as JSON."""
-    if isinstance(output, Result):
+    if isinstance(output, ToolOutput):
         return output
     if output is None:
-        return Result("(no output)")
+        return ToolOutput("(no output)")
     if isinstance(output, str):
-        return Result(output)
-    return Result(json.dumps(output, ensure_ascii=False, default=str))
+        return ToolOutput(output)
+    return ToolOutput(json.dumps(output, ensure_ascii=False, default=str))
 
 
-async def _guarded(tool: Tool, arguments: Any, context: ToolContext) -> Result:
+async def _guarded(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
     """Run the steps; every failure but StalePreview becomes an error result."""
     try:
         return await _limited(_run_steps(tool, arguments, context), tool.timeout)
     except StalePreview:
         raise
     except ToolError as error:
-        return Result(clip(str(error), LONGEST_ERROR), is_error=True)
+        return ToolOutput(clip(str(error), LONGEST_ERROR), is_error=True)
     except _OutOfTime:
-        return Result(f"{tool.name} timed out after {tool.timeout:g} s.", is_error=True)
+        return ToolOutput(f"{tool.name} timed out after {tool.timeout:g} s.", is_error=True)
     except Exception as error:
         log.exception("%s failed", tool.name)
-        return Result(str(_failure(tool, error)), is_error=True)
+        return ToolOutput(str(_failure(tool, error)), is_error=True)
 
 
-async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> Result:
+async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
     output: Any = None
     for step in tool.steps:
         output = await _run_step(step, arguments, context)
-        if isinstance(output, Result) and output.is_error:
+        if isinstance(output, ToolOutput) and output.is_error:
             break
         context = replace(context, given=output)
     return as_result(output)
@@ -291,7 +324,7 @@ def _formatted(result: ToolResult, formatted: object) -> ToolResult:
     )
 
 
-def _status(result: Result) -> Status:
+def _status(result: ToolOutput) -> Status:
     if result.cancelled:
         return Status.CANCELLED
     return Status.ERROR if result.is_error else Status.SUCCESS

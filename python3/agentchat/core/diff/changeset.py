@@ -9,7 +9,7 @@ before and after, and that one value goes through every stage:
 1. *Computed* by a tool's dry run, from the text the user sees (unsaved buffers included).
 2. *Shown* in the approval float or the review, as the hunks of :func:`hunks`.
 3. *Decided*: the user keeps or rejects each hunk, or edits the proposed text
-   (``hunk_decisions``). :func:`keep_hunks` makes the change that holds only what is kept.
+   (``turn/hunk_decisions``). :func:`keep_hunks` makes the change that holds only what is kept.
 4. *Checked*: a change applies only to the bytes it was computed from. If a file moved meanwhile
    the change is *stale*: :func:`rebase` puts it on top of the new text, and it is shown and asked
    again. Where the two conflict, nothing is written.

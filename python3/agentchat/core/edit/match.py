@@ -11,8 +11,7 @@ from agentchat.core.diff.text_file import BOM, NormalizedLines, has_surrogates, 
 from agentchat.core.edit.closest import find_closest
 from agentchat.core.edit.fuzzy import EditText, FuzzyMatch, find_fuzzy_matches
 from agentchat.core.edit.normalize import NormalizedText
-from agentchat.core.edit.rewrite import rewrite
-from agentchat.core.edit.splice import TextReplacement, splice
+from agentchat.core.edit.rewrite import TextReplacement, rewrite, splice
 from agentchat.core.errors import ToolError
 
 MOST_REPLACEMENTS = 10_000

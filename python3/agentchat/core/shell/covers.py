@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agentchat.core.shell.flags import Option
+from agentchat.core.shell.parse import WRAPPERS
 from agentchat.core.shell.programs import (
     GENERIC,
     INTERPRETERS,
@@ -20,7 +21,6 @@ from agentchat.core.shell.programs import (
     has_commands,
     script_program,
 )
-from agentchat.core.shell.wrappers import WRAPPERS
 
 _VERSIONS = (("--version",), ("-version",))
 _UNKNOWN = "is not known to be harmless"

@@ -1,4 +1,4 @@
-"""``#buffer``, ``#file:PATH`` and the like in what the user typed: context that goes with it."""
+"""Mentions in a prompt: ``@tool``, ``@group``, and context like ``#buffer`` or ``#file:PATH``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All tools there are, by name and alias."""
+"""All tools by name and alias, and the groups of tools."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class DryRunResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolOutput:
     """What a tool returns: ``text`` for the model, ``shown`` for the user where it differs.
 
     ``stored`` is the path of a file with all of a text that was cut; ``cancelled`` says that the
@@ -138,9 +138,9 @@ class Result:
 
 
 Extra = Mapping[str, Any] | None
-PreviewCallback = Callable[[str, Extra], Awaitable[Result | None]]
+PreviewCallback = Callable[[str, Extra], Awaitable[ToolOutput | None]]
 """Takes the reason and the call's free-form extra; raising keeps the preview pending."""
-ApplyFunction = Callable[[DryRunResult], Awaitable[Result]]
+ApplyFunction = Callable[[DryRunResult], Awaitable[ToolOutput]]
 """Makes the change of a preview: the staged one, or what the user and the files left of it."""
 
 
@@ -232,7 +232,7 @@ class Hooks:
     exit: Step | None = None
     once: bool = False
     result: Callable[[ToolResult], ToolResult] | None = None
-    undo: Callable[[Any, Result], UndoCall | None] | None = None
+    undo: Callable[[Any, ToolOutput], UndoCall | None] | None = None
 
 
 def summarize_arguments(arguments: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The tools one chat was given: what it may call, and what the model is sent."""
+"""The tools of one chat: active, deferred until a search activates them, or hidden."""
 
 from __future__ import annotations
 

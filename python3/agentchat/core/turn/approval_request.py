@@ -7,12 +7,6 @@ from dataclasses import replace
 from typing import Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import (
-    apply_decisions,
-    rebase_change,
-    rejection_reason,
-    replace_proposed_texts,
-)
 from agentchat.core.errors import Cancelled, StalePreview
 from agentchat.core.permissions.grants import hides_characters
 from agentchat.core.permissions.policy import Decision, Reason, Verdict
@@ -20,6 +14,12 @@ from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Plan, RequestApproval, do
+from agentchat.core.turn.hunk_decisions import (
+    apply_decisions,
+    rebase_change,
+    rejection_reason,
+    replace_proposed_texts,
+)
 from agentchat.core.turn.validate import validate
 
 MOVED = "{} changed since it was shown: this is the change on top of what it is now."

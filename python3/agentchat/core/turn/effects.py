@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from agentchat.core.diff.changeset import ChangeSet
-from agentchat.core.diff.hunk_decisions import HunkDecision, ProposedText
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import DryRunResult, Tool
+from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
 from agentchat.core.turn.preview_stack import Preview
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import Any
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.tools.ports import FileTarget
-from agentchat.core.tools.tool import Extra, Result, StagedChange
+from agentchat.core.tools.tool import Extra, StagedChange, ToolOutput
 
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_REASON = "No reason provided"
@@ -83,7 +83,7 @@ class PreviewStack:
 
 
 def resolution_details(
-    pending: Preview, action: str, reason: str, extra: Extra, result: Result | None
+    pending: Preview, action: str, reason: str, extra: Extra, result: ToolOutput | None
 ) -> dict[str, Any]:
     """Return the details of a ``resolve`` result."""
     details: dict[str, Any] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from agentchat.core.diff.hunk_decisions import kept_extent
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Reason, Verdict, mode_allows
@@ -22,6 +21,7 @@ from agentchat.core.turn.effects import (
     ResolvePreview,
     do,
 )
+from agentchat.core.turn.hunk_decisions import kept_extent
 from agentchat.core.turn.preview_stack import NO_REASON, NOTHING_PENDING, Preview
 
 NOBODY = "Denied: nobody is here to answer."

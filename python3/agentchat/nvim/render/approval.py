@@ -7,7 +7,6 @@ import logging
 from typing import Any
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.diff.hunk_decisions import change_hash
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
@@ -16,6 +15,7 @@ from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always
 from agentchat.core.turn.effects import ApprovalRequest
+from agentchat.core.turn.hunk_decisions import change_hash
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.nvim.render.diff import (
     Document,
@@ -24,7 +24,7 @@ from agentchat.nvim.render.diff import (
     json_document,
     text_document,
 )
-from agentchat.nvim.render.explain import part_lines, part_text
+from agentchat.nvim.render.rules import part_lines, part_text
 
 log = logging.getLogger(__name__)
 

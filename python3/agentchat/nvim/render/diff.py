@@ -8,10 +8,10 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange, Hunk, HunkLine, count_lines, hunks
-from agentchat.core.diff.hunk_decisions import changed_lines, hunk_keys
 from agentchat.core.diff.line_diff import WordSpan, changed_words
 from agentchat.core.diff.text_file import split_lines
 from agentchat.core.text import escape
+from agentchat.core.turn.hunk_decisions import changed_lines, hunk_keys
 from agentchat.nvim.render.styled_lines import Document, StyledLines
 from agentchat.nvim.render.syntax import LONGEST_TEXT, HighlightSpan, highlight_code, language_of
 

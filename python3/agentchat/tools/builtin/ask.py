@@ -8,9 +8,8 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import AnswerOption as Choice
-from agentchat.core.tools.ports import UserQuestion
-from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.ports import AnswerOption, UserQuestion
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -20,7 +19,7 @@ NO_EDITOR = (
 )
 
 
-class AnswerOption(ToolArguments):
+class OptionArgument(ToolArguments):
     """One answer on offer."""
 
     label: str = Field(min_length=1, description="The answer, in a few words")
@@ -32,14 +31,14 @@ class QuestionArgument(ToolArguments):
 
     question: str = Field(min_length=1, description="The question")
     header: str = Field("", description="What it is about, in a word or two")
-    options: list[AnswerOption] = Field(
+    options: list[OptionArgument] = Field(
         [], description="Answers to choose from; without any the user writes one"
     )
     multi_select: bool = Field(False, description="Let the user choose several options")
 
     @field_validator("options")
     @classmethod
-    def _distinct(cls, value: list[AnswerOption]) -> list[AnswerOption]:
+    def _distinct(cls, value: list[OptionArgument]) -> list[OptionArgument]:
         if len({option.label for option in value}) < len(value):
             raise ValueError("the labels of the options must differ.")
         return value
@@ -58,7 +57,7 @@ class AskArguments(ToolArguments):
         return value
 
 
-async def run(arguments: AskArguments, context: ToolContext) -> Result:
+async def run(arguments: AskArguments, context: ToolContext) -> ToolOutput:
     """Return what the user answered, question by question."""
     if context.frontend is None:
         raise ToolError(NO_EDITOR)
@@ -70,13 +69,13 @@ async def run(arguments: AskArguments, context: ToolContext) -> Result:
     ]
     details = {"answers": [list(given) for given in answers]}
     if len(answers) == len(asked):
-        return Result("\n\n".join(said), details=details)
+        return ToolOutput("\n\n".join(said), details=details)
     text = f"Cancelled by the user. No answer was given to: {asked[len(answers)].question}"
-    return Result("\n\n".join([*said, text]), is_error=True, cancelled=True, details=details)
+    return ToolOutput("\n\n".join([*said, text]), is_error=True, cancelled=True, details=details)
 
 
 def _inquiry(given: QuestionArgument) -> UserQuestion:
-    options = tuple(Choice(option.label, option.description) for option in given.options)
+    options = tuple(AnswerOption(option.label, option.description) for option in given.options)
     return UserQuestion(given.question, given.header, options, given.multi_select)
 
 

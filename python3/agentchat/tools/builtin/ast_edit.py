@@ -18,15 +18,14 @@ from agentchat.core.tools.tool import (
     DryRunResult,
     Extra,
     Metadata,
-    Result,
     StagedChange,
     Tool,
     ToolContext,
+    ToolOutput,
 )
-from agentchat.tools.astgrep.languages import language
 from agentchat.tools.astgrep.program import AstGrep, Match, Op, SearchResult, SourceSelection
 from agentchat.tools.astgrep.rewrite import Rewrite, check_ops, count_summary, drop_no_ops, fits
-from agentchat.tools.astgrep.source_files import SearchScope, fixed_part, select_sources
+from agentchat.tools.astgrep.source_files import SearchScope, fixed_part, language, select_sources
 from agentchat.tools.files import apply_change as apply_change
 from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
@@ -86,7 +85,7 @@ class RewriteOutcome:
         return f"{count_summary(self.count, 'replacement')} in {files}"
 
 
-async def run(arguments: AstEditArguments, context: ToolContext) -> Result:
+async def run(arguments: AstEditArguments, context: ToolContext) -> ToolOutput:
     """Stage what the rewrites would change, or say that it is nothing."""
     ops = [Op(one.pat, one.out) for one in arguments.ops]
     check_ops(ops)
@@ -98,7 +97,7 @@ async def run(arguments: AstEditArguments, context: ToolContext) -> Result:
     outcome = limited(outcome, limit)
     if outcome.rewrites:
         context.stage(staged(outcome, context))
-    return Result(described(outcome, limit), details=_details(outcome))
+    return ToolOutput(described(outcome, limit), details=_details(outcome))
 
 
 class RewriteSearch:
@@ -222,13 +221,13 @@ def staged(outcome: RewriteOutcome, context: ToolContext) -> StagedChange:
     """Return the preview; applying it makes the change in all files, or in none."""
     change = ChangeSet(tuple(rewrite.change() for rewrite in outcome.rewrites))
 
-    async def make(preview: DryRunResult) -> Result:
+    async def make(preview: DryRunResult) -> ToolOutput:
         notes = await apply_change(preview.change or change, context)
         said = preview.headline or f"Applied {outcome.extent}."
         details = _details(left(outcome, preview.change or change))
-        return Result("\n".join([said, *notes]), details=details)
+        return ToolOutput("\n".join([said, *notes]), details=details)
 
-    async def apply(reason: str, extra: Extra) -> Result:
+    async def apply(reason: str, extra: Extra) -> ToolOutput:
         return await make(DryRunResult(change))
 
     notes = tuple(f"Skipped {path}: {issue}" for path, issue in outcome.issues[:_ISSUES_SHOWN])

@@ -12,7 +12,7 @@ from pydantic import Field
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, KIB, RESULT_BYTES
 from agentchat.core.text import drop_partial_end, drop_partial_start, join_head_and_tail
 from agentchat.core.tools.ports import Command, ProcessResult
-from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.format import TerminalText, argument_text, strip_terminal_codes
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -47,7 +47,7 @@ class BashArguments(ToolArguments):
     )
 
 
-async def run(arguments: BashArguments, context: ToolContext) -> Result:
+async def run(arguments: BashArguments, context: ToolContext) -> ToolOutput:
     """Return what the command wrote, and how it ended if not well."""
     timeout = arguments.timeout or BASH_SECONDS
     live = LiveOutputBuffer(context.progress)
@@ -70,8 +70,8 @@ async def run(arguments: BashArguments, context: ToolContext) -> Result:
     details = {"exitCode": finished.code}
     stored = context.overflow if finished.dropped else None
     if not ending:
-        return Result(text, details=details, stored=stored)
-    return Result(f"{text}\n\n{ending}", is_error=True, details=details, stored=stored)
+        return ToolOutput(text, details=details, stored=stored)
+    return ToolOutput(f"{text}\n\n{ending}", is_error=True, details=details, stored=stored)
 
 
 async def shell(context: ToolContext) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The tools that the plugin brings, together."""
+"""The built-in tools; with ``tools.edits = "stage"`` those that change files stage previews."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from agentchat.core.diff.changeset import (
     ChangeSet,
     FileChange,
     ReplacedLines,
+    combine,
     count_lines,
     lines_before,
 )
-from agentchat.core.diff.compose import compose
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import (
     Access,
     DryRunResult,
     Extra,
-    Result,
     StagedChange,
     Tool,
     ToolContext,
+    ToolOutput,
 )
 from agentchat.tools.astgrep.rewrite import count_summary
 from agentchat.tools.builtin import (
@@ -42,6 +42,57 @@ from agentchat.tools.builtin import (
     write,
 )
 from agentchat.tools.files import apply_change as apply_change
+
+MIN_SIMILARITY = 0.5
+"""The share of a text's lines that must stay for its file to count as renamed, as in git."""
+
+
+def compose(first: ChangeSet, second: ChangeSet) -> ChangeSet:
+    """Return both changes as one, renamed files found; the second begins where the first ends.
+
+    Raises ValueError if it does not.
+    """
+    parts = {file.path: file for file in first.parts}
+    for file in second.parts:
+        earlier = parts.get(file.path)
+        parts[file.path] = combine(earlier, file) if earlier is not None else file
+    return with_renames(file for file in parts.values() if _is_there(file))
+
+
+def _is_there(file: FileChange) -> bool:
+    return file.before is not None or file.after is not None
+
+
+def with_renames(files: Iterable[FileChange]) -> ChangeSet:
+    """Return the change with each file that is deleted here and created there as one file."""
+    found = list(files)
+    gone = [file for file in found if file.letter == "D"]
+    for made in [file for file in found if file.letter == "A"]:
+        scores = [(_similarity(old, made), old) for old in gone]
+        score, old = max(scores, key=lambda pair: pair[0], default=(0.0, made))
+        if score >= MIN_SIMILARITY:
+            gone.remove(old)
+            found.remove(old)
+            found[found.index(made)] = _as_rename(old, made)
+    return ChangeSet(tuple(found))
+
+
+def _as_rename(old: FileChange, new: FileChange) -> FileChange:
+    shown = f"{old.name} → {new.name}"
+    return replace(new, before=old.before, shown=shown, old_path=old.path, mode=old.mode)
+
+
+def _similarity(old: FileChange, new: FileChange) -> float:
+    """Return how much of the longer text the two share, from 0 to 1."""
+    if old.before == new.after:
+        return 1.0 if old.before else 0.0
+    both = replace(new, before=old.before)
+    if both.is_binary:
+        return 0.0
+    added, removed = count_lines(both)
+    lines = [len((side or b"").splitlines()) for side in (old.before, new.after)]
+    return 1 - max(added, removed) / max(*lines, 1)
+
 
 STAGES = (
     "Only stages a preview, one for all such calls of a reply; resolve applies or discards it. A "
@@ -62,7 +113,7 @@ def make_staging(tool: Tool) -> Tool:
         files = StagedFiles(context.workspace, staged or ChangeSet(()))
         return await compute(arguments, replace(context, workspace=cast("Workspace", files)))
 
-    async def run(arguments: Any, context: ToolContext) -> Result:
+    async def run(arguments: Any, context: ToolContext) -> ToolOutput:
         preview = context.preview or await dry_run(arguments, context)
         return stage_call(tool.name, preview, context)
 
@@ -106,7 +157,7 @@ class StagedFiles:
         return getattr(self._inner, name)
 
 
-def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> Result:
+def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> ToolOutput:
     """Stage a change together with those of the calls before, and say what it is."""
     change, earlier = preview.change, context.collected
     if change is None:
@@ -118,7 +169,7 @@ def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> Result
     said = [preview.headline, *preview.notes] if preview.headline else [*_would(change, preview)]
     if earlier is not None:
         said.append(f"The preview is now {staged.label}.")
-    return Result("\n".join(said), details={"files": list(change.paths)})
+    return ToolOutput("\n".join(said), details={"files": list(change.paths)})
 
 
 def _would(change: ChangeSet, preview: DryRunResult) -> Iterable[str]:
@@ -167,16 +218,16 @@ def _replacements(preview: DryRunResult) -> dict[str, int]:
 
 
 def _staged(whole: DryRunResult, names: tuple[str, ...], context: ToolContext) -> StagedChange:
-    async def make(preview: DryRunResult) -> Result:
+    async def make(preview: DryRunResult) -> ToolOutput:
         change = preview.change or ChangeSet(())
         notes = await apply_change(change, context)
         said = preview.headline or f"Applied {extent(change.files, whole.impact)}."
         made = [place for place in preview.places if place.path in change.paths]
         number = len(made) or sum(whole.impact.get(path, 0) for path in change.paths)
         details = {"replacements": number, "files": list(change.paths)}
-        return Result("\n".join([said, *notes]), details=details)
+        return ToolOutput("\n".join([said, *notes]), details=details)
 
-    async def apply(reason: str, extra: Extra) -> Result:
+    async def apply(reason: str, extra: Extra) -> ToolOutput:
         return await make(whole)
 
     files = whole.change.files if whole.change is not None else ()

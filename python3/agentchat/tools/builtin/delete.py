@@ -16,9 +16,9 @@ from agentchat.core.tools.tool import (
     Capability,
     DryRunResult,
     Metadata,
-    Result,
     Tool,
     ToolContext,
+    ToolOutput,
 )
 from agentchat.tools.files import apply_change, locate_file, read_for_change
 from agentchat.tools.format import argument_text
@@ -57,7 +57,7 @@ async def _refuse_link(path: str, target: FileTarget, context: ToolContext) -> N
         )
 
 
-async def run(arguments: DeleteArguments, context: ToolContext) -> Result:
+async def run(arguments: DeleteArguments, context: ToolContext) -> ToolOutput:
     """Delete the file that was shown, or the one of the arguments if none was."""
     preview = context.preview or await dry_run(arguments, context)
     change = preview.change
@@ -66,7 +66,7 @@ async def run(arguments: DeleteArguments, context: ToolContext) -> Result:
     notes = await apply_change(change, context)
     file = change.files[0]
     said = preview.headline or f"Deleted {file.name}."
-    return Result("\n".join([said, *notes]), details={"path": file.path})
+    return ToolOutput("\n".join([said, *notes]), details={"path": file.path})
 
 
 def touches(arguments: DeleteArguments) -> Access:

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.tools.ports import Diagnostic
-from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_existing
 from agentchat.tools.format import argument_text, escape_name, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments
@@ -38,7 +38,7 @@ class DiagnosticsArguments(ToolArguments):
     )
 
 
-async def run(arguments: DiagnosticsArguments, context: ToolContext) -> Result:
+async def run(arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutput:
     """Return one line for each diagnostic."""
     if context.frontend is None:
         raise ToolError(NO_EDITOR)
@@ -52,7 +52,7 @@ async def run(arguments: DiagnosticsArguments, context: ToolContext) -> Result:
     left = len(found) - len(lines)
     notices = [f"[{left} more diagnostics. Give path or severity to see them]"] if left else []
     text = "\n".join(lines) or "No diagnostics found"
-    return Result(with_notices(text, notices), details={"diagnostics": len(found)})
+    return ToolOutput(with_notices(text, notices), details={"diagnostics": len(found)})
 
 
 def _line(name: str, item: Diagnostic) -> str:

@@ -19,9 +19,9 @@ from agentchat.core.tools.tool import (
     Capability,
     DryRunResult,
     Metadata,
-    Result,
     Tool,
     ToolContext,
+    ToolOutput,
 )
 from agentchat.tools.files import apply_change, locate_file, read_for_change, refuse_locked
 from agentchat.tools.format import argument_text
@@ -131,7 +131,7 @@ def _edited(before: bytes, edits: list[Edit], target: FileTarget) -> EditOutcome
         raise
 
 
-async def run(arguments: EditArguments, context: ToolContext) -> Result:
+async def run(arguments: EditArguments, context: ToolContext) -> ToolOutput:
     """Make the change that was shown, or what the arguments say if nothing was."""
     preview = context.preview or await dry_run(arguments, context)
     change = preview.change
@@ -140,7 +140,7 @@ async def run(arguments: EditArguments, context: ToolContext) -> Result:
     notes = [*preview.notes, *await apply_change(change, context)]
     count = len(preview.places) or int(preview.impact.get("replacements", len(arguments.edits)))
     said = f"{count} replacement" if count == 1 else f"{count} replacements"
-    return Result(
+    return ToolOutput(
         "\n".join([preview.headline or f"Edited {change.files[0].name}: {said}.", *notes]),
         details={"path": change.files[0].path, "replacements": count},
     )

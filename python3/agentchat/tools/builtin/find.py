@@ -11,7 +11,7 @@ from pydantic import Field
 from agentchat.core.globs import matcher
 from agentchat.core.limits import FIND_RESULTS
 from agentchat.core.tools.ports import FileTarget
-from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_directory
 from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
@@ -30,7 +30,7 @@ class FindArguments(ToolArguments):
     )
 
 
-async def run(arguments: FindArguments, context: ToolContext) -> Result:
+async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
     """Return the paths that fit, one a line."""
     limit = arguments.limit or FIND_RESULTS
     target = await locate_directory(arguments.path or ".", context)
@@ -38,10 +38,10 @@ async def run(arguments: FindArguments, context: ToolContext) -> Result:
     fits = matcher(pattern, "" if target.shown == "." else target.shown)
     found = [name for name in await list_files(target.path, context.workspace) if fits(name)]
     if not found:
-        return Result("No files found matching pattern", details={"results": 0})
+        return ToolOutput("No files found matching pattern", details={"results": 0})
     notices = [limit_reached(limit, "results")] if len(found) > limit else []
     lines = [escape_name(shown_below(target, name)) for name in found[:limit]]
-    return Result(with_notices("\n".join(lines), notices), details={"results": len(found)})
+    return ToolOutput(with_notices("\n".join(lines), notices), details={"results": len(found)})
 
 
 def shown_below(folder: FileTarget, name: str) -> str:

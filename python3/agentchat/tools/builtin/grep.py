@@ -1,10 +1,11 @@
-"""Search the text of files, as the user sees them."""
+"""Search the text of files, with ripgrep where there is one, unsaved buffers included."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import Field
@@ -14,14 +15,67 @@ from agentchat.core.globs import matcher
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.tools.ports import FileTarget, Workspace
-from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.builtin import grep
 from agentchat.tools.files import locate_existing
 from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.search import rg_search, scan
-from agentchat.tools.search.matches import MatchCollector, format_line
-from agentchat.tools.search.rg_search import Query
+from agentchat.tools.search import ripgrep
+from agentchat.tools.search.matches import MatchCollector, MatchedLine, format_line
+from agentchat.tools.search.ripgrep import Query
 from agentchat.tools.search.walk import AT_ONCE, list_files
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes of a file that is still searched."""
+
+
+def compile_pattern(query: Query) -> re.Pattern[str]:
+    """Return the pattern; raises ToolError."""
+    text = re.escape(query.pattern) if query.literal else query.pattern
+    try:
+        return re.compile(text, re.IGNORECASE if query.ignore_case else 0)
+    except re.error as error:
+        raise ToolError(f"Invalid pattern: {error}.\nSet literal for plain text.") from error
+
+
+async def scan_text(query: Query, name: str, text: bytes, found: MatchCollector) -> None:
+    """Search the text of one file; binary and very large ones are left out."""
+    pattern = compile_pattern(query)
+    if len(text) > LARGEST or b"\0" in text[:8192]:
+        return
+    for line in await asyncio.to_thread(_lines, pattern, query.context, name, text):
+        found.add(line)
+
+
+def _lines(pattern: re.Pattern[str], context: int, name: str, data: bytes) -> list[MatchedLine]:
+    lines = data.decode("utf-8", "replace").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    lines = [line.removesuffix("\r") for line in lines]
+    return [
+        MatchedLine(name, number + 1, lines[number], start)
+        for number, start in _wanted(pattern, context, lines)
+    ]
+
+
+def _wanted(
+    pattern: re.Pattern[str], context: int, lines: list[str]
+) -> Iterator[tuple[int, int | None]]:
+    """Yield 0-based numbers of matches and their context, and where each match begins."""
+    done = -1
+    for number, line in enumerate(lines):
+        match = pattern.search(line)
+        if match is None:
+            continue
+        yield from ((n, None) for n in range(max(done + 1, number - context), number))
+        yield number, match.start()
+        done = number
+        for after in range(number + 1, min(number + context + 1, len(lines))):
+            if pattern.search(lines[after]):
+                break
+            yield after, None
+            done = after
+
 
 NAMED = 5
 """Secrets files that the notice names."""
@@ -41,7 +95,7 @@ class GrepArguments(ToolArguments):
     )
 
 
-async def run(arguments: GrepArguments, context: ToolContext) -> Result:
+async def run(arguments: GrepArguments, context: ToolContext) -> ToolOutput:
     """Return the matching lines, ``FILE:LINE: TEXT``."""
     target, kind = await locate_existing(arguments.path or ".", context)
     if kind == "other":
@@ -80,13 +134,13 @@ class GrepSearch:
         for name, text in sorted(unsaved.items()):
             await self._search_text(name, text)
         self._unsaved = unsaved
-        searched = await rg_search.search(
+        searched = await ripgrep.search(
             self._query, self._folder, self._name, self._found, self._workspace
         )
         if not searched:
             await self._scan()
         elif not self._name:
-            listed = await rg_search.secrets(self._folder, self._workspace)
+            listed = await ripgrep.secrets(self._folder, self._workspace)
             self._secrets = [name for name in listed if self._fits(name) and self._secret(name)]
 
     async def _unsaved_below(self) -> dict[str, bytes]:
@@ -99,14 +153,14 @@ class GrepSearch:
         return {name: text for name, text in below.items() if self._wanted(name)}
 
     async def _search_text(self, name: str, text: bytes) -> None:
-        searched = await rg_search.search_text(
+        searched = await ripgrep.search_text(
             self._query, self._folder, name, text, self._found, self._workspace
         )
         if not searched:
-            await scan.scan_text(self._query, name, text, self._found)
+            await grep.scan_text(self._query, name, text, self._found)
 
     async def _scan(self) -> None:
-        scan.compile_pattern(self._query)
+        grep.compile_pattern(self._query)
         names = [self._name] if self._name else await list_files(self._folder, self._workspace)
         if not self._name:
             self._secrets = [name for name in names if self._secret(name) and self._fits(name)]
@@ -117,7 +171,7 @@ class GrepSearch:
             texts = await asyncio.gather(*[self._text(name) for name in lot])
             for name, text in zip(lot, texts, strict=True):
                 if not self._found.full:
-                    await scan.scan_text(self._query, name, text, self._found)
+                    await grep.scan_text(self._query, name, text, self._found)
             if self._found.full:
                 return
 
@@ -127,7 +181,7 @@ class GrepSearch:
         try:
             if (await self._workspace.locate(path)).path != path:
                 return b""
-            return await self._workspace.read(path, scan.LARGEST + 1)
+            return await self._workspace.read(path, grep.LARGEST + 1)
         except Unreachable:
             raise
         except (OSError, ToolError):
@@ -142,7 +196,7 @@ class GrepSearch:
         root = self._workspace.root.rstrip("/") + "/"
         return is_secret(os.path.join(self._folder, name).removeprefix(root).split("/"))
 
-    def result(self) -> Result:
+    def result(self) -> ToolOutput:
         """Return what the model reads."""
         lines = [format_line(line, self._shown(line.path)) for line in self._found.lines()]
         notices = []
@@ -155,7 +209,7 @@ class GrepSearch:
         if self._secrets:
             notices.append(skipped([self._shown(name) for name in self._secrets]))
         text = "\n".join(text for text, _ in lines) or "No matches found"
-        return Result(with_notices(text, notices), details={"matches": self._found.matches})
+        return ToolOutput(with_notices(text, notices), details={"matches": self._found.matches})
 
     def _shown(self, name: str) -> str:
         if self._name:

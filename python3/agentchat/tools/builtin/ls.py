@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agentchat.core.limits import LS_ENTRIES
 from agentchat.core.tools.ports import DirectoryEntry
-from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import cannot_read, locate_directory
 from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
@@ -26,7 +26,7 @@ class LsArguments(ToolArguments):
     )
 
 
-async def run(arguments: LsArguments, context: ToolContext) -> Result:
+async def run(arguments: LsArguments, context: ToolContext) -> ToolOutput:
     """Return the names in a directory, one a line."""
     limit = arguments.limit or LS_ENTRIES
     target = await locate_directory(arguments.path or ".", context)
@@ -40,7 +40,7 @@ async def run(arguments: LsArguments, context: ToolContext) -> Result:
     if not names and entries:
         notices.append(f"[{len(entries)} ignored entries are not shown]")
     text = "\n".join(escape_name(name) for name in names[:limit]) or "(empty directory)"
-    return Result(with_notices(text, notices), details={"entries": len(names)})
+    return ToolOutput(with_notices(text, notices), details={"entries": len(names)})
 
 
 def _names(entries: Sequence[DirectoryEntry], rules: Ignores) -> list[str]:

@@ -3,19 +3,77 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from pydantic import Field
 
 from agentchat.core.errors import ToolError
-from agentchat.core.limits import KIB, READ_BYTES, READ_LINES
+from agentchat.core.limits import IMAGE_PIXELS, KIB, READ_BYTES, READ_LINES
+from agentchat.core.messages import Image
 from agentchat.core.tools.ports import FileTarget, Workspace
-from agentchat.core.tools.tool import Access, Metadata, Result, Tool, ToolContext
-from agentchat.tools import images
+from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.builtin import read
 from agentchat.tools.files import cannot_read, locate_file
 from agentchat.tools.format import argument_text, with_notices
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
+
+LARGEST = 32 * 1024 * 1024
+"""Bytes of an image file that is read at all."""
+
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+class UndecodableImage(Exception):
+    """The bytes begin like an image and are none."""
+
+
+def kind_of(data: bytes) -> str | None:
+    """Return the media type of an image by its first bytes; ``None`` if it is none."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
+
+
+def scale_down(data: bytes, kind: str, pixels: int = IMAGE_PIXELS) -> tuple[Image, str]:
+    """Return the image, scaled down if wider or higher than ``pixels``, and a note about that.
+
+    Raises:
+        Undecodable: says why.
+    """
+    from PIL import Image as Pillow
+
+    try:
+        with Pillow.open(io.BytesIO(data)) as image:
+            width, height = image.size
+            if max(width, height) <= pixels:
+                image.verify()
+                return Image(kind, data), ""
+            image.draft("RGB", (pixels, pixels))
+            image.thumbnail((pixels, pixels))
+            scaled, kind = _encoded(image, kind)
+            shown = f"{image.size[0]}x{image.size[1]}"
+    except (OSError, SyntaxError, ValueError, Warning, Pillow.DecompressionBombError) as error:
+        raise UndecodableImage(str(error)) from error
+    note = f"[Scaled down from {width}x{height} to {shown} pixels.]"
+    return Image(kind, scaled), note
+
+
+def _encoded(image: object, kind: str) -> tuple[bytes, str]:
+    """Return the scaled image in its own format; the first picture of a moving one as PNG."""
+    from PIL import Image as Pillow
+
+    assert isinstance(image, Pillow.Image)
+    out = io.BytesIO()
+    name = {"image/jpeg": "JPEG", "image/webp": "WEBP"}.get(kind, "PNG")
+    image.save(out, name)
+    return out.getvalue(), f"image/{name.lower()}"
 
 
 class LineWindow:
@@ -140,7 +198,7 @@ class ReadArguments(ToolArguments):
     limit: WholeNumber | None = Field(None, ge=1, description="The most lines to return")
 
 
-async def run(arguments: ReadArguments, context: ToolContext) -> Result:
+async def run(arguments: ReadArguments, context: ToolContext) -> ToolOutput:
     """Return the text of a file, an image, or what the file is if it is neither."""
     offset = arguments.offset or 1
     if offset < 0:
@@ -154,9 +212,11 @@ async def run(arguments: ReadArguments, context: ToolContext) -> Result:
         raise cannot_read(target, error) from error
 
 
-async def _read(target: FileTarget, offset: int, limit: int | None, source: Workspace) -> Result:
+async def _read(
+    target: FileTarget, offset: int, limit: int | None, source: Workspace
+) -> ToolOutput:
     start = await source.read(target.path, CHUNK)
-    kind = images.kind_of(start)
+    kind = read.kind_of(start)
     if kind is not None:
         return await _image(target, kind, source)
     if start[:2] in _WIDE:
@@ -197,11 +257,11 @@ def _text(data: bytes) -> tuple[str | None, str]:
 
 def _result(
     target: FileTarget, window: LineWindow, text: str, limit: int | None, note: str
-) -> Result:
+) -> ToolOutput:
     if window.overlong is not None:
         size = -(-window.overlong // KIB)
         over = f"over the {READ_BYTES // KIB} KiB limit; read part of it with bash."
-        return Result(f"[Line {window.first} is {size} KiB, {over}]")
+        return ToolOutput(f"[Line {window.first} is {size} KiB, {over}]")
     if window.first > max(window.total, 1):
         lines = "1 line" if window.total == 1 else f"{window.total} lines"
         raise ToolError(
@@ -209,7 +269,7 @@ def _result(
         )
     notes = [found for found in (note, _more(window, limit)) if found]
     details = {"first": window.first, "last": window.last, "total": window.total}
-    return Result(with_notices(text, notes), details=details)
+    return ToolOutput(with_notices(text, notes), details=details)
 
 
 def _more(window: LineWindow, limit: int | None) -> str:
@@ -223,20 +283,22 @@ def _more(window: LineWindow, limit: int | None) -> str:
     return f"{shown} Use offset={window.last + 1} to continue.]"
 
 
-async def _image(target: FileTarget, kind: str, source: Workspace) -> Result:
-    data = await source.read(target.path, images.LARGEST + 1)
-    if len(data) > images.LARGEST:
-        size = images.LARGEST // (KIB * KIB)
+async def _image(target: FileTarget, kind: str, source: Workspace) -> ToolOutput:
+    data = await source.read(target.path, read.LARGEST + 1)
+    if len(data) > read.LARGEST:
+        size = read.LARGEST // (KIB * KIB)
         raise ToolError(f"{target.shown} is an image of more than {size} MiB, too large to show.")
     try:
-        image, note = await asyncio.to_thread(images.scale_down, data, kind)
-    except images.UndecodableImage as error:
+        image, note = await asyncio.to_thread(read.scale_down, data, kind)
+    except read.UndecodableImage as error:
         raise ToolError(f"{target.shown} looks like {kind} but is damaged: {error}") from error
     text = f"Read image file [{kind}]"
-    return Result(f"{text}\n{note}" if note else text, images=(image,))
+    return ToolOutput(f"{text}\n{note}" if note else text, images=(image,))
 
 
-async def _wide(target: FileTarget, offset: int, limit: int | None, source: Workspace) -> Result:
+async def _wide(
+    target: FileTarget, offset: int, limit: int | None, source: Workspace
+) -> ToolOutput:
     """Read UTF-16 as text, if it is not large and valid."""
     data = await source.read(target.path, WIDE_BYTES + 1)
     try:
@@ -252,9 +314,9 @@ async def _wide(target: FileTarget, offset: int, limit: int | None, source: Work
     return _result(target, window, window.data.decode("utf-8"), limit, note)
 
 
-async def _binary(target: FileTarget, source: Workspace) -> Result:
+async def _binary(target: FileTarget, source: Workspace) -> ToolOutput:
     size = await source.size(target.path)
-    return Result(f"{target.shown} is a binary file of {size} bytes; its content is not shown.")
+    return ToolOutput(f"{target.shown} is a binary file of {size} bytes; its content is not shown.")
 
 
 def touches(arguments: ReadArguments) -> Access:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.tool import Metadata, Result, Tool, ToolContext
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -19,7 +19,7 @@ class ToolSearchArguments(ToolArguments):
     query: str = Field(min_length=1, description="The tool's name, or words about what it does")
 
 
-async def run(arguments: ToolSearchArguments, context: ToolContext) -> Result:
+async def run(arguments: ToolSearchArguments, context: ToolContext) -> ToolOutput:
     """Return the tools that were found; they can be called from the next request on."""
     if context.toolbox is None:
         raise ToolError("This chat has no tools to search.")
@@ -28,11 +28,11 @@ async def run(arguments: ToolSearchArguments, context: ToolContext) -> Result:
     details = {"tools": [tool.name for tool in found]}
     if found:
         lines = [f"- {tool.name}: {tool.description}" for tool in found]
-        return Result("\n".join(["You can call these tools now:", *lines]), details=details)
+        return ToolOutput("\n".join(["You can call these tools now:", *lines]), details=details)
     if not waiting:
-        return Result("All tools of this chat are loaded; there is nothing to find.")
+        return ToolOutput("All tools of this chat are loaded; there is nothing to find.")
     more = "1 tool is" if waiting == 1 else f"{waiting} tools are"
-    return Result(
+    return ToolOutput(
         f'No tools found for "{arguments.query}". {more} not loaded; try other words.',
         details=details,
     )

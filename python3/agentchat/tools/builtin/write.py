@@ -14,9 +14,9 @@ from agentchat.core.tools.tool import (
     Capability,
     DryRunResult,
     Metadata,
-    Result,
     Tool,
     ToolContext,
+    ToolOutput,
 )
 from agentchat.tools.files import apply_change, cannot_read, read_for_change, refuse_locked
 from agentchat.tools.format import argument_text
@@ -55,7 +55,7 @@ def encoded(text: str) -> bytes:
         raise ToolError("content holds lone surrogates. Nothing was changed.") from error
 
 
-async def run(arguments: WriteArguments, context: ToolContext) -> Result:
+async def run(arguments: WriteArguments, context: ToolContext) -> ToolOutput:
     """Write the file as it was shown, or as the arguments say if nothing was."""
     preview = context.preview or await dry_run(arguments, context)
     change = preview.change
@@ -65,7 +65,7 @@ async def run(arguments: WriteArguments, context: ToolContext) -> Result:
     file = change.files[0]
     size = len(file.after or b"")
     said = f"{'Created' if file.before is None else 'Wrote'} {file.name} ({size} bytes)."
-    return Result(
+    return ToolOutput(
         "\n".join([preview.headline or said, *notes]), details={"path": file.path, "bytes": size}
     )
 

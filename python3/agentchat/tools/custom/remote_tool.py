@@ -23,11 +23,11 @@ from agentchat.core.tools.tool import (
     Hooks,
     Metadata,
     PreviewCallback,
-    Result,
     StagedChange,
     Step,
     Tool,
     ToolContext,
+    ToolOutput,
     UndoCall,
     summarize_arguments,
 )
@@ -156,7 +156,7 @@ class RemoteTool:
 
         return CallServices(context, stage)
 
-    async def _run(self, arguments: CallArguments, context: ToolContext) -> Result:
+    async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         """Run the steps: functions that follow each other in one request, commands here."""
         step, given = 0, list[str]()
         while True:
@@ -166,7 +166,7 @@ class RemoteTool:
                 step += 1
             else:
                 answer = await self.call("run", arguments, context, step=step, given=given)
-                result, step = Result(**answer["result"]), answer["next"]
+                result, step = ToolOutput(**answer["result"]), answer["next"]
             if result.is_error or step == len(self.spec.steps):
                 return await self._rendered(result, arguments)
             context.progress(f"{result.text}\n")
@@ -174,7 +174,7 @@ class RemoteTool:
 
     async def _run_command(
         self, command: Template, arguments: CallArguments, context: ToolContext, given: list[str]
-    ) -> Result:
+    ) -> ToolOutput:
         return await run_command(
             command.fill(arguments),
             context,
@@ -192,11 +192,11 @@ class RemoteTool:
 
         return hook
 
-    async def _undo(self, arguments: CallArguments, context: ToolContext) -> Result:
+    async def _undo(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         result = await self.call("hook", arguments, context, role="undo")
-        return Result(NOTHING) if result is None else Result(**result)
+        return ToolOutput(NOTHING) if result is None else ToolOutput(**result)
 
-    def _undo_record(self, arguments: CallArguments, result: Result) -> UndoCall:
+    def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
         """Return the record of a call that the tool's own ``undo`` can take back."""
         name = self.spec.name
         return UndoCall(f"{name} takes it back", tool=name, given=arguments.sent)
@@ -243,7 +243,7 @@ class RemoteTool:
             self._note_render_error(error)
             return plain
 
-    async def _rendered(self, result: Result, arguments: CallArguments) -> Result:
+    async def _rendered(self, result: ToolOutput, arguments: CallArguments) -> ToolOutput:
         """Return the result with what the user reads of it."""
         if not self._renders("render_result"):
             return result
@@ -301,22 +301,22 @@ class StagedPreview:
         preview = DryRunResult(text=self._params["text"])
         return StagedChange(self._label, self._params["source"], self._apply, reject, preview)
 
-    async def _apply(self, reason: str, extra: Extra) -> Result | None:
+    async def _apply(self, reason: str, extra: Extra) -> ToolOutput | None:
         try:
             result = await self._resolve("apply", reason, extra)
         except WorkerEnded as ended:
             again = f"{ended}. Discard the preview and call {self._tool.spec.name} again."
             raise RemoteError(again) from ended
-        return result or Result(f"Applied: {self._label}.")
+        return result or ToolOutput(f"Applied: {self._label}.")
 
-    async def _reject(self, reason: str, extra: Extra) -> Result | None:
+    async def _reject(self, reason: str, extra: Extra) -> ToolOutput | None:
         if not self._worker.alive:
             return None  # the callback is gone, and discarding needs nothing else
         return await self._resolve("reject", reason, extra)
 
-    async def _resolve(self, action: str, reason: str, extra: Extra) -> Result | None:
+    async def _resolve(self, action: str, reason: str, extra: Extra) -> ToolOutput | None:
         about = {**self._about, "action": action, "reason": reason}
         params = {**about, "extra": None if extra is None else dict(extra)}
         answer = await self._tool.pool.call_in(self._worker, "resolve", params)
         self._worker.previews.discard(self._params["preview"])
-        return None if answer is None else Result(**answer)
+        return None if answer is None else ToolOutput(**answer)

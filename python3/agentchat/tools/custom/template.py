@@ -16,7 +16,7 @@ from typing import Any
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, RESULT_BYTES
 from agentchat.core.tools.ports import Command
-from agentchat.core.tools.tool import Result, ToolContext
+from agentchat.core.tools.tool import ToolContext, ToolOutput
 from agentchat.tools.builtin.bash import LiveOutputBuffer, environment, how_it_ended, output, shell
 from agentchat.tools.custom.context import NOTHING
 from agentchat.tools.custom.parameters import DefinitionError
@@ -163,7 +163,7 @@ async def run_command(
     timeout: float | None = BASH_SECONDS,
     stdin: str | None = None,
     flag: str = "",
-) -> Result:
+) -> ToolOutput:
     """Run a command as ``bash`` does: what it wrote, and how it ended if not well.
 
     Args:
@@ -180,8 +180,8 @@ async def run_command(
     ending = how_it_ended(code, timeout or 0.0)
     text = text or NOTHING
     if not ending:
-        return Result(text, details=details)
-    return Result(f"{text}\n\n{ending}", is_error=True, details=details)
+        return ToolOutput(text, details=details)
+    return ToolOutput(f"{text}\n\n{ending}", is_error=True, details=details)
 
 
 async def run_program(

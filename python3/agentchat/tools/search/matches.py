@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentchat.core.limits import GREP_LINE_CHARACTERS
-from agentchat.tools.format import escape_name
-from agentchat.tools.search.walk import path_sort_key
+from agentchat.tools.format import escape_name, path_sort_key
 
 CUT = "…"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentchat.core.tools.ports import DirectoryEntry, Workspace
+from agentchat.tools.format import path_sort_key
 from agentchat.tools.search import ripgrep
 
 if TYPE_CHECKING:
@@ -115,11 +116,6 @@ async def list_files(folder: str, workspace: Workspace) -> list[str]:
     if found is None:
         found = await walk_folder(folder, workspace)
     return sorted(found, key=path_sort_key)
-
-
-def path_sort_key(path: str) -> tuple[str, ...]:
-    """Return the sort key of a path: folder by folder."""
-    return tuple(path.split("/"))
 
 
 async def walk_folder(folder: str, workspace: Workspace) -> list[str]:

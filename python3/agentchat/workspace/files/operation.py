@@ -1,4 +1,4 @@
-"""One file of a change: prepared beside its target, then put in its place, or taken back."""
+"""Base of a file operation: prepared beside its target, put in its place, or rolled back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that goes."""
+"""Creates, replaces and removes one file, each so that it can be rolled back."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.workspace.process import orphans
 from agentchat.workspace.process.capture import Capture
-from agentchat.workspace.process.watchdog import Watchdog
+from agentchat.workspace.process.orphans import Watchdog
 
 CHUNK = 64 * 1024
 LEFT_IN_PIPE = 1024 * 1024
