@@ -37,8 +37,8 @@ quick: setup ## run the tests of the inner loop: all without an editor, and a fe
 nightly: setup ## generated commands, all payloads, storms of keys, a fault at every call to the kernel
 	@AGENTCHAT_GENERATED=$${AGENTCHAT_GENERATED:-30000} AGENTCHAT_STORM=$${AGENTCHAT_STORM:-1000} \
 		AGENTCHAT_FAULTS=$${AGENTCHAT_FAULTS:-0} AGENTCHAT_SEED=$${AGENTCHAT_SEED:-$$(date +%Y%m%d)} \
-		$(VENV) -m scripts.test $(JOBS) -rP tests/gate/test_generated.py tests/gate/test_siblings.py \
-		tests/floats/test_storm.py tests/faults $(ARGS)
+		$(VENV) -m scripts.test $(JOBS) -rP tests/permissions/test_generated.py tests/permissions/test_siblings.py \
+		tests/lua/floats/test_storm.py tests/faults $(ARGS)
 
 check: setup ## format, lint, types, layers, help tags: Python and Lua
 	@$(VENV) -m scripts.check

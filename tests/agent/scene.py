@@ -26,7 +26,7 @@ from agentchat.core.turn.view import ChatStatus, ToolBlock
 from agentchat.journal import records as r
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.local import LocalWorkspace
-from tests.core.world import a_chat, a_response
+from tests.core.turn.world import a_chat, a_response
 
 Script = Reply | Callable[[ModelRequest, Callable[[Piece], None]], Awaitable[Reply]]
 

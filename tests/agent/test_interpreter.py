@@ -18,10 +18,10 @@ from agentchat.core.tools.tool import Hooks, Metadata, Tool, ToolContext
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import turn
 from agentchat.tools.builtin import edit, grep, read, write
+from tests.agent.execution.test_journaled_workspace import SlowWorkspace
 from tests.agent.scene import Scene
-from tests.agent.test_resolving import BEFORE, staging
-from tests.agent.test_stop_during_change import SlowWorkspace
-from tests.core.world import a_call, a_tool, calls
+from tests.agent.test_preview_actions import BEFORE, staging
+from tests.core.turn.world import a_call, a_tool, calls
 
 DONE = Reply("Done.")
 CALL = calls(a_call("1", "t"))

@@ -23,7 +23,7 @@ from agentchat.core.turn.preview_stack import NOTHING_PENDING, Preview
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.process.sandbox import IMPOSSIBLE, Sandbox
 from tests.agent.scene import Scene
-from tests.core.world import RESOLVE, a_call, a_tool, calls
+from tests.core.turn.world import RESOLVE, a_call, a_tool, calls
 
 DONE = Reply("Done.")
 

@@ -14,7 +14,7 @@ from agentchat.journal.writer import JournalWriter
 from agentchat.nvim.workspaces import LocalLeftovers
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import KeptScreen, ScriptedModel
-from tests.core.world import a_chat
+from tests.core.turn.world import a_chat
 
 OLD = {
     "script": (b"old script\n" * 400, 0o750),

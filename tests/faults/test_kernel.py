@@ -20,8 +20,8 @@ from agentchat.journal.file import journal_path
 from agentchat.journal.reader import read_records
 from tests.faults.ground import OLD, Reopened, build, the_change
 from tests.faults.tracer import STRACE, Point, Traced, traced
-from tests.gate.report import seed, tell
-from tests.workspace.test_atomic import Print, fingerprint
+from tests.permissions.report import seed, tell
+from tests.workspace.files.test_transaction import Print, fingerprint
 
 COUNT = int(os.environ.get("AGENTCHAT_FAULTS", "3"))
 pytestmark = [

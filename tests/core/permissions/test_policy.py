@@ -1,0 +1,90 @@
+"""The order in which a call is decided, and the reason that is written down."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentchat.core.messages import ToolCall
+from agentchat.core.permissions.grants import Grants, scope_of
+from agentchat.core.permissions.policy import Decision, Mode, Policy, Verdict, decide
+from agentchat.core.permissions.rules import Action, Rule
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.ports import FileTarget, Zone
+from agentchat.core.tools.tool import Metadata, Tool
+from tests.core.turn.world import a_tool
+
+ORDINARY = FileTarget(path="/ws/a", shown="a")
+PROTECTED = FileTarget(path="/ws/.git/config", shown=".git/config", zone=Zone.PROTECTED)
+
+
+def decided(
+    *actions: Action,
+    target: FileTarget = ORDINARY,
+    mode: Mode = "ask",
+    granted: bool = False,
+    problems: tuple[str, ...] = (),
+) -> Decision:
+    """Return the decision about an ``edit`` of one file, with a rule for each action."""
+    call = called(a_tool("edit"))
+    place = CallTarget(cwd="/ws", writes=(target,))
+    rules = tuple(Rule(action=action, tool="edit") for action in actions)
+    policy = Policy(Grants(), mode=mode, rules=rules, problems=problems)
+    scope = scope_of(call, place)
+    if granted and scope is not None:
+        policy.grants.remember(scope)
+    return decide(call, place, policy)
+
+
+def called(tool: Tool) -> ValidCall:
+    return ValidCall(ToolCall("1", tool.name, "{}"), tool, {}, None)
+
+
+def test_each_answer_outweighs_those_behind_it() -> None:
+    plan = decided("deny", "ask", "allow", granted=True, mode="plan")
+    assert (plan.verdict, plan.message) == (Verdict.DENY, "Not allowed in plan mode: edit.")
+    order = [
+        decided("deny", "ask", "allow", granted=True, mode="yolo"),
+        decided("ask", "allow", granted=True, mode="yolo"),
+        decided("allow", granted=True, mode="yolo", target=PROTECTED),
+        decided("allow", mode="yolo", target=PROTECTED),
+        decided("allow", mode="edit"),
+        decided("allow"),
+        decided(),
+    ]
+    assert [(str(one.verdict.value), one.why) for one in order] == [
+        ("deny", "rule: deny tool edit"),
+        ("ask", "rule: ask tool edit"),
+        ("allow", "remembered answer"),
+        ("ask", ".git/config is protected"),
+        ("allow", "edit mode"),
+        ("allow", "rule: allow tool edit"),
+        ("ask", "it has an effect"),
+    ]
+
+
+def test_what_would_run_asks_while_a_rule_cannot_be_read() -> None:
+    decision = decided("allow", granted=True, mode="yolo", problems=("line 3",))
+    assert (decision.verdict, decision.reason.kind) == (Verdict.ASK, "unreadable_rule")
+
+
+@pytest.mark.parametrize(
+    ("read_only", "kind", "why"),
+    [(True, "reads", "it only reads"), (False, "unasked", "its tool does not ask")],
+)
+def test_a_tool_that_has_an_effect_and_does_not_ask_is_not_said_to_only_read(
+    read_only: bool, kind: str, why: str
+) -> None:
+    tool = a_tool("mine", metadata=Metadata(read_only=read_only))
+    decision = decide(called(tool), CallTarget(cwd="/ws", asks=False), Policy(Grants()))
+    assert decision.verdict is Verdict.ALLOW
+    assert (decision.reason.kind, decision.why) == (kind, why)
+
+
+def test_a_tool_that_reads_and_asks_has_no_scope_for_hidden_characters() -> None:
+    tool = a_tool("mine", metadata=Metadata(read_only=True))
+    hidden = ValidCall(ToolCall("1", "mine", "{}"), tool, {"path": "a\u202e"}, None)
+    assert scope_of(hidden, CallTarget(cwd="/ws", asks=True)) is None
+    outside = FileTarget(path="/x\u202e", shown="/x\u202e", zone=Zone.OUTSIDE)
+    once = scope_of(hidden, CallTarget(cwd="/ws", reads=(outside,)))
+    assert once is not None
+    assert once.key == ("paths", "/x\u202e")

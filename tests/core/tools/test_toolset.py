@@ -1,0 +1,262 @@
+"""Names, aliases, groups and mentions: what a chat may call and what the model is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agentchat.core.errors import UserError
+from agentchat.core.permissions.grants import Grants
+from agentchat.core.permissions.policy import Policy
+from agentchat.core.tools.mentions import read_mentions
+from agentchat.core.tools.registry import Group, Registry, parse_groups
+from agentchat.core.tools.system_prompt import system_prompt
+from agentchat.core.tools.tool import Environment, Metadata, Tool
+from agentchat.core.tools.toolset import Toolset, search_tools
+from agentchat.core.turn.chat import Chat
+from tests.core.turn.world import RESOLVE, a_chat, a_tool
+
+READ = a_tool("read", metadata=Metadata(aliases=("read_file",)), snippet="Read a file")
+BASH = a_tool("bash", snippet="Run a command", guidelines=("Say what a command does.",))
+GREP = a_tool("grep", snippet="Search", guidelines=("Say what a command does.",))
+FILES = Group("files", ("read", "grep", "unknown"))
+EMPTY = Group("empty", ("unknown",))
+
+
+def a_toolbox(*given: str) -> Toolset:
+    return Toolset(Registry([READ, BASH, GREP, RESOLVE]), [FILES, EMPTY], given)
+
+
+def test_a_tool_answers_to_its_alias_until_it_is_unregistered() -> None:
+    registry = Registry([READ])
+    assert registry.get("read_file") is READ
+    assert registry.metadata_for("read_file") == READ.metadata
+    assert registry.unregister("read")
+    assert registry.get("read_file") is None
+    assert not registry.unregister("read")
+
+
+@pytest.mark.parametrize("name", ["read", "read_file"])
+def test_a_name_is_taken_once_and_both_owners_are_named(name: str) -> None:
+    with pytest.raises(UserError, match=rf'"{name}" of {name} is taken by read'):
+        Registry([READ, a_tool(name)])
+
+
+def test_what_a_registry_knows() -> None:
+    registry = Registry([READ, BASH])
+    assert registry.names() == ("read", "bash")
+    assert registry.all() == (READ, BASH)
+    assert registry.count() == 2
+    assert registry.filter(["bash", "nothing", "read_file", "read"]) == (BASH, READ)
+
+
+def test_a_chat_has_the_tools_of_what_it_was_given_each_once() -> None:
+    assert [t.name for t in a_toolbox("files", "read", "files").tools()] == ["read", "grep"]
+
+
+def test_a_tool_is_called_by_name_or_alias_only_if_it_was_given() -> None:
+    toolbox = a_toolbox("read")
+    assert toolbox.find("read_file") is READ
+    assert toolbox.find("Read") is None
+    assert toolbox.find("bash") is None
+    assert toolbox.unknown_tool_message("bash") == 'Tool "bash" not found. Available tools: read.'
+
+
+def test_hidden_tools_are_never_listed_given_or_mentioned() -> None:
+    toolbox = a_toolbox("resolve")
+    assert toolbox.tools() == ()
+    assert RESOLVE not in toolbox.all_tools()
+    assert read_mentions("@resolve", toolbox).names == ()
+    assert toolbox.find("resolve") is RESOLVE
+
+
+def test_a_group_without_a_known_tool_is_not_offered() -> None:
+    assert [group.name for group in a_toolbox().groups()] == ["files"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "read", "names"),
+    [
+        ("use @read now", "use the read tool now", ("read",)),
+        ("@{read}ing with @files.", "the read tooling with the files tools.", ("read", "files")),
+        ("mail a@read and @@read", "mail a@read and @@read", ()),
+        ("@reader @empty @{nope}", "@reader @empty @{nope}", ()),
+        ("@read @read", "the read tool the read tool", ("read",)),
+        ("@read, then @bash.", "the read tool, then the bash tool.", ("read", "bash")),
+    ],
+)
+def test_mentions_become_words_and_unknown_ones_stay(
+    typed: str, read: str, names: tuple[str, ...]
+) -> None:
+    mentioned = read_mentions(typed, a_toolbox())
+    assert (mentioned.text, mentioned.names) == (read, names)
+
+
+def test_a_groups_prompt_stands_for_its_mention_and_a_tool_comes_before_a_group() -> None:
+    groups = [Group("mine", ("read",), prompt="my readers"), Group("bash", ("read",))]
+    toolbox = Toolset(Registry([READ, BASH]), groups, [])
+    assert read_mentions("@mine and @bash", toolbox).text == "my readers and the bash tool"
+
+
+def test_the_users_groups_join_and_replace_the_built_in_ones() -> None:
+    groups = {g.name: g for g in parse_groups({"files": {"tools": ["read"]}, "x": {}})}
+    assert groups["files"].tools == ("read",)
+    assert groups["x"].tools == ()
+    assert "bash" in groups["agent"].tools
+
+
+def test_the_system_prompt_speaks_of_the_active_tools_only() -> None:
+    said = system_prompt([READ, BASH, GREP], [], Environment("/ws", "2026-01-02", "Use tabs."))
+    assert "- read: Read a file\n- bash: Run a command" in said
+    assert said.count("Say what a command does.") == 1
+    assert "Prefer grep" in said
+    assert "/ws" in said
+    assert "2026-01-02" in said
+    assert "Use tabs." in said
+    alone = system_prompt([BASH], [], Environment("/ws"))
+    assert "grep" not in alone
+
+
+def test_a_group_can_replace_the_default_system_prompt() -> None:
+    own = Group("g", (), system_prompt="You are a poet.", replace_system_prompt=True)
+    said = system_prompt([READ], [own], Environment("/ws"))
+    assert said.startswith("You are a poet.")
+    assert "Available tools" not in said
+
+
+def many(count: int) -> list[Tool]:
+    return [a_tool(f"extra_{n}", always_load=False) for n in range(count)]
+
+
+FINDER = a_tool("tool_search", hidden=True)
+
+
+def a_large_toolbox(count: int, **about: Any) -> Toolset:
+    tools = [READ, *many(count)]
+    names = [tool.name for tool in tools]
+    return Toolset(Registry([*tools, FINDER]), [], names, **about)
+
+
+def offered(toolbox: Toolset) -> list[str]:
+    return [tool.name for tool in toolbox.offered()]
+
+
+@pytest.mark.parametrize(("count", "wanted", "deferred"), [(14, 0, 0), (15, 0, 15), (5, 3, 5)])
+def test_above_the_threshold_only_always_loaded_tools_are_sent(
+    count: int, wanted: int, deferred: int
+) -> None:
+    toolbox = a_large_toolbox(count, deferred_threshold=wanted)
+    assert len(toolbox.deferred()) == deferred
+    assert ("tool_search" in offered(toolbox)) == (deferred > 0)
+    assert "read" in offered(toolbox)
+
+
+def test_a_search_activates_what_it_finds_in_this_chat_only() -> None:
+    toolbox, other = a_large_toolbox(20), a_large_toolbox(20)
+    assert toolbox.search("extra 7")[0].name == "extra_7"
+    assert "extra_7" in offered(toolbox)
+    assert "extra_7" not in offered(other)
+
+
+def test_names_can_be_loaded_always() -> None:
+    assert offered(a_large_toolbox(20, always_load=["extra_3"])) == [
+        "read",
+        "extra_3",
+        "tool_search",
+    ]
+
+
+def test_an_alias_names_what_is_loaded_always() -> None:
+    hidden = a_tool("hidden_one", always_load=False, metadata=Metadata(aliases=("shy",)))
+    tools = [hidden, *many(20)]
+    names = [tool.name for tool in tools]
+    toolbox = Toolset(Registry(tools), [], names, always_load=["shy"])
+    assert offered(toolbox) == ["hidden_one"]
+
+
+def test_a_search_weighs_name_before_hint_before_description() -> None:
+    named = a_tool("deploy")
+    hinted = a_tool("ship", metadata=Metadata(search_hint="deploy it"))
+    told = replace(a_tool("send"), description="Can deploy too")
+    found = search_tools([told, a_tool("other"), hinted, named], "deploy")
+    assert [tool.name for tool in found] == ["deploy", "ship", "send"]
+    assert search_tools([named], "") == ()
+
+
+# --- taking back, and what tools and groups tell the model --------------------------------------
+
+
+def test_a_tool_that_is_removed_is_gone_from_its_groups_until_it_is_given_again() -> None:
+    toolbox = a_toolbox("files")
+    assert toolbox.remove("read_file")
+    assert toolbox.tools() == (GREP,)
+    assert toolbox.find("read") is None
+    assert not toolbox.remove("read")
+    toolbox.add("files")
+    assert toolbox.tools() == (READ, GREP)
+
+
+def test_a_group_that_is_removed_leaves_what_was_given_by_itself() -> None:
+    toolbox = a_toolbox("files", "grep")
+    assert toolbox.remove("files")
+    assert toolbox.tools() == (GREP,)
+    assert not toolbox.remove("files")
+    assert not toolbox.remove("nothing")
+
+
+def test_a_group_is_one_line_of_context_or_one_for_each_tool() -> None:
+    wide = replace(FILES, name="wide", collapse=False)
+    toolbox = Toolset(Registry([READ, BASH, GREP]), [FILES, wide], [])
+    assert toolbox.context("files") == ("files",)
+    assert toolbox.context("wide") == ("read", "grep")
+    assert toolbox.context("read_file") == ("read",)
+
+
+LOUD = replace(BASH, name="loud", system_prompt="Mind the loud tool.")
+QUIET = Group("quiet", ("loud",), system_prompt="Be quiet.", ignore_tool_prompts=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "heard"),
+    [(["loud"], True), (["quiet"], False), (["quiet", "loud"], True), (["read"], False)],
+)
+def test_a_tools_own_prompt_is_told_unless_all_its_groups_ignore_it(
+    given: list[str], heard: bool
+) -> None:
+    toolbox = Toolset(Registry([READ, LOUD]), [QUIET], given)
+    said = Chat("c", toolbox, Environment("/ws")).request().system
+    assert ("Mind the loud tool." in said) == heard
+    assert ("Be quiet." in said) == ("quiet" in given)
+
+
+def test_tools_that_the_mode_forbids_are_not_sent() -> None:
+    look = replace(READ, metadata=Metadata(read_only=True))
+    toolbox = Toolset(Registry([look, BASH]), [], ["read", "bash"])
+    chat = Chat("c", toolbox, Environment("/ws"), Policy(Grants(), "plan"))
+    assert [tool.name for tool in chat.request().tools] == ["read"]
+    chat.policy.mode = "ask"
+    assert [tool.name for tool in chat.request().tools] == ["read", "bash"]
+
+
+def test_a_chat_gets_back_what_it_had_even_if_it_is_known_later() -> None:
+    first = a_large_toolbox(20)
+    first.add("extra_3")
+    first.remove("extra_4")
+    registry = Registry([READ, FINDER])
+    again = Toolset(registry, [], ["read"])
+    again.restore(first.held())
+    for tool in many(20):
+        registry.register(tool)
+    assert offered(again) == offered(first) == ["read", "extra_3", "tool_search"]
+    assert [tool.name for tool in again.tools()] == [tool.name for tool in first.tools()]
+
+
+def test_a_description_may_depend_on_the_chat_and_changes_no_definition() -> None:
+    tool = a_tool("where", describe=lambda around: f"Work in {around.cwd}.")
+    chat = a_chat(tool)
+    sent = chat.request().tools[0]
+    assert sent.description == f"Work in {chat.surroundings.cwd}."
+    assert tool.description == "where"
+    assert chat.toolbox.find("where") is tool

@@ -1,0 +1,958 @@
+"""Tools of the user's own in a session: what they are given, what becomes of what they do."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentchat import Context, Result, ToolError
+from agentchat.agent.execution.tool_runner import STAGED
+from agentchat.core.messages import Reply, ToolResult
+from agentchat.core.tools.tool import NO_STORE, Tool
+from agentchat.tools.custom.context import MOST_CHARACTERS
+from agentchat.tools.custom.files import read_source
+from agentchat.tools.custom.remote_tool import RemoteTool
+from agentchat.workspace.process.sandbox import IMPOSSIBLE
+from tests.agent.scene import Scene, Script
+from tests.agent.undo.test_commands import UndoScene
+from tests.core.turn.world import a_call, a_tool, calls
+from tests.support.launch import CHECKOUT
+from tests.tools.custom.making import OPEN, a_registry, made, start_pool, tools_of
+
+pytestmark = pytest.mark.slow
+
+DONE = Reply("Done.")
+ALONE = """
+@tool(require_approval_before=False)
+def process() -> str:
+    'Return the process.'
+    return str(os.getpid())
+
+"""
+
+
+def scene_of(folder: Path, *tools: Tool, given: str = "{}", **more: Any) -> Scene:
+    """A session whose model calls each tool once, in order, in one reply."""
+    batch = calls(*(a_call(str(n), tool.name, given) for n, tool in enumerate(tools, 1)))
+    replies: list[Script] = [batch, DONE]
+    return Scene(folder, replies, *{tool.name: tool for tool in tools}.values(), **more)
+
+
+async def result_of(folder: Path, function: Callable[..., Any], **options: Any) -> ToolResult:
+    """Call the tool that a function makes; another call after it must go well, too."""
+    given = options.pop("given", "{}")
+    found = made(folder, function, name="t", **options)
+    after = made(folder, lambda: "after", name="after")
+    batch = calls(a_call("1", "t", given), a_call("2", "after"))
+    scene = Scene(folder, [batch, DONE], found, after)
+    assert await scene.play() == "stop"
+    assert scene.results()["2"] == "after"
+    (result,) = (
+        m for m in scene.chat.history.messages if isinstance(m, ToolResult) and m.call_id == "1"
+    )
+    return result
+
+
+# --- what comes back --------------------------------------------------------------------------
+
+
+class Odd:
+    """Neither text nor JSON."""
+
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+def round_and_round() -> list[Any]:
+    circle: list[Any] = []
+    circle.append(circle)
+    return circle
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "is_error"),
+    [
+        ("text", "text", False),
+        (None, "(no output)", False),
+        ({"a": [1, True, None]}, '{"a":[1,true,null]}', False),
+        ((1, 2), "[1,2]", False),
+        (b"bytes \xff", "bytes \ufffd", False),
+        ("\ud800", "?", False),
+        (Path("/x"), '"/x"', False),
+        (Result("bad", is_error=True), "bad", True),
+        (Result({"a": 1}), '{"a":1}', False),
+        (Odd(), "t returned a value of type Odd that is no text and no JSON", True),
+        (round_and_round(), "t returned a value of type list that is no text", True),
+        (Result("x", details={"odd": Odd()}), "t returned a value of type dict that", True),
+        (Result("x", details=["no mapping"]), "t failed: details must be a mapping", True),  # type: ignore[arg-type]
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_what_a_function_returns_is_told_or_refused(
+    tmp_path: Path, value: Any, text: str, is_error: bool
+) -> None:
+    result = await result_of(tmp_path, lambda: value)
+    assert result.text.startswith(text)
+    assert result.is_error == is_error
+
+
+async def test_details_arrive_as_plain_data(tmp_path: Path) -> None:
+    class Colour(enum.Enum):
+        RED = "red"
+
+    details = {"exitCode": 3, "big": 2**70, "where": Path("/x"), "c": (Colour.RED, None, 1.5)}
+    result = await result_of(tmp_path, lambda: Result("text", details, shown="for the user"))
+    assert result.details == {"exitCode": 3, "big": 2**70, "where": "/x", "c": ["red", None, 1.5]}
+    assert result.shown == "for the user"
+
+
+async def test_a_text_without_end_is_cut(tmp_path: Path) -> None:
+    result = await result_of(tmp_path, lambda: "x" * (MOST_CHARACTERS + 100))
+    assert "bytes truncated; full output:" in result.text
+    assert len(result.text) < 70_000
+
+
+async def test_an_iterator_is_told_as_a_list_and_one_without_end_times_out(tmp_path: Path) -> None:
+    assert (await result_of(tmp_path, lambda: iter("ab"))).text == '["a","b"]'
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False, timeout=0.1)
+def numbers():
+    'Count.'
+    while True:
+        yield 1
+""",
+    )
+    scene = scene_of(tmp_path, tools["numbers"])
+    await scene.play()
+    assert scene.results() == {"1": "numbers timed out after 0.1 s."}
+
+
+# --- what goes wrong --------------------------------------------------------------------------
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("not even a message")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("bad"), "t failed: bad"),
+        (ToolError("Say it again."), "Say it again."),
+        (ValueError(), "t failed: ValueError"),
+        (TimeoutError("the server"), "t failed: the server"),
+        (SystemExit(3), "t failed: 3"),
+        (KeyboardInterrupt(), "t failed: KeyboardInterrupt"),
+        (asyncio.CancelledError(), "t failed: CancelledError"),
+        (Mute(), "t failed: Mute"),
+        (ValueError("\ud800"), "t failed: ?"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+async def test_what_a_function_raises_is_told(
+    tmp_path: Path,
+    error: BaseException,
+    text: str,
+    is_async: bool,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # A lone surrogate in the captured log cannot travel from a test worker to its master.
+    caplog.set_level(logging.CRITICAL + 1)
+
+    def fails() -> None:
+        raise error
+
+    async def fails_later() -> None:
+        await asyncio.sleep(0)
+        raise error
+
+    result = await result_of(tmp_path, fails_later if is_async else fails)
+    assert (result.text, result.is_error) == (text, True)
+
+
+def raises() -> None:
+    raise ValueError("bad")
+
+
+@pytest.mark.parametrize(
+    ("hook", "text"),
+    [
+        ("setup", "t failed: bad"),
+        ("on_exit", "fine"),
+        ("dry_run", "t failed: bad"),
+        ("render_call", "fine"),
+        ("render_result", "fine"),
+        ("steps", "t failed: bad"),
+    ],
+)
+async def test_a_hook_that_raises_ends_its_call_at_most(
+    tmp_path: Path, hook: str, text: str
+) -> None:
+    found = made(
+        tmp_path, lambda: "fine", name="t",
+        require_approval_before=hook == "dry_run", **{hook: lambda *first: raises()},
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found, made(tmp_path, lambda: "after", name="after"))
+    assert await scene.play() == "stop"
+    assert scene.results() == {"1": text, "2": "after"}
+
+
+async def test_a_condition_that_raises_means_asking(tmp_path: Path) -> None:
+    found = made(tmp_path, lambda: "ran", name="t", require_approval_before=raises)
+    scene = scene_of(tmp_path, found)
+    await scene.play("go", "accept")
+    assert scene.results() == {"1": "ran"}
+
+
+NEVER = {
+    "sleeps": "time.sleep(60)",
+    "spins": "while True: pass",
+    "catches": """
+    while True:
+        try: time.sleep(0.01)
+        except Exception: continue
+""",
+    "holds": "import ctypes; ctypes.PyDLL(None).sleep(60)",
+    "awaits": "import asyncio; await asyncio.Event().wait()",
+    "never_awaits": "while True: pass",
+}
+
+
+@pytest.mark.parametrize("name", NEVER)
+async def test_a_function_that_never_returns_times_out_and_all_else_goes_on(
+    tmp_path: Path, name: str
+) -> None:
+    kind = "async def" if "awaits" in name else "def"
+    tools = await tools_of(
+        tmp_path,
+        f"{ALONE}@tool(timeout=0.2, require_approval_before=False)\n"
+        f"{kind} t():\n    'Never return.'\n    {NEVER[name]}\n",
+    )
+    before = time.monotonic()
+    scene = scene_of(tmp_path, tools["process"], tools["t"], tools["process"])
+    assert await scene.play() == "stop"
+    results = scene.results()
+    assert results["2"] == "t timed out after 0.2 s."
+    # What Ctrl-C would end is ended; the process of anything else ends with it.
+    assert (results["1"] == results["3"]) == (name != "holds")
+    assert time.monotonic() - before < 20
+
+
+async def test_a_stop_ends_a_function_and_the_program_it_runs(tmp_path: Path) -> None:
+    def runs(ctx: Context) -> str:
+        return ctx.run("echo $$; sleep 60").output
+
+    scene = scene_of(tmp_path, made(tmp_path, runs, name="t"))
+    scene.session.send("go")
+    shown = scene.screen.blocks.setdefault("1", [])
+    await scene.screen.until(lambda: any(block.append for block in shown))
+    pid = int(next(block.append for block in shown if block.append).split()[0])
+    scene.session.stop()
+    await scene.finished()
+    assert scene.results() == {"1": "Cancelled by the user."}
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+# --- what it is given -------------------------------------------------------------------------
+
+
+async def test_a_function_works_in_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one two")
+    tools = await tools_of(
+        tmp_path,
+        """
+import subprocess
+
+@tool(require_approval_before=False)
+def looks(path: str):
+    'Look.'
+    pwd = subprocess.run(["pwd"], capture_output=True, text=True, check=True).stdout
+    return f"{open(path).read()} in {os.path.basename(pwd.strip())}"
+""",
+    )
+    here = Path.cwd()
+    scene = scene_of(tmp_path, tools["looks"], given='{"path": "notes.txt"}')
+    await scene.play()
+    assert scene.results() == {"1": f"one two in {tmp_path.name}"}
+    assert Path.cwd() == here
+
+
+async def test_a_workspace_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    tools = await tools_of(
+        tmp_path, "@tool(setup=lambda: None)\ndef t(): 'Do nothing.'", cwd=tmp_path / "gone"
+    )
+    remote = tools["t"].arguments
+    assert isinstance(remote, RemoteTool)
+    with pytest.raises(ToolError, match=r"^Working directory not found: .*gone. Nothing was run"):
+        await remote.call("hook", {}, role="setup")
+
+
+async def test_a_context_reads_runs_and_tells(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+
+    async def uses(ctx: Context) -> str:
+        ctx.progress("half way")
+        ran = ctx.run("printf out; exit 3")
+        return (
+            f"{ctx.read('a.txt')} {ran.code} {ran.output} {ctx.cwd == str(tmp_path)} {ctx.call_id}"
+        )
+
+    scene = scene_of(tmp_path, made(tmp_path, uses, name="t"))
+    await scene.play()
+    assert scene.results() == {"1": "text 3 out True 1"}
+    assert "half way\n" in "".join(block.append or "" for block in scene.screen.blocks["1"])
+
+
+async def test_what_is_printed_is_shown_and_bounded_and_told_to_nobody(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False)
+def t():
+    'Print.'
+    sys.stdout.write("x" * 10_000_000)
+    sys.stderr.write("and here\\n")
+    sys.stdout.buffer.write(b"bytes\\n")
+    for _ in range(20_000):
+        sys.stdout.write("flood\\n")
+    return "done"
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"])
+    await scene.play()
+    shown = "".join(block.append or "" for block in scene.screen.blocks["1"])
+    assert shown.endswith("flood\n")
+    assert len(shown) < 1_000_000
+    assert scene.results() == {"1": "done"}
+    assert capfd.readouterr() == ("", "")
+
+
+async def test_every_function_is_given_the_arguments_it_names(tmp_path: Path) -> None:
+    told: list[Any] = []
+
+    def word(path: str, most: int = 3) -> str:
+        return "worked"
+
+    def asks(path: str) -> bool:
+        told.append(("asks", path))
+        return True
+
+    def would(args: Any) -> str:
+        told.append(("dry_run", args.path, args["most"]))
+        return "Would work."
+
+    found = made(
+        tmp_path, word, name="t",
+        require_approval_before=asks, dry_run=would,
+        setup=lambda: told.append("setup"),
+        on_exit=lambda **all: told.append(("exit", all)),
+        render_call=lambda path: f"word of {path}",
+        render_result=lambda result, path: f"{result.text} on {path}",
+    )  # fmt: skip
+    await start_pool()
+    scene = scene_of(tmp_path, found, given='{"path": "p"}')
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    question = next(iter(scene.screen.questions.values()))
+    assert question.preview is not None
+    assert question.preview.text.startswith("Would work.\n\nArguments:\n{")
+    await scene.answer("accept")
+    await scene.finished()
+    assert "setup" in told
+    assert ("asks", "p") in told
+    assert ("dry_run", "p", 3) in told
+    assert told[-1] == ("exit", {"path": "p", "most": 3})
+    assert scene.screen.blocks["1"][0].title == "word of p"
+    result = scene.chat.history.messages[-2]
+    assert isinstance(result, ToolResult)
+    assert (result.text, result.shown) == ("worked", "worked on p")
+
+
+async def test_what_a_set_up_returns_is_dropped(tmp_path: Path) -> None:
+    found = made(tmp_path, lambda: "fine", name="t", setup=object, on_exit=object)
+    scene = scene_of(tmp_path, found)
+    await scene.play()
+    assert scene.results() == {"1": "fine"}
+
+
+async def test_a_rejected_call_is_left_once_and_told_once(tmp_path: Path) -> None:
+    told: list[str] = []
+    found = made(
+        tmp_path, lambda: told.append("run"), name="t", require_approval_before=True,
+        setup=lambda: told.append("setup"), on_exit=lambda: told.append("exit"),
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found)
+    await scene.play("go", "reject")
+    assert told.count("exit") == 1
+    assert "run" not in told
+    finished = scene.screen.named("AgentToolFinished")
+    assert [event["status"] for event in finished] == ["rejected"]
+
+
+async def test_set_up_and_exit_of_neighbours_are_shared_where_asked(tmp_path: Path) -> None:
+    told: list[str] = []
+    found = made(
+        tmp_path, lambda: told.append("run"), name="t", setup_once=True,
+        setup=lambda: told.append("setup"), on_exit=lambda: told.append("exit"),
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found, found)
+    await scene.play()
+    assert told == ["setup", "run", "run", "exit"]
+
+
+async def test_steps_are_given_what_came_before(tmp_path: Path) -> None:
+    async def second(words: list[str], ctx: Context, path: str) -> dict[str, Any]:
+        return {"count": len(words), "path": path}
+
+    found = made(
+        tmp_path, lambda path: ["a", "b"], name="t", steps=[second, "cat; printf ' %s' {path}"]
+    )
+    scene = scene_of(tmp_path, found, given='{"path": "it\'s"}')
+    await scene.play()
+    assert scene.results() == {"1": '{"count":2,"path":"it\'s"} it\'s'}
+    shown = "".join(block.append or "" for block in scene.screen.blocks["1"])
+    assert '["a","b"]\n' in shown
+
+
+async def test_a_step_that_says_it_failed_is_the_last(tmp_path: Path) -> None:
+    result = await result_of(
+        tmp_path, lambda: Result("no", is_error=True), steps=[lambda given: "not reached"]
+    )
+    assert (result.text, result.is_error) == ("no", True)
+
+
+async def test_eight_megabytes_of_arguments_arrive(tmp_path: Path) -> None:
+    given = json.dumps({"text": "é" * 4_000_000, "big": 2**80})
+
+    def takes(text: str, big: int) -> str:
+        return f"{len(text)} {big == 2**80}"
+
+    assert (await result_of(tmp_path, takes, given=given)).text == "4000000 True"
+
+
+async def test_arguments_that_are_json_in_json_are_refused_before_anything_runs(
+    tmp_path: Path,
+) -> None:
+    ran: list[str] = []
+    result = await result_of(
+        tmp_path, lambda text: ran.append(text), given=json.dumps('{"text": "x"}')
+    )
+    assert result.text.startswith('Arguments for "t" are not valid JSON: expected an object, got a')
+    assert ran == []
+
+
+# --- commands ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("printf '\\033[31mred\\033[0m %s' {word}", "red it's $HOME"),
+        ("true", "(no output)"),
+        ("echo out; exit 3", "out\n\nCommand exited with code 3"),
+        ("kill -9 0", "(no output)\n\nCommand was killed by signal 9"),
+        ("cat", "(no output)"),
+    ],
+)
+async def test_a_command_is_a_tool(tmp_path: Path, command: str, text: str) -> None:
+    def ignored(word: str) -> None: ...
+
+    result = await result_of(tmp_path, ignored, command=command, given='{"word": "it\'s $HOME"}')
+    assert result.text == text
+    assert result.is_error == ("Command" in text)
+    assert result.details == {"exitCode": {"out": 3, "(no": 0}.get(text[:3], 0)} or result.is_error
+
+
+async def test_a_command_and_its_steps_may_be_lists_of_words(tmp_path: Path) -> None:
+    def ignored(word: str) -> None: ...
+
+    result = await result_of(
+        tmp_path, ignored, given='{"word": "b a; exit 3"}',
+        command=["printf", "%s\\n", "{word}", "$HOME"], steps=[["sort", "-r"], "tr a-z A-Z"],
+    )  # fmt: skip
+    assert result.text == "B A; EXIT 3\n$HOME"
+
+
+async def test_a_command_leaves_a_flag_behind(tmp_path: Path) -> None:
+    def told(ctx: Context) -> dict[str, bool]:
+        return dict(ctx.flags)
+
+    fails = made(tmp_path, lambda: None, name="t", command="exit 1", flag="tests")
+    scene = scene_of(tmp_path, fails, made(tmp_path, told, name="told"))
+    await scene.play()
+    assert scene.results()["2"] == '{"tests":false}'
+
+
+async def test_a_command_is_shown_in_full_and_remembered_as_its_tool(tmp_path: Path) -> None:
+    def ignored(word: str) -> None: ...
+
+    found = made(tmp_path, ignored, name="t", command="echo {word}", require_approval_before=None)
+    first, second = a_call("1", "t", '{"word": "a"}'), a_call("2", "t", '{"word": "b; c"}')
+    scene = Scene(tmp_path, [calls(first, second), DONE], found)
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    question = next(iter(scene.screen.questions.values()))
+    assert question.target.command == "echo a"
+    await scene.answer("always")
+    await scene.finished()
+    assert scene.results() == {"1": "a", "2": "b; c"}
+
+
+async def test_a_command_is_confined_as_bash_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "ws"
+    root.mkdir()
+
+    def runs(ctx: Context) -> str:
+        return ctx.run("touch ../by_context").output
+
+    found = made(root, lambda: None, name="t", command="touch ../by_command")
+    scene = scene_of(root, found, made(root, runs, name="runs"))
+    scene.workspace.confinement.wanted = "required"
+    monkeypatch.setenv("PATH", str(root))  # there is no sandbox to be found
+    await scene.play()
+    assert scene.results() == dict.fromkeys("12", f"Nothing was run: {IMPOSSIBLE}.")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ws", "ws.state"]
+
+
+async def test_a_command_out_of_time_is_killed(tmp_path: Path) -> None:
+    result = await result_of(tmp_path, lambda: None, command="sleep 30 & sleep 30", timeout=0.2)
+    assert result.text == "t timed out after 0.2 s."
+
+
+async def test_nul_in_an_argument_is_refused(tmp_path: Path) -> None:
+    result = await result_of(
+        tmp_path, lambda word: None, command="echo {word}", given='{"word": "a\\u0000b"}'
+    )
+    assert result.text == "A command cannot hold the character NUL. Nothing was run."
+
+
+# --- previews ---------------------------------------------------------------------------------
+
+
+def a_resolve(call_id: str, action: str) -> Reply:
+    given = f'{{"action": "{action}", "reason": "ok", "extra": {{"n": 1}}}}'
+    return calls(a_call(call_id, "resolve", given))
+
+
+def stager(told: list[Any], **more: Any) -> Callable[..., str]:
+    async def apply(reason: str, extra: Any) -> Result:
+        told.append(("apply", reason, dict(extra or {})))
+        return Result("Applied it.", details={"files": 2})
+
+    def stages(ctx: Context) -> str:
+        ctx.stage("Batch: 2\nfiles", apply, preview="a -> b", **more)
+        return "a -> b"
+
+    return stages
+
+
+def resolving(folder: Path, action: str, function: Callable[..., Any]) -> Scene:
+    replies: list[Script] = [calls(a_call("1", "t")), a_resolve("2", action), DONE]
+    return Scene(folder, replies, made(folder, function, name="t"))
+
+
+@pytest.mark.parametrize(
+    ("action", "answers", "text", "said"),
+    [
+        ("apply", ["accept"], "Applied it.", [("apply", "ok", {"n": 1})]),
+        ("discard", [], "Discarded: Batch: 2 files. Reason: ok", []),
+    ],
+)
+async def test_a_function_stages_a_preview(
+    tmp_path: Path, action: str, answers: list[str], text: str, said: list[Any]
+) -> None:
+    told: list[Any] = []
+    scene = resolving(tmp_path, action, stager(told))
+    await scene.play("go", *answers)
+    assert scene.results() == {"1": f"{STAGED}\na -> b", "2": text}
+    assert told == said
+    result = scene.chat.history.messages[-2]
+    assert isinstance(result, ToolResult)
+    assert result.details is not None
+    assert result.details["sourceToolName"] == "custom_tool"
+    assert ("sourceResultDetails" in result.details) == (action == "apply")
+
+
+async def test_a_rejecting_callback_may_take_the_reason_only(tmp_path: Path) -> None:
+    told: list[Any] = []
+    scene = resolving(tmp_path, "discard", stager(told, reject=lambda reason: f"No: {reason}"))
+    await scene.play()
+    assert scene.results()["2"] == "No: ok"
+
+
+async def test_a_callback_that_raises_leaves_the_preview_pending(tmp_path: Path) -> None:
+    def stages(ctx: Context) -> None:
+        ctx.stage("it", lambda reason, extra: raises())
+
+    scene = resolving(tmp_path, "apply", stages)
+    scene.model.replies.append(DONE)
+    await scene.play("go", "accept")
+    assert scene.results()["2"] == "Apply failed: bad"
+    assert len(scene.chat.pending) == 1
+
+
+async def test_staging_outside_a_run_is_refused(tmp_path: Path) -> None:
+    def stages(ctx: Context) -> None:
+        ctx.stage("it", lambda reason, extra: "done")
+
+    found = made(tmp_path, lambda: "ran", name="t", setup=stages)
+    scene = scene_of(tmp_path, found)
+    await scene.play()
+    assert scene.results() == {"1": NO_STORE}
+
+
+async def test_always_is_void_when_the_file_changed(tmp_path: Path) -> None:
+    def function() -> str:
+        return "ran"
+
+    first = made(tmp_path, function, name="t", require_approval_before=None)
+    second = Tool(**{**vars(first), "source": "another digest"})
+    assert first.definition != second.definition
+    assert first.definition == Tool(**vars(first)).definition
+
+
+async def test_checks_of_the_model_come_before_the_function(tmp_path: Path) -> None:
+    ran: list[Any] = []
+
+    def function(word: str) -> str:
+        ran.append(word)
+        return word
+
+    found = made(tmp_path, function, name="t", min_confidence=70)
+    batch = calls(
+        a_call("1", "t", '{"word": "a"}'),
+        a_call("2", "t", '{"word": "a", "_confidence": 60}'),
+        a_call("3", "t", '{"word": 3, "_confidence": 90}'),
+        a_call("4", "t", '{"word": "x", "_confidence": 85}'),
+    )
+    scene = Scene(tmp_path, [batch, DONE], found, a_tool("other"))
+    await scene.play()
+    assert scene.results() == {
+        "1": "requires _confidence (0-100) in input, min=70",
+        "2": "confidence 60 below required 70",
+        "3": 'Validation failed for tool "t":\n  - word: Input should be a valid string',
+        "4": "x",
+    }
+    assert ran == ["x"]
+
+
+# --- taking back -------------------------------------------------------------------------------
+
+
+async def test_a_function_of_the_users_takes_its_calls_back(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    tools = await tools_of(
+        tmp_path / "tools",
+        """
+from pathlib import Path
+
+def undo(path: Path, ctx: Context):
+    if path.name == "locked":
+        raise ToolError("It is locked.")
+    path.unlink()
+    return f"removed {path} in {os.path.basename(ctx.cwd)}"
+
+@tool(undo=undo, setup=lambda: Path("set-up").touch())
+def touch(path: Path, times: int = 1):
+    'Make a file.'
+    path.touch()
+""",
+        cwd=tmp_path / "ws",
+    )
+    scene = UndoScene(tmp_path, *tools.values())
+    await scene.turn(("touch", {"path": "a"}), ("touch", {"path": "locked"}))
+    assert set(scene.files()) == {"a", "locked", "set-up"}
+    scene.restart()
+    assert (await scene.undo()).splitlines()[1:] == [
+        '- could not undo touch `path="locked"`: It is locked.',
+        '- undone: touch `path="a"` (touch takes it back)',
+    ]
+    assert set(scene.files()) == {"locked", "set-up"}
+    assert 'not redoable: touch `path="a"`' in await scene.redo()
+    scene.journal.close()
+
+
+# --- the process they run in ------------------------------------------------------------------
+
+
+DEATHS = {
+    "os.killpg(0, 9)": "killed by signal 9",
+    "os._exit(3)": "exit code 3",
+    "import ctypes; ctypes.string_at(0)": "killed by signal 11",
+    "os.closerange(3, 64)": "killed by signal 9",
+}
+
+
+@pytest.mark.parametrize("code", DEATHS)
+async def test_a_function_that_ends_its_process_is_told_and_the_next_call_has_another(
+    tmp_path: Path, code: str
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        f"{ALONE}@tool(require_approval_before=False)\ndef t():\n    'End.'\n    {code}\n",
+    )
+    scene = scene_of(tmp_path, tools["process"], tools["t"], tools["process"])
+    assert await scene.play() == "stop"
+    results = scene.results()
+    assert results["2"] == f"t failed: its process ended ({DEATHS[code]})"
+    assert results["1"] != results["3"]
+    assert int(results["3"]) not in (0, os.getpid())
+
+
+async def test_looks_survive_the_end_of_a_process(tmp_path: Path) -> None:
+    tools = await tools_of(
+        tmp_path,
+        f"""{ALONE}
+@tool(require_approval_before=False, render_call=lambda: "rendered")
+def t():
+    'End.'
+    os._exit(3)
+""",
+    )
+    replies: list[Script] = [
+        calls(a_call("1", "t")), calls(a_call("2", "t"), a_call("3", "process")),
+        calls(a_call("4", "process")), calls(a_call("5", "t")), DONE,
+    ]  # fmt: skip
+    scene = Scene(tmp_path, replies, *tools.values())
+    await scene.play()
+    assert scene.screen.blocks["1"][0].title == "rendered"
+    assert scene.screen.blocks["5"][0].title == "rendered"
+
+
+async def test_a_rendering_that_hangs_costs_a_moment_and_is_not_tried_again(
+    tmp_path: Path,
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False, render_call=lambda: time.sleep(60))
+def t():
+    'Return.'
+    return "fine"
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"], tools["t"])
+    before = time.monotonic()
+    await scene.play()
+    assert scene.results() == {"1": "fine", "2": "fine"}
+    assert [scene.screen.blocks[call][0].title for call in "12"] == ["t", "t"]
+    assert time.monotonic() - before < 10
+
+
+async def test_a_call_is_told_that_the_files_were_read_anew(tmp_path: Path) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False)
+def t(ctx: Context):
+    'Wait.'
+    ctx.progress("begun")
+    time.sleep(60)
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"])
+    scene.session.send("go")
+    shown = scene.screen.blocks.setdefault("1", [])
+    await scene.screen.until(lambda: any(block.append for block in shown))
+    OPEN[-1].close()
+    await scene.finished()
+    why = "its process was ended: the files with tools were reloaded"
+    assert scene.results() == {"1": f"t failed: {why}"}
+
+
+async def test_neighbours_of_a_function_that_cannot_be_stopped_come_to_their_end(
+    tmp_path: Path,
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(concurrency_safe=True, read_only=True, timeout=0.2)
+def blocks():
+    'Block.'
+    import ctypes
+    ctypes.PyDLL(None).sleep(60)
+
+@tool(concurrency_safe=True, read_only=True)
+def slow():
+    'Take longer than the other one may.'
+    time.sleep(3.5)
+    return str(os.getpid())
+
+@tool(read_only=True)
+def process():
+    'Return the process.'
+    return str(os.getpid())
+""",
+    )
+    scene = scene_of(tmp_path, tools["slow"], tools["blocks"], tools["process"])
+    await scene.play()
+    results = scene.results()
+    assert results["2"] == "blocks timed out after 0.2 s."
+    assert results["1"].isdigit()
+    assert results["3"].isdigit()
+
+
+async def test_a_process_lives_from_call_to_call_and_knows_nothing_of_the_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    tools = await tools_of(
+        tmp_path,
+        """
+SEEN = []
+
+@tool(require_approval_before=False)
+def t():
+    'Count.'
+    SEEN.append(1)
+    alone = os.getpgrp() == os.getpid() == os.getsid(0)
+    return [len(SEEN), alone, os.environ.get("OPENAI_API_KEY"), "" in sys.path]
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"], tools["t"])
+    await scene.play()
+    assert scene.results() == {"1": "[1,true,null,false]", "2": "[2,true,null,false]"}
+
+
+async def test_a_preview_whose_process_ended_can_be_discarded_but_not_applied(
+    tmp_path: Path,
+) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False)
+def t(ctx: Context):
+    'Stage.'
+    ctx.stage("it", lambda reason: os._exit(3), lambda reason: "No.")
+""",
+    )
+    replies: list[Script] = [
+        calls(a_call("1", "t")), a_resolve("2", "apply"), a_resolve("3", "apply"),
+        a_resolve("4", "discard"), DONE,
+    ]  # fmt: skip
+    scene = Scene(tmp_path, replies, tools["t"])
+    await scene.play("go", "accept", "accept")
+    told = "its process ended (exit code 3). Discard the preview and call t again."
+    assert scene.results()["2"] == f"Apply failed: {told}"
+    assert scene.results()["3"] == f"Apply failed: {told}"
+    assert scene.results()["4"] == "Discarded: it. Reason: ok"
+    assert len(scene.chat.pending) == 0
+
+
+async def test_a_gigabyte_of_output_is_shown_in_parts(tmp_path: Path) -> None:
+    tools = await tools_of(
+        tmp_path,
+        """
+@tool(require_approval_before=False)
+def t():
+    'Print.'
+    for _ in range(100):
+        sys.stdout.write("x" * 5_000_000)
+        os.write(1, b"y" * 5_000_000)
+    print("the end")
+    return "done"
+""",
+    )
+    scene = scene_of(tmp_path, tools["t"])
+    await scene.play()
+    assert scene.results() == {"1": "done"}
+    shown = "".join(block.append or "" for block in scene.screen.blocks["1"])
+    assert shown.endswith("the end\n")
+    assert len(shown) < 2_000_000
+
+
+async def test_a_process_is_gone_when_the_files_are_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(f"import os, time\nfrom agentchat import tool\n{ALONE}")
+    registry = a_registry()
+    source = read_source(path)
+    pids = []
+    for _ in range(2):
+        await registry.load([source])
+        (loaded,), _ = registry.contents([source])
+        (found,) = loaded.tools(str(tmp_path))
+        scene = scene_of(tmp_path, found)
+        await scene.play()
+        pids.append(int(scene.results()["1"]))
+        registry.clear()
+    assert pids[0] != pids[1]
+    for pid in pids:
+        await gone(pid)
+
+
+HOST = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from agentchat.tools.custom.files import read_source
+from tests.tools.custom.making import OPEN, a_registry
+
+async def main():
+    registry, source = a_registry(), read_source(Path(sys.argv[1]))
+    await registry.load([source])
+    (loaded,), _ = registry.contents([source])
+    (holds,) = loaded.tools("/")
+    call = asyncio.ensure_future(holds.arguments.call("hook", {}, role="setup"))
+    while not os.path.exists(sys.argv[2]):
+        await asyncio.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_hears_nothing_ends_with_a_host_that_was_killed(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    (tmp_path / "a.py").write_text(
+        f"""
+import ctypes, os
+from agentchat import tool
+
+def hold():
+    with open({str(mark)!r} + '.new', 'w') as file:
+        file.write(str(os.getpid()))
+    os.rename({str(mark)!r} + '.new', {str(mark)!r})
+    ctypes.PyDLL(None).sleep(600)
+
+@tool(setup=hold)
+def holds():
+    'Hold the lock of the interpreter while it is set up.'
+"""
+    )
+    host = subprocess.run(
+        [sys.executable, "-c", HOST, str(tmp_path / "a.py"), str(mark)],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": "python3:."},
+    )
+    assert host.returncode == -9
+    asyncio.run(gone(int(mark.read_text())))
+
+
+async def gone(pid: int) -> None:
+    """Wait until a process has ended."""
+    for _ in range(500):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{pid} is still there")
