@@ -16,7 +16,8 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.models.protocols.openai_chat import NO_RESULT, OpenAIChat
+from agentchat.models.protocols.conversation import NO_RESULT
+from agentchat.models.protocols.openai_chat import OpenAIChat
 from tests.models.requests import request, tool
 
 ASKED = UserText("look")
@@ -25,7 +26,7 @@ PNG = Image("image/png", b"\x89PNG")
 
 def sent(*said: Message, **more: Any) -> list[dict[str, Any]]:
     """The messages after the system prompt."""
-    whole = OpenAIChat().body(request(*said, **more), "m")
+    whole = OpenAIChat("m").body(request(*said, **more))
     assert whole["messages"][0] == {"role": "system", "content": "Be brief."}
     messages: list[dict[str, Any]] = whole["messages"][1:]
     return messages
@@ -102,7 +103,7 @@ def test_images_of_the_user_are_parts_of_the_message() -> None:
 
 def test_the_reminder_comes_last_and_is_no_part_of_the_history() -> None:
     asked = request(ASKED, reminder="<system-reminder>")
-    messages = OpenAIChat().body(asked, "m")["messages"]
+    messages = OpenAIChat("m").body(asked)["messages"]
     assert messages[-1] == {"role": "user", "content": "<system-reminder>"}
     assert len(asked.history.messages) == 1
 
@@ -153,13 +154,13 @@ def test_a_name_that_servers_refuse_goes_back_as_one_they_take(name: str, told: 
 
 def test_tools_with_a_dry_run_come_first_and_the_rest_keeps_its_order() -> None:
     tools = (tool("read"), tool("edit", dry_run=True), tool("ls"), tool("delete", dry_run=True))
-    whole = OpenAIChat().body(request(tools=tools), "m")
+    whole = OpenAIChat("m").body(request(tools=tools))
     names = [entry["function"]["name"] for entry in whole["tools"]]
     assert names == ["edit", "delete", "read", "ls"]
 
 
 def test_a_tool_that_wants_confidence_says_so_and_has_a_field_for_it() -> None:
-    whole = OpenAIChat().body(request(tools=(tool("x", min_confidence=80),)), "m")
+    whole = OpenAIChat("m").body(request(tools=(tool("x", min_confidence=80),)))
     function = whole["tools"][0]["function"]
     assert function["description"] == "The x tool. requires _confidence (0-100) in input, min=80"
     assert function["parameters"]["required"] == ["_confidence"]
@@ -168,15 +169,15 @@ def test_a_tool_that_wants_confidence_says_so_and_has_a_field_for_it() -> None:
 
 def test_nothing_is_sent_that_a_server_did_not_take() -> None:
     asked = request(tools=(tool("resolve"),), forced="resolve")
-    plain = OpenAIChat(tool_choice=False, stream_options=False).body(asked, "m")
+    plain = OpenAIChat("m", refused=("tool_choice", "stream_options")).body(asked)
     assert sorted(plain) == ["messages", "model", "stream", "tools"]
-    assert "tools" not in OpenAIChat().body(request(), "m")
+    assert "tools" not in OpenAIChat("m").body(request())
 
 
 def test_where_nobody_may_speak_twice_texts_are_joined() -> None:
     said = (ASKED, Note("By the way."), calls("1"), result("1"), UserText("And b?"))
     asked = request(*said, reminder="Call resolve.")
-    messages = OpenAIChat(alternating=True).body(asked, "m")["messages"][1:]
+    messages = OpenAIChat("m", refused=("two turns of one side",)).body(asked)["messages"][1:]
     assert [(m["role"], m["content"]) for m in messages] == [
         ("user", "look\n\nBy the way."),
         ("assistant", None),

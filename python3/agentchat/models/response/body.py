@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import json
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agentchat.core.errors import ModelError
 from agentchat.core.messages import Reply
 from agentchat.core.tools.model import Piece
 from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.sse import BOM, EVENT_BYTES, SseDecoder, SseEvent
+from agentchat.models.response.sse import BOM, EVENT_BYTES, JsonLinesDecoder, SseDecoder, SseEvent
 
 CHECK_URL = "Check base_url: it usually ends in /v1."
 NOT_AN_ANSWER = f"The server answered with something that is no chat completion. {CHECK_URL}"
 WEB_PAGE = f"The server answered with a web page instead of an answer. {CHECK_URL}"
 NOTHING = f"The server answered with nothing. Send the request again. {CHECK_URL}"
 
+OTHER_PROTOCOL = (
+    "The server answered in the protocol {spoken!r}, not in {expected!r}. "
+    "Set protocol = {spoken!r} in g:agentchat.model."
+)
+
+Framing = Literal["sse", "json-lines"]
+"""How a body is divided into events."""
+
 _INVALID = object()
 """What stands for text that is not JSON."""
 
 
 class EventReader(Protocol):
-    """What a protocol makes of the events of one answer."""
+    """What a protocol makes of the events of one answer; ``protocol`` is its name."""
+
+    protocol: str
+    framing: Framing
 
     @property
     def reply(self) -> ReplyAssembly:
@@ -40,7 +51,10 @@ class BodyReader:
     def __init__(self, reader: EventReader) -> None:
         self._reader = reader
         self._reply = reader.reply
-        self._decoder = SseDecoder()
+        self._decoder: SseDecoder | JsonLinesDecoder = SseDecoder()
+        if reader.framing == "json-lines":
+            self._decoder = JsonLinesDecoder()
+        self._spoken = ""
         self._head = b""
         self._object: bytearray | None = None
         self._begun = False
@@ -88,6 +102,8 @@ class BodyReader:
         if self._object is not None:
             return self._read_object(bytes(self._object))
         pieces = [p for event in self._decoder.end() for p in self._read(event, is_last=True)]
+        if self._spoken and self._reply.is_empty and not self._reply.is_finished:
+            self._failure = self._other_protocol(self._spoken)
         return [*pieces, *self._reply.flush()]
 
     def reply(self, failure: str | None = None) -> Reply:
@@ -102,7 +118,7 @@ class BodyReader:
             self._head = data
             return b""
         self._begun = True
-        if start.startswith(b"{"):
+        if start.startswith(b"{") and self._reader.framing == "sse":
             self._object = bytearray()
             return start
         if start.startswith(b"<"):
@@ -125,7 +141,9 @@ class BodyReader:
         if event.name == "error":
             return self._reader.read({"error": text if value is _INVALID else value or text})
         if value is not _INVALID:
-            self.progress += self._reader.is_answer(value)
+            is_answer = self._reader.is_answer(value)
+            self.progress += is_answer
+            self._spoken = self._spoken or ("" if is_answer else protocol_of(value))
             return self._reader.read(value)
         if event.name in ("", "message") and not is_last and text:
             self._reply.fail(f"it sent what is not JSON: {text[:80]}")
@@ -134,9 +152,32 @@ class BodyReader:
     def _read_object(self, body: bytes) -> list[Piece]:
         value = _decode(body.decode("utf-8", "replace"))
         if not self._reader.is_answer(value):
-            self._failure = NOT_AN_ANSWER
+            spoken = protocol_of(value)
+            self._failure = self._other_protocol(spoken) if spoken else NOT_AN_ANSWER
             return []
         return [*self._reader.read(value), *self._reply.end()]
+
+    def _other_protocol(self, spoken: str) -> str:
+        expected = self._reader.protocol
+        if spoken == expected:
+            return NOT_AN_ANSWER
+        return OTHER_PROTOCOL.format(spoken=spoken, expected=expected)
+
+
+def protocol_of(event: object) -> str:
+    """Return the protocol whose answers have such events, empty if that is not certain."""
+    if not isinstance(event, dict):
+        return ""
+    kind = str(event.get("type"))
+    if kind.startswith("response.") or event.get("object") == "response":
+        return "openai-responses"
+    if kind.startswith(("message_", "content_block_")):
+        return "anthropic"
+    if isinstance(event.get("choices"), list):
+        return "openai-chat"
+    if isinstance(event.get("candidates"), list):
+        return "gemini"
+    return "ollama" if isinstance(event.get("message"), dict) and "done" in event else ""
 
 
 def _decode(text: str) -> object:

@@ -1,4 +1,4 @@
-"""Server-sent events, decoded from bytes as they arrive."""
+"""Server-sent events, or a JSON text in each line, decoded from bytes as they arrive."""
 
 from __future__ import annotations
 
@@ -92,3 +92,32 @@ class SseDecoder:
         data, name = self._data, self._name
         self._data, self._name, self._size = [], "", 0
         return SseEvent("\n".join(data), name) if data else None
+
+
+class JsonLinesDecoder:
+    """Turns bytes, cut anywhere, into whole lines; has the interface of ``SseDecoder``."""
+
+    def __init__(self, limit: int = EVENT_BYTES) -> None:
+        self._limit = limit
+        self._line: list[bytes] = []
+        self._size = 0
+
+    def add(self, data: bytes) -> list[SseEvent]:
+        """Return the lines that ``data`` completes.
+
+        Raises:
+            ModelError: one line is larger than the limit.
+        """
+        *lines, rest = data.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*self._line, lines[0]])
+            self._line, self._size = [], 0
+        self._line.append(rest)
+        self._size += len(rest)
+        if self._size > self._limit:
+            raise ModelError(f"one line is larger than {self._limit} bytes")
+        return [SseEvent(line.decode("utf-8", "replace")) for line in lines if line.strip()]
+
+    def end(self) -> list[SseEvent]:
+        """Return the line that the stream left without its end, if there is one."""
+        return self.add(b"\n")
