@@ -105,13 +105,17 @@ class WireProtocol(ABC):
         models = mappings(mapping(page).get("data"))
         return [str(model["id"]) for model in models if model.get("id")]
 
+    def is_same_model(self, reply: Reply) -> bool:
+        """Whether a reply is of this model of this provider."""
+        return (reply.provider, reply.model) == (self.provider, self.model)
+
     def is_own(self, reply: Reply, index: int) -> bool:
         """Whether a reply, at that place in the history, gets its vendor data back.
 
         That of a broken answer may be incomplete.
         """
-        is_same = (reply.provider, reply.model) == (self.provider, self.model)
-        return is_same and reply.error is None and index >= self._refused_before
+        is_whole = reply.error is None
+        return self.is_same_model(reply) and is_whole and index >= self._refused_before
 
     def opaque(self, reply: Reply, index: int, part: ReplyPart) -> dict[str, Any]:
         """Return the vendor data of a part, as far as it goes back to this server."""
