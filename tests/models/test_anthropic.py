@@ -50,7 +50,7 @@ def sent(*said: Any, **more: Any) -> dict[str, Any]:
 
 
 def start(**usage: int) -> dict[str, Any]:
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
