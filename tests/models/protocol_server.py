@@ -101,10 +101,10 @@ def lines(*values: dict[str, Any]) -> Answered:
     return Answered("".join(json.dumps(v) + "\n" for v in values).encode(), 200, "application/json")
 
 
-def refusal(status: int, message: str, **more: Any) -> Answered:
+def refusal(code: int, message: str, **more: Any) -> Answered:
     """An error with a JSON body."""
     body = {"error": {"message": message, **more}}
-    return Answered(json.dumps(body).encode(), status, "application/json")
+    return Answered(json.dumps(body).encode(), code, "application/json")
 
 
 def split(text: str, size: int) -> Iterable[str]:

@@ -30,6 +30,7 @@ from agentchat.models.protocols.conversation import (
     without_images,
 )
 from agentchat.models.protocols.features import Body, Feature, feature, merge
+from agentchat.models.protocols.gemini import SKIP_SIGNATURE
 from agentchat.models.protocols.protocol import (
     NO_IMAGES_NOTICE,
     REASONING_REFUSED,
@@ -50,8 +51,6 @@ from agentchat.models.response.fields import (
 from agentchat.models.response.reply import ReplyAssembly
 
 NAME: Final = "openai-chat"
-SKIP_SIGNATURE = "skip_thought_signature_validator"
-"""What Gemini takes in place of the signature of a call that it did not make."""
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
     "stop": "stop",
