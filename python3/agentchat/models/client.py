@@ -35,6 +35,8 @@ OnProtocol = Callable[[ProtocolName], None]
 RESPONSES_PATH = "v1/responses"
 """What a server names that serves a model through the Responses protocol only."""
 
+SWITCHED = "The server wants the protocol openai-responses for this model. It is used from now on."
+
 
 class ModelClient:
     """One model of one server.
@@ -172,6 +174,7 @@ class ModelClient:
         """Learn from a refusal; return whether to send the request again in another form."""
         if refusal.names(RESPONSES_PATH) and self._protocol.name == "openai-chat":
             self._switch("openai-responses")
+            on_piece(Notice(SWITCHED))
             return True
         notice = self._protocol.adapt(refusal, body, request)
         if notice:
