@@ -12,13 +12,25 @@ from agentchat.core.messages import (
     Message,
     Note,
     Reply,
+    TextPart,
+    ThinkingPart,
     ToolCall,
     ToolResult,
     UserText,
 )
+from agentchat.core.tools.model import Notice, Piece
+from agentchat.models.api_key import NoKey
+from agentchat.models.client import ModelClient
+from agentchat.models.options import ModelOptions
 from agentchat.models.protocols.conversation import NO_RESULT
-from agentchat.models.protocols.openai_chat import OpenAIChat
+from agentchat.models.protocols.openai_chat import OpenAIChat, OpenAIChatReader
+from agentchat.models.protocols.protocol import REASONING_REFUSED
+from agentchat.models.response.body import BodyReader
+from agentchat.models.response.reply import ReplyAssembly
+from tests.models.notation import D, F, Z
 from tests.models.requests import request, tool
+from tests.support.model_server import ModelServer
+from tests.support.replies import status, text
 
 ASKED = UserText("look")
 PNG = Image("image/png", b"\x89PNG")
@@ -184,3 +196,109 @@ def test_where_nobody_may_speak_twice_texts_are_joined() -> None:
         ("tool", "ok\n\nAnd b?\n\nCall resolve."),
     ]
     assert [m["role"] for m in sent(*said)] == ["user", "user", "assistant", "tool", "user"]
+
+
+# --- what servers want back -----------------------------------------------------------------
+
+ROUTED = [
+    {"type": "reasoning.text", "text": "hm", "signature": "s+/=", "index": 0, "format": "x"},
+    {"type": "reasoning.encrypted", "data": "ZGF0YQ==", "index": 1},
+]
+SIGNED = {"google": {"thought_signature": "sig+/="}}
+
+
+def routed(**more: Any) -> Reply:
+    opaque = {"openai-chat": {"reasoning_details": ROUTED}}
+    call = ToolCall("1", "read", "{}", opaque={"openai-chat": {"extra_content": SIGNED}})
+    about = {"model": "m", "provider": "openrouter", **more}
+    return Reply(parts=(ThinkingPart("hm", opaque), call), **about)
+
+
+def assistant(provider: str, reply: Reply) -> dict[str, Any]:
+    asked = request(ASKED, reply, ToolResult("1", "read", "ok"))
+    message: dict[str, Any] = OpenAIChat("m", provider).body(asked)["messages"][2]
+    return message
+
+
+def test_reasoning_details_and_signatures_go_back_unchanged() -> None:
+    message = assistant("openrouter", routed())
+    assert message["reasoning_details"] == ROUTED
+    assert message["tool_calls"][0]["extra_content"] == SIGNED
+    assert "reasoning_content" not in message
+
+
+@pytest.mark.parametrize("more", [{"model": "n"}, {"provider": "p"}, {"error": "cut"}])
+def test_they_go_to_nobody_else(more: dict[str, str]) -> None:
+    message = assistant("openrouter", routed(**more))
+    assert "reasoning_details" not in message
+    assert "extra_content" not in message["tool_calls"][0]
+
+
+def test_gemini_gets_the_word_that_skips_its_check_for_foreign_calls() -> None:
+    (call,) = assistant("gemini", routed())["tool_calls"]
+    word = "skip_thought_signature_validator"
+    assert call["extra_content"] == {"google": {"thought_signature": word}}
+
+
+def test_pieces_of_reasoning_details_are_joined_and_kept() -> None:
+    reader = BodyReader(OpenAIChatReader(ReplyAssembly()))
+    first = {"type": "reasoning.text", "text": "h", "index": 0, "format": "x"}
+    rest = {"type": "reasoning.text", "text": "m", "index": 0, "signature": None}
+    signature = {"type": "reasoning.text", "text": "", "index": 0, "signature": "s+/="}
+    deltas = [
+        {"reasoning": "h", "reasoning_details": [first]},
+        {"reasoning": "m", "reasoning_details": [rest]},
+        {"reasoning_details": [signature, ROUTED[1]]},
+        {"content": "ok"},
+    ]
+    reader.add(("".join(map(D, deltas)) + F("stop") + Z).encode())
+    thinking, text = reader.reply().parts
+    assert text == TextPart("ok")
+    assert thinking == ThinkingPart("hm", {"openai-chat": {"reasoning_details": ROUTED}})
+
+
+def test_a_signature_on_a_call_is_kept() -> None:
+    reader = BodyReader(OpenAIChatReader(ReplyAssembly()))
+    call = {"index": 0, "id": "1", "function": {"name": "ls", "arguments": "{}"}}
+    reader.add((D({"tool_calls": [{**call, "extra_content": SIGNED}]}) + F("stop") + Z).encode())
+    assert reader.reply().calls[0].opaque == {"openai-chat": {"extra_content": SIGNED}}
+
+
+def test_effort_has_another_place_at_openrouter() -> None:
+    options = ModelOptions(effort="high")
+    assert OpenAIChat("m", "openrouter", options).body(request())["reasoning"] == {"effort": "high"}
+    assert OpenAIChat("m", "groq", options).body(request())["reasoning_effort"] == "high"
+
+
+async def test_a_model_with_a_newer_name_for_the_limit_gets_it(server: ModelServer) -> None:
+    message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    server.script(status(400, message), text("ok"))
+    model = ModelClient("m", server.url, NoKey("K"), options=ModelOptions(max_tokens=9))
+    reply = await model.ask(request(), lambda piece: None)
+    await model.close()
+    assert reply.text == "ok"
+    assert server.requests[1].body["max_completion_tokens"] == 9
+    assert "max_tokens" not in server.requests[1].body
+
+
+async def test_refused_reasoning_details_are_left_out_and_the_user_is_told(
+    server: ModelServer,
+) -> None:
+    server.script(status(400, "Invalid signature in thinking block"), text("ok"))
+    model = ModelClient("m", server.url, NoKey("K"), provider="openrouter")
+    pieces: list[Piece] = []
+    asked = request(ASKED, routed(), ToolResult("1", "read", "ok"))
+    reply = await model.ask(asked, pieces.append)
+    await model.close()
+    assert reply.text == "ok"
+    assert [p.text for p in pieces if isinstance(p, Notice)] == [REASONING_REFUSED]
+    assert "reasoning_details" not in server.requests[1].messages[2]
+
+
+async def test_a_model_that_sees_nothing_is_asked_without_images(server: ModelServer) -> None:
+    server.script(status(400, "image input is not supported"), text("ok"))
+    model = ModelClient("m", server.url, NoKey("K"))
+    reply = await model.ask(request(UserText("look", images=(PNG,))), lambda piece: None)
+    await model.close()
+    assert reply.text == "ok"
+    assert "[1 image left out: this model takes no images.]" in server.requests[1].last
