@@ -106,7 +106,7 @@ async def test_a_stream_becomes_parts_in_their_order() -> None:
             TextPart("I read."),
             TextPart(" Now.", signed("sig-0")),
             FIRST,
-            ToolCall("call_2", "ls", "{}", "call_2", opaque={"gemini": {}}),
+            ToolCall("call_2", "ls", "{}", "call_2"),
         ),
         finish="stop",
         usage=Usage(100, 12, 112, None, 60),

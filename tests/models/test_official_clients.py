@@ -223,7 +223,7 @@ async def test_content_is_read_as_by_the_client_of_gemini() -> None:
         await client.aio.aclose()
         client.close()
     mine = [
-        ("call", part.opaque["gemini"].get("id"), part.name, json.loads(part.arguments))
+        ("call", part.opaque.get("gemini", {}).get("id"), part.name, json.loads(part.arguments))
         if isinstance(part, ToolCall)
         else ("thinking" if isinstance(part, ThinkingPart) else "text", part.text)
         for part in reply.parts

@@ -37,6 +37,7 @@ from agentchat.models.protocols.conversation import (
 )
 from agentchat.models.protocols.features import Body, Feature, feature, merge
 from agentchat.models.protocols.protocol import (
+    IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
     REASONING_REFUSED,
     VENDOR_DATA,
@@ -120,7 +121,7 @@ class Anthropic(WireProtocol):
         feature("thinking", "thinking", notice=NO_REASONING),
         feature("temperature", "temperature", notice="The model takes no temperature."),
         Feature("cache", re.compile("cache_control"), lambda body: "cache_control" in str(body)),
-        Feature("images", re.compile("image", re.I), _has_block("image"), NO_IMAGES_NOTICE),
+        Feature("images", IMAGES_REFUSED, _has_block("image"), NO_IMAGES_NOTICE),
     )
 
     def __init__(self, *args: Any, **more: Any) -> None:

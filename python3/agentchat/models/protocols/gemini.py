@@ -35,6 +35,7 @@ from agentchat.models.protocols.conversation import (
 )
 from agentchat.models.protocols.features import Body, Feature, feature, merge
 from agentchat.models.protocols.protocol import (
+    IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
     REASONING_REFUSED,
     VENDOR_DATA,
@@ -109,7 +110,7 @@ class Gemini(WireProtocol):
         feature("temperature", "temperature", "generationConfig", "temperature"),
         Feature(
             "images",
-            re.compile("image|inline_?data|mime", re.I),
+            IMAGES_REFUSED,
             lambda body: any("inlineData" in part for part in _parts(body)),
             NO_IMAGES_NOTICE,
         ),
@@ -308,8 +309,10 @@ class GeminiReader:
         if signature:
             opaque[SIGNATURE] = signature
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
-        fragment = CallFragment(id, index, string(call.get("name")), arguments, {NAME: opaque})
-        return self.reply.add_call(fragment)
+        kept = {NAME: opaque} if opaque else {}
+        return self.reply.add_call(
+            CallFragment(id, index, string(call.get("name")), arguments, kept)
+        )
 
 
 def tool_schema(tool: Tool) -> dict[str, Any]:

@@ -24,7 +24,12 @@ from agentchat.models.protocols.conversation import (
 )
 from agentchat.models.protocols.features import Body, Feature, feature, merge
 from agentchat.models.protocols.openai_chat import tool_schema
-from agentchat.models.protocols.protocol import NO_IMAGES_NOTICE, JsonClient, WireProtocol
+from agentchat.models.protocols.protocol import (
+    IMAGES_REFUSED,
+    NO_IMAGES_NOTICE,
+    JsonClient,
+    WireProtocol,
+)
 from agentchat.models.response.body import Framing
 from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.fields import count, error_in, integer, mapping, mappings, string
@@ -56,7 +61,7 @@ class Ollama(WireProtocol):
         feature("think level", "think", "think", notice="The model takes no effort."),
         Feature(
             "images",
-            re.compile("image|vision|multimodal", re.I),
+            IMAGES_REFUSED,
             lambda body: any("images" in message for message in body["messages"]),
             NO_IMAGES_NOTICE,
         ),

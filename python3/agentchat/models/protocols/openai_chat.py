@@ -32,6 +32,7 @@ from agentchat.models.protocols.conversation import (
 from agentchat.models.protocols.features import Body, Feature, feature, merge
 from agentchat.models.protocols.gemini import SKIP_SIGNATURE
 from agentchat.models.protocols.protocol import (
+    IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
     REASONING_REFUSED,
     VENDOR_DATA,
@@ -104,7 +105,7 @@ class OpenAIChat(WireProtocol):
         feature("temperature", "temperature", notice="The model takes no temperature."),
         Feature(
             "images",
-            re.compile(r"image_url|image input|images?\b.*not supported|vision|multimodal", re.I),
+            IMAGES_REFUSED,
             _sends_images,
             NO_IMAGES_NOTICE,
         ),

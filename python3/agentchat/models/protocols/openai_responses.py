@@ -27,6 +27,7 @@ from agentchat.models.protocols.conversation import (
 )
 from agentchat.models.protocols.features import Body, Feature, feature, merge
 from agentchat.models.protocols.protocol import (
+    IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
     REASONING_REFUSED,
     VENDOR_DATA,
@@ -82,7 +83,7 @@ class OpenAIResponses(WireProtocol):
             REASONING_REFUSED,
         ),
         feature("temperature", "temperature", notice="The model takes no temperature."),
-        Feature("images", re.compile("image", re.I), _sends_images, NO_IMAGES_NOTICE),
+        Feature("images", IMAGES_REFUSED, _sends_images, NO_IMAGES_NOTICE),
     )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Protocol
@@ -20,6 +21,11 @@ VENDOR_DATA = "vendor data"
 
 REASONING_REFUSED = (
     "The server refused the reasoning of earlier answers. It is sent without that reasoning now."
+)
+IMAGES_REFUSED = re.compile(
+    r"image_url|image input|vision|multimodal|not support\w* image"
+    r"|\bimages?\b.*\bnot (support|allow|enable|accept)",
+    re.IGNORECASE,
 )
 NO_IMAGES_NOTICE = "The model takes no images: they are left out of the request."
 
