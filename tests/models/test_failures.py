@@ -13,8 +13,8 @@ from agentchat.core.tools.model import Piece, RetryDelay
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.http import Timeouts
-from agentchat.models.options import PROTOCOL_NAMES, ProtocolName
 from agentchat.models.protocols import PROTOCOLS
+from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName
 from agentchat.models.response.body import BodyReader
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.sse import EVENT_BYTES, JsonLinesDecoder

@@ -30,9 +30,9 @@ from agentchat.core.messages import (
 from agentchat.core.tools.model import ModelRequest
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
-from agentchat.models.options import ModelOptions, ProtocolName
 from agentchat.models.protocols import PROTOCOLS
 from agentchat.models.protocols.features import Body
+from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from tests.models import test_anthropic, test_gemini, test_openai_responses
 from tests.models.protocol_server import Answered, ProtocolServer, events, in_turn, serving
 from tests.models.requests import request, tool

@@ -20,8 +20,8 @@ from agentchat.core.messages import (
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, TextDelta
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
-from agentchat.models.options import ModelOptions
 from agentchat.models.protocols.ollama import Ollama, context_size
+from agentchat.models.protocols.options import ModelOptions
 from tests.models.protocol_server import Answered, Asked, ProtocolServer, lines, refusal, serving
 from tests.models.requests import request, tool
 

@@ -21,9 +21,9 @@ from agentchat.core.messages import (
 from agentchat.core.tools.model import Notice, Piece
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
-from agentchat.models.options import ModelOptions
 from agentchat.models.protocols.conversation import NO_RESULT
 from agentchat.models.protocols.openai_chat import OpenAIChat, OpenAIChatReader
+from agentchat.models.protocols.options import ModelOptions
 from agentchat.models.protocols.protocol import REASONING_REFUSED
 from agentchat.models.response.body import BodyReader
 from agentchat.models.response.reply import ReplyAssembly

@@ -11,7 +11,7 @@ from agentchat.journal.encoding import from_fields, to_fields
 from agentchat.journal.records import Said
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
-from agentchat.models.options import ProtocolName
+from agentchat.models.protocols.options import ProtocolName
 from tests.models.protocol_server import serving
 from tests.models.requests import tool
 from tests.models.strict_servers import (

@@ -11,9 +11,9 @@ from agentchat.core.messages import Reply
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
 from agentchat.models.api_key import ApiKey
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
-from agentchat.models.options import ModelOptions, ProtocolName
 from agentchat.models.protocols import PROTOCOLS
 from agentchat.models.protocols.features import Body
+from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.response.body import BodyReader
 from agentchat.models.response.refusal import (
     ServerRefusal,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agentchat.models.options import ProtocolName
+from agentchat.models.protocols.options import ProtocolName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

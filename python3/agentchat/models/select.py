@@ -16,7 +16,7 @@ from agentchat.core.tools.model import Model
 from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey, OnKey
 from agentchat.models.client import ModelClient
 from agentchat.models.offline import OfflineModel
-from agentchat.models.options import ProtocolName, read_options, read_protocol
+from agentchat.models.protocols.options import ProtocolName, read_options, read_protocol
 from agentchat.models.providers import PROVIDERS, Provider
 
 OPENAI = "openai"

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Protocol
 
 from agentchat.core.messages import Reply, ReplyPart
 from agentchat.core.tools.model import ModelRequest
-from agentchat.models.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.features import Body, Feature, Features
+from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.response.body import EventReader
 from agentchat.models.response.fields import mapping, mappings
 from agentchat.models.response.refusal import ServerRefusal
