@@ -10,8 +10,8 @@ from typing import Any
 
 from agentchat.core.messages import History, Reply, ToolCall, ToolResult, Usage, UserText
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Registry
-from agentchat.core.tools.tool import Surroundings
-from agentchat.core.tools.toolset import Toolbox
+from agentchat.core.tools.tool import Environment
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
@@ -96,8 +96,8 @@ def _blocks(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def new_chat() -> Chat:
-    toolbox = Toolbox(Registry(BUILTINS), BUILTIN_GROUPS, ("agent",))
-    return Chat("uuid", toolbox, Surroundings("/work", date="2026-11-22"))
+    toolbox = Toolset(Registry(BUILTINS), BUILTIN_GROUPS, ("agent",))
+    return Chat("uuid", toolbox, Environment("/work", date="2026-11-22"))
 
 
 async def turn(chat: Chat, model: ModelClient) -> list[Usage]:

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 
 from agentchat.core.messages import History, Message, Reply, ToolResult, UserText
 from agentchat.core.tools.model import ModelRequest
-from agentchat.journal.encoding import from_fields, to_fields
-from agentchat.journal.records import Said
+from agentchat.journal.codec import from_fields, to_fields
+from agentchat.journal.records import MessageRecorded
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.options import ProtocolName
@@ -77,8 +77,8 @@ def result(call: object) -> Message:
 
 def reopened(message: Message) -> Message:
     """The message as a journal gives it back."""
-    record = from_fields(to_fields(Said(message)))
-    assert isinstance(record, Said)
+    record = from_fields(to_fields(MessageRecorded(message)))
+    assert isinstance(record, MessageRecorded)
     return record.message
 
 
