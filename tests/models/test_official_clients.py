@@ -1,4 +1,7 @@
-"""The official clients as judges: they take every body, and read every stream as we do."""
+"""The official clients as judges: they take every body, and read every stream as we do.
+
+They take seconds to load, so each is imported where it is used.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import anthropic
-import openai
 import pytest
-from anthropic.types.message_create_params import MessageCreateParamsStreaming
-from google import genai
-from google.genai import types as google
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
 
 from agentchat.core.messages import (
     Image,
@@ -40,11 +36,26 @@ from tests.models.typed_dicts import problems
 
 PNG = Image("image/png", b"\x89PNG")
 OPTIONS = ModelOptions(effort="high", temperature=0.5, max_tokens=20_000)
-KINDS: dict[ProtocolName, tuple[str, Any]] = {
-    "openai-chat": ("gpt-4.1", CompletionCreateParamsStreaming),
-    "openai-responses": ("gpt-5", ResponseCreateParamsStreaming),
-    "anthropic": ("claude-opus-4-6", MessageCreateParamsStreaming),
+MODELS: dict[ProtocolName, str] = {
+    "openai-chat": "gpt-4.1",
+    "openai-responses": "gpt-5",
+    "anthropic": "claude-opus-4-6",
 }
+
+
+def declared(protocol: ProtocolName) -> Any:
+    """What the client declares for a streaming request."""
+    if protocol == "anthropic":
+        from anthropic.types.message_create_params import MessageCreateParamsStreaming
+
+        return MessageCreateParamsStreaming
+    if protocol == "openai-chat":
+        from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+
+        return CompletionCreateParamsStreaming
+    from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+
+    return ResponseCreateParamsStreaming
 
 
 def vendor(protocol: str) -> list[ReplyPart]:
@@ -92,14 +103,16 @@ def bodies(protocol: ProtocolName, model: str) -> list[Body]:
     ]
 
 
-@pytest.mark.parametrize("protocol", KINDS)
+@pytest.mark.parametrize("protocol", MODELS)
 def test_the_official_client_declares_all_that_a_body_holds(protocol: ProtocolName) -> None:
-    model, declared = KINDS[protocol]
-    for body in bodies(protocol, model):
-        assert problems(body, declared) == []
+    wanted = declared(protocol)
+    for body in bodies(protocol, MODELS[protocol]):
+        assert problems(body, wanted) == []
 
 
 def test_the_official_client_of_gemini_reads_every_body() -> None:
+    from google.genai import types as google
+
     for body in bodies("gemini", "gemini-3-pro"):
         for content in body["contents"]:
             google.Content.model_validate(content)
@@ -152,6 +165,8 @@ async def ours(server: ProtocolServer, protocol: ProtocolName) -> Reply:
 
 
 async def test_a_message_is_read_as_by_the_client_of_anthropic() -> None:
+    import anthropic
+
     async with serving(in_turn(events(*test_anthropic.FULL))) as server:
         reply = await ours(server, "anthropic")
         async with anthropic.AsyncAnthropic(base_url=server.url, api_key="k") as client:
@@ -176,6 +191,8 @@ async def test_a_message_is_read_as_by_the_client_of_anthropic() -> None:
 
 
 async def test_a_response_is_read_as_by_the_client_of_openai() -> None:
+    import openai
+
     stream = numbered(test_openai_responses.FULL)
     async with serving(in_turn(events(*stream))) as server:
         reply = await ours(server, "openai-responses")
@@ -198,6 +215,8 @@ async def test_a_response_is_read_as_by_the_client_of_openai() -> None:
 
 
 async def test_content_is_read_as_by_the_client_of_gemini() -> None:
+    from google import genai
+
     stream = [
         event
         if "candidates" not in event
@@ -247,6 +266,8 @@ def joined(parts: list[Any]) -> list[Any]:
 
 
 async def test_a_chat_completion_is_read_as_by_the_client_of_openai() -> None:
+    import openai
+
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         about = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
