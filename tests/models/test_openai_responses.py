@@ -152,6 +152,13 @@ async def test_a_stream_becomes_parts_in_their_order() -> None:
     assert asked.headers["authorization"] == "Bearer k"
 
 
+async def test_a_server_that_sends_no_indexes_is_understood() -> None:
+    bare = [{k: v for k, v in event.items() if k != "output_index"} for event in FULL]
+    async with serving(in_turn(events(*bare))) as server:
+        reply, _ = await ask(server)
+    assert reply.parts == PARTS
+
+
 async def test_a_response_without_pieces_is_read_from_its_end() -> None:
     async with serving(in_turn(events(FULL[-1]))) as server:
         reply, _ = await ask(server)

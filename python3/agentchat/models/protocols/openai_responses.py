@@ -190,8 +190,9 @@ class OpenAIResponsesReader:
 
     def __init__(self, reply: ReplyAssembly) -> None:
         self.reply = reply
-        self._begun: set[int | None] = set()
-        self._filled: set[int | None] = set()
+        self._begun: set[int | str] = set()
+        """The items that have begun, by index; by id where a server sends no indexes."""
+        self._filled: set[int | str] = set()
         """The items of which a piece has come."""
 
     def is_answer(self, event: object) -> bool:
@@ -214,11 +215,13 @@ class OpenAIResponsesReader:
         return list(self._read(event))
 
     def _read(self, event: dict[str, Any]) -> Iterator[Piece]:
-        kind, index = string(event.get("type")), integer(event.get("output_index"))
+        kind, item = string(event.get("type")), mapping(event.get("item"))
+        given = integer(event.get("output_index"))
+        index = string(event.get("item_id") or item.get("id")) if given is None else given
         if kind == "response.output_item.added":
-            yield from self._begin(mapping(event.get("item")), index)
+            yield from self._begin(item, index)
         elif kind == "response.output_item.done":
-            yield from self._end(mapping(event.get("item")), index)
+            yield from self._end(item, index)
         elif kind in ("response.completed", "response.incomplete", "response.failed"):
             yield from self._finish(mapping(event.get("response")))
         elif kind == "response.reasoning_summary_part.added" and index in self._filled:
@@ -226,7 +229,7 @@ class OpenAIResponsesReader:
         elif isinstance(event.get("delta"), str):
             yield from self._add(kind, event["delta"], index)
 
-    def _add(self, kind: str, delta: str, index: int | None) -> Iterator[Piece]:
+    def _add(self, kind: str, delta: str, index: int | str) -> Iterator[Piece]:
         if not delta:
             return
         self._filled.add(index)
@@ -235,9 +238,9 @@ class OpenAIResponsesReader:
         elif kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta"):
             yield from self.reply.add_reasoning(delta)
         elif kind == "response.function_call_arguments.delta":
-            yield from self.reply.add_call(CallFragment(index=index, arguments=delta))
+            yield from self.reply.add_call(CallFragment(index=integer(index), arguments=delta))
 
-    def _begin(self, item: dict[str, Any], index: int | None) -> Iterator[Piece]:
+    def _begin(self, item: dict[str, Any], index: int | str) -> Iterator[Piece]:
         self._begun.add(index)
         kind = item.get("type")
         if kind == "message":
@@ -246,9 +249,9 @@ class OpenAIResponsesReader:
             yield from self.reply.begin("thinking")
         elif kind == "function_call":
             id, name = string(item.get("call_id")), string(item.get("name"))
-            yield from self.reply.add_call(CallFragment(id, index, name))
+            yield from self.reply.add_call(CallFragment(id, integer(index), name))
 
-    def _end(self, item: dict[str, Any], index: int | None) -> Iterator[Piece]:
+    def _end(self, item: dict[str, Any], index: int | str) -> Iterator[Piece]:
         """Take a whole item: what has not come in pieces, and what goes back with it."""
         if index not in self._begun:
             yield from self._begin(item, index)
@@ -268,12 +271,12 @@ class OpenAIResponsesReader:
             kept = {key: value for key, value in item.items() if key not in known}
             id = string(item.get("call_id"))
             opaque = {NAME: {"item": kept}}
-            yield from self.reply.add_call(CallFragment(id, index, "", arguments, opaque))
+            yield from self.reply.add_call(CallFragment(id, integer(index), "", arguments, opaque))
 
     def _finish(self, response: dict[str, Any]) -> Iterator[Piece]:
-        for index, item in enumerate(mappings(response.get("output"))):
-            if index not in self._begun:
-                yield from self._end(item, index)
+        output = [] if self._begun else mappings(response.get("output"))
+        for index, item in enumerate(output):
+            yield from self._end(item, index)
         self.reply.usage = _usage(mapping(response.get("usage"))) or self.reply.usage
         error = response.get("error")
         if error or response.get("status") == "failed":
