@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentchat.core.messages import Reply, UserText
+from agentchat.core.messages import Message, Reply, ToolCall, ToolResult, UserText
 from agentchat.core.tools.model import CallDelta, Piece, TextDelta
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
@@ -141,6 +141,27 @@ def test_ordinary_text_is_shown_as_it_comes() -> None:
     reader = BodyReader(OpenAIChatReader(ReplyAssembly(tools=TOOLS)))
     for text in ("Hello", " there", "\n```json\n"):
         assert reader.add(C(text).encode()) == [TextDelta(text)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ToolResult("1", "read", f"# notes\n\n{JSON}\n"),
+        ToolResult("1", "read", json.dumps(json.loads(JSON), indent=2)),
+        UserText(f"What does {JSON} mean?"),
+    ],
+    ids=["a file", "with other blanks", "the user"],
+)
+@pytest.mark.parametrize("shape", [JSON, f"<tool_call>{JSON}</tool_call>", f"```json\n{JSON}\n```"])
+async def test_a_call_that_the_model_repeats_from_what_it_read_stays_text(
+    server: ModelServer, source: Message, shape: str
+) -> None:
+    server.script(stream(shape))
+    model = ModelClient("m", server.url, NoKey("K"))
+    asked = request(Reply(calls=(ToolCall("1", "read", "{}"),)), source, tools=(tool("read"),))
+    reply = await model.ask(asked, lambda piece: None)
+    await model.close()
+    assert (reply.text, reply.calls) == (shape, ())
 
 
 @pytest.mark.parametrize(("written", "count"), [(True, 1), (False, 0)])

@@ -154,13 +154,15 @@ class ModelClient:
             return failure
 
     def _assembly(self, request: ModelRequest) -> ReplyAssembly:
-        replies = (m for m in request.history.messages if isinstance(m, Reply))
+        messages = request.history.messages
+        replies = (m for m in messages if isinstance(m, Reply))
         may_write = self._written_calls and self._protocol.written_calls
         return ReplyAssembly(
             used_ids={call.id for reply in replies for call in reply.calls},
             model=self._name,
             provider=self._provider,
             tools={t.name: t.arguments.schema() for t in request.tools} if may_write else None,
+            sources=[message.text for message in messages if not isinstance(message, Reply)],
         )
 
     def _headers(self, key: str) -> dict[str, str]:

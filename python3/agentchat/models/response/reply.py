@@ -6,7 +6,7 @@ to be answered as a bad call: nothing is executed on a guess.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from agentchat.core.messages import (
@@ -59,6 +59,7 @@ class ReplyAssembly:
         model: what the reply names as its model.
         provider: what the reply names as its provider.
         tools: the offered tools, where calls may be written as text.
+        sources: texts that the model has read.
     """
 
     def __init__(
@@ -67,12 +68,13 @@ class ReplyAssembly:
         model: str = "",
         provider: str = "",
         tools: OfferedTools | None = None,
+        sources: Iterable[str] = (),
     ) -> None:
         self._model = model
         self._provider = provider
         self._parts: list[PartialText | int] = []
         self._tags = ThinkTags()
-        self._written = WrittenCalls(tools or {})
+        self._written = WrittenCalls(tools or {}, sources)
         self._calls = CallFragments(used_ids)
         self._reason: FinishReason | None = None
         self._ended = False

@@ -2,7 +2,8 @@
 
 Text becomes calls only if all of it is calls: each in one of the shapes below, complete, and of
 a tool that was offered. With a word before or after it, in a fence beside other text, or in a
-quotation, a call is an example or a report, and stays text.
+quotation, a call is an example or a report, and stays text. So does one that stands in a text
+that the model has read: it repeats a file, or what the user wrote.
 
 - ``<tool_call>{"name": …, "arguments": {…}}</tool_call>``, the opening tag may be missing
 - ``<function=NAME>{…}</function>`` or with ``<parameter=KEY>VALUE</parameter>`` inside, also
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +28,7 @@ OfferedTools = Mapping[str, Mapping[str, Any]]
 
 _TAGS = ("<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>")
 _KEYS = ("name", "arguments", "parameters", "function", "type", "id")
+_MARKERS = re.compile(r"</?tool_call>|```[ \t]*(?:json|tool_call)?|\[TOOL_CALLS\]|<\|python_tag\|>")
 _FENCE = re.compile(r"```[ \t]*(?:json|tool_call)?[ \t]*\n")
 _FENCED = re.compile(r"```[ \t]*(?:json|tool_call)?[ \t]*\n(?P<json>.*?)\n?```", re.DOTALL)
 _JSON_HEAD = re.compile(r'\[?\s*(?:\{\s*(?:"(?P<key>[a-z]*)(?P<end>")?)?)?')
@@ -43,10 +45,12 @@ class WrittenCalls:
 
     Args:
         tools: the offered tools; without any, nothing is held back.
+        sources: texts that the model has read.
     """
 
-    def __init__(self, tools: OfferedTools) -> None:
+    def __init__(self, tools: OfferedTools, sources: Iterable[str] = ()) -> None:
         self._tools = tools
+        self._sources = sources
         self._held: list[str] = []
         self._is_likely = False
         self._is_text = not tools
@@ -72,7 +76,7 @@ class WrittenCalls:
         """Return the calls, or the text if it is none; ``is_whole``: the text is complete."""
         text = self._release()
         calls = parse_calls(text, self._tools) if is_whole else None
-        return (calls, "") if calls else ([], text)
+        return (calls, "") if calls and not is_repeated(text, self._sources) else ([], text)
 
     def _release(self) -> str:
         self._is_text = True
@@ -87,6 +91,16 @@ def parse_calls(text: str, tools: OfferedTools) -> list[CallFragment] | None:
     except (_NoCall, ValueError, RecursionError):
         return None
     return [replace(call, index=index) for index, call in enumerate(calls)] or None
+
+
+def is_repeated(text: str, sources: Iterable[str]) -> bool:
+    """Whether what is written as a call stands in one of the sources, blanks aside."""
+    core = _without_blanks(_MARKERS.sub("", text))
+    return any(core in _without_blanks(source) for source in sources)
+
+
+def _without_blanks(text: str) -> str:
+    return "".join(text.split())
 
 
 class _NoCall(Exception):
