@@ -15,9 +15,8 @@ from agentchat.models.client import ModelClient
 from agentchat.models.http import Timeouts
 from agentchat.models.protocols import PROTOCOLS
 from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName
-from agentchat.models.response.body import BodyReader
 from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.sse import EVENT_BYTES, JsonLinesDecoder
+from agentchat.models.response.stream import EVENT_BYTES, BodyReader, JsonLinesDecoder
 from agentchat.models.retry import RetryPolicy
 from tests.models import test_anthropic, test_gemini, test_ollama, test_openai_responses
 from tests.models.notation import C, F, T, Z

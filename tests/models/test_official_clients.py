@@ -27,8 +27,8 @@ from agentchat.core.tools.model import ModelRequest
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols import PROTOCOLS
-from agentchat.models.protocols.features import Body
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
+from agentchat.models.protocols.protocol import Body
 from tests.models import test_anthropic, test_gemini, test_openai_responses
 from tests.models.protocol_server import Answered, ProtocolServer, events, in_turn, serving
 from tests.models.requests import request, tool

@@ -25,8 +25,8 @@ from agentchat.models.protocols.conversation import NO_RESULT
 from agentchat.models.protocols.openai_chat import OpenAIChat, OpenAIChatReader
 from agentchat.models.protocols.options import ModelOptions
 from agentchat.models.protocols.protocol import REASONING_REFUSED
-from agentchat.models.response.body import BodyReader
 from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.stream import BodyReader
 from tests.models.notation import D, F, Z
 from tests.models.requests import request, tool
 from tests.support.model_server import ModelServer

@@ -33,15 +33,17 @@ from agentchat.models.protocols.conversation import (
     images_intro,
     without_images,
 )
-from agentchat.models.protocols.features import Body, Feature, feature, merge
 from agentchat.models.protocols.protocol import (
     IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
     REASONING_REFUSED,
     VENDOR_DATA,
+    Body,
+    Feature,
     WireProtocol,
+    feature,
+    merge,
 )
-from agentchat.models.response.body import Framing
 from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.fields import (
     count,
@@ -51,6 +53,7 @@ from agentchat.models.response.fields import (
     string,
 )
 from agentchat.models.response.reply import ReplyAssembly, TextKind
+from agentchat.models.response.stream import Framing
 
 NAME: Final = "gemini"
 SKIP_SIGNATURE = "skip_thought_signature_validator"

@@ -22,18 +22,21 @@ from agentchat.models.protocols.conversation import (
     images_intro,
     without_images,
 )
-from agentchat.models.protocols.features import Body, Feature, feature, merge
 from agentchat.models.protocols.openai_chat import tool_schema
 from agentchat.models.protocols.protocol import (
     IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
+    Body,
+    Feature,
     JsonClient,
     WireProtocol,
+    feature,
+    merge,
 )
-from agentchat.models.response.body import Framing
 from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.fields import count, error_in, integer, mapping, mappings, string
 from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.stream import Framing
 
 NAME: Final = "ollama"
 LEAST_CONTEXT = 8192

@@ -29,16 +29,18 @@ from agentchat.models.protocols.conversation import (
     server_id,
     without_images,
 )
-from agentchat.models.protocols.features import Body, Feature, feature, merge
 from agentchat.models.protocols.gemini import SKIP_SIGNATURE
 from agentchat.models.protocols.protocol import (
     IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
     REASONING_REFUSED,
     VENDOR_DATA,
+    Body,
+    Feature,
     WireProtocol,
+    feature,
+    merge,
 )
-from agentchat.models.response.body import Framing
 from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.fields import (
     count,
@@ -50,6 +52,7 @@ from agentchat.models.response.fields import (
     string,
 )
 from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.stream import Framing
 
 NAME: Final = "openai-chat"
 
