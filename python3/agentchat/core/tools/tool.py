@@ -57,7 +57,7 @@ class Arguments(Protocol):
         """Return the JSON Schema (an object) that the model is given."""
 
     def parse(self, value: Mapping[str, Any]) -> Any:
-        """Return the arguments as the tool takes them; raises ArgumentError."""
+        """Return the arguments as the tool takes them, or an awaitable; raises ArgumentError."""
 
 
 @dataclass(frozen=True, slots=True)

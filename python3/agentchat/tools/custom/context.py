@@ -17,7 +17,8 @@ from agentchat.core.tools.tool import NO_STORE
 MOST_CHARACTERS = 16 * 1024 * 1024
 """A longer text is cut before anything else is done with it."""
 
-NOTHING = "(no output)"
+NO_OUTPUT = "(no output)"
+OVER = "The call is over: its context can do nothing more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def result_of(value: Any, name: str) -> Result:
 def text_of(value: Any, name: str) -> str:
     """Return text as it is and any other value as JSON."""
     if value is None:
-        return NOTHING
+        return NO_OUTPUT
     if isinstance(value, bytes):
         text = value[:MOST_CHARACTERS].decode("utf-8", "replace")
     elif isinstance(value, str):

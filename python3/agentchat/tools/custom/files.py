@@ -27,6 +27,7 @@ PROJECT_FOLDER = Path(".agentchat", "tools")
 LARGEST = 1024 * 1024
 """Bytes of a file; nobody writes a larger one by hand."""
 
+GONE = "What this needs no longer exists: its file was changed, or its process ended."
 DIRECTORY = "directory"
 DENIED = "!"
 """What Neovim's trust database holds in place of the hash of a file."""

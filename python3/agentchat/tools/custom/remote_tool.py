@@ -22,7 +22,6 @@ from agentchat.core.tools.tool import (
     Extra,
     Hooks,
     Metadata,
-    PreviewCallback,
     StagedChange,
     Step,
     Tool,
@@ -32,16 +31,17 @@ from agentchat.core.tools.tool import (
     summarize_arguments,
 )
 from agentchat.rpc.errors import RemoteError
-from agentchat.tools.custom.context import NOTHING
+from agentchat.tools.builtin.bash import run_shell
+from agentchat.tools.custom.context import NO_OUTPUT
 from agentchat.tools.custom.definition import ASKS, ToolSpec
 from agentchat.tools.custom.pool import WorkerPool
-from agentchat.tools.custom.template import Template, run_command
+from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 
 log = logging.getLogger(__name__)
 
-CHECK_SECONDS = 1.0
-"""How long arguments may take to be checked before the call; the call checks them again."""
+CHECK_SECONDS = 5.0
+"""How long checking arguments before the call may take; the call checks them again."""
 
 RENDER_SECONDS = 0.25
 HOOK_SECONDS = 30.0
@@ -109,20 +109,21 @@ class RemoteTool:
         """Return the JSON Schema that the model is given."""
         return self.spec.schema
 
-    def parse(self, value: Mapping[str, Any]) -> CallArguments:
+    async def parse(self, value: Mapping[str, Any]) -> CallArguments:
         """Return the arguments, checked by the type hints; raises ArgumentError.
 
-        Where no worker can check them now, that is left to the call.
+        If no worker can check them now, the call does.
         """
         params = {"name": self.spec.name, "arguments": dict(value)}
         try:
-            found = self.pool.call_now(self.file, "check", params, CHECK_SECONDS)
+            async with asyncio.timeout(CHECK_SECONDS):
+                answer = await self.pool.call(self.file, "check", params)
         except Exception as error:
             log.info("the arguments of %s are not checked yet: %s", self.spec.name, error)
-            found = {"plain": value}
-        if "problems" in found:
-            raise ArgumentError(tuple((name, reason) for name, reason in found["problems"]))
-        return CallArguments(value, {**self.spec.defaults, **found["plain"]})
+            answer = {"plain": value}
+        if "problems" in answer:
+            raise ArgumentError(tuple((name, reason) for name, reason in answer["problems"]))
+        return CallArguments(value, {**self.spec.defaults, **answer["plain"]})
 
     async def call(
         self,
@@ -133,7 +134,7 @@ class RemoteTool:
     ) -> Any:
         """Call functions of the tool; without a context they get nothing but the arguments."""
         params = self._params(arguments, context, **more)
-        services = None if context is None else self._services(context)
+        services = None if context is None else CallServices(context, self._staged_change)
         return await self.pool.call(self.file, method, params, services)
 
     def _params(
@@ -150,23 +151,54 @@ class RemoteTool:
             **more,
         }
 
-    def _services(self, context: ToolContext) -> CallServices:
-        def stage(worker: Worker, params: Mapping[str, Any]) -> None:
-            context.stage(StagedPreview(self, worker, context, params).staged())
+    def _staged_change(
+        self, worker: Worker, context: ToolContext, params: Mapping[str, Any]
+    ) -> StagedChange:
+        """Return a preview whose callbacks are in the worker that staged it."""
+        label = " ".join(params["label"].split())
+        if not label:
+            raise ToolError("A preview needs a label that says what applying it does.")
+        preview, name = params["preview"], self.spec.name
+        target = {"preview": preview, "name": name, "cwd": context.cwd, "call_id": context.call_id}
+        worker.previews.add(preview)
 
-        return CallServices(context, stage)
+        async def resolve(action: str, reason: str, extra: Extra) -> ToolOutput | None:
+            data = None if extra is None else dict(extra)
+            request = {**target, "action": action, "reason": reason, "extra": data}
+            answer = await self.pool.call_in(worker, "resolve", request)
+            worker.previews.discard(preview)
+            return None if answer is None else ToolOutput(**answer)
+
+        async def apply(reason: str, extra: Extra) -> ToolOutput:
+            try:
+                return await resolve("apply", reason, extra) or ToolOutput(f"Applied: {label}.")
+            except WorkerEnded as error:
+                message = f"{error}. Discard the preview and call {name} again."
+                raise RemoteError(message) from error
+
+        async def reject(reason: str, extra: Extra) -> ToolOutput | None:
+            # Without its worker the callback is gone, and discarding needs nothing else.
+            return await resolve("reject", reason, extra) if worker.alive else None
+
+        return StagedChange(
+            label=label,
+            source=params["source"],
+            apply=apply,
+            reject=reject if params["has_reject"] else None,
+            preview=DryRunResult(text=params["text"]),
+        )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         """Run the steps: functions that follow each other in one request, commands here."""
         step, given = 0, list[str]()
         while True:
             command = self.spec.command(step)
-            if command is not None:
-                result = await self._run_command(command, arguments, context, given)
-                step += 1
-            else:
+            if command is None:
                 answer = await self.call("run", arguments, context, step=step, given=given)
                 result, step = ToolOutput(**answer["result"]), answer["next"]
+            else:
+                result = await self._run_command(command, arguments, context, given)
+                step += 1
             if result.is_error or step == len(self.spec.steps):
                 return await self._rendered(result, arguments)
             context.progress(f"{result.text}\n")
@@ -175,12 +207,14 @@ class RemoteTool:
     async def _run_command(
         self, command: Template, arguments: CallArguments, context: ToolContext, given: list[str]
     ) -> ToolOutput:
-        return await run_command(
-            command.fill(arguments),
-            context,
-            timeout=None if self.spec.timeout is not None else BASH_SECONDS,
-            stdin=given[0] if given else None,
-            flag="" if given else self.spec.flag,
+        timeout = BASH_SECONDS if self.spec.timeout is None else None
+        stdin = given[0].encode() if given else None
+        result = await run_shell(command.fill(arguments), context, timeout, stdin)
+        flags = {self.spec.flag: result.code == 0} if self.spec.flag and not given else {}
+        context.flags.update(flags)
+        output = result.tool_output()
+        return (
+            replace(output, details={**(output.details or {}), "flags": flags}) if flags else output
         )
 
     def _hook(self, role: str) -> Step | None:
@@ -194,7 +228,7 @@ class RemoteTool:
 
     async def _undo(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         result = await self.call("hook", arguments, context, role="undo")
-        return ToolOutput(NOTHING) if result is None else ToolOutput(**result)
+        return ToolOutput(NO_OUTPUT) if result is None else ToolOutput(**result)
 
     def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
         """Return the record of a call that the tool's own ``undo`` can take back."""
@@ -212,8 +246,8 @@ class RemoteTool:
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
         work = self.call("hook", arguments, context, role="dry_run")
         result = await self._limited(work, "dry_run")
-        text = NOTHING if result is None else result["text"]
-        # The text is the tool's own; the arguments are what will really run.
+        text = NO_OUTPUT if result is None else result["text"]
+        # The text is the tool's own; the arguments are what runs.
         shown = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
         return DryRunResult(text=f"{text}\n\nArguments:\n{shown}")
 
@@ -273,50 +307,3 @@ def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, .
         value = arguments.get(name)
         found += [] if value is None else value if isinstance(value, list) else [value]
     return tuple(str(path) for path in found)
-
-
-class StagedPreview:
-    """A preview whose callbacks are in the process that staged it."""
-
-    def __init__(
-        self, tool: RemoteTool, worker: Worker, context: ToolContext, params: Mapping[str, Any]
-    ) -> None:
-        self._tool = tool
-        self._worker = worker
-        self._params = params
-        self._label = " ".join(params["label"].split())
-        self._about = {
-            "preview": params["preview"],
-            "name": tool.spec.name,
-            "cwd": context.cwd,
-            "call_id": context.call_id,
-        }
-
-    def staged(self) -> StagedChange:
-        """Return the preview; raises ToolError where it has no label."""
-        if not self._label:
-            raise ToolError("A preview needs a label that says what applying it does.")
-        self._worker.previews.add(self._params["preview"])
-        reject: PreviewCallback | None = self._reject if self._params["has_reject"] else None
-        preview = DryRunResult(text=self._params["text"])
-        return StagedChange(self._label, self._params["source"], self._apply, reject, preview)
-
-    async def _apply(self, reason: str, extra: Extra) -> ToolOutput | None:
-        try:
-            result = await self._resolve("apply", reason, extra)
-        except WorkerEnded as ended:
-            again = f"{ended}. Discard the preview and call {self._tool.spec.name} again."
-            raise RemoteError(again) from ended
-        return result or ToolOutput(f"Applied: {self._label}.")
-
-    async def _reject(self, reason: str, extra: Extra) -> ToolOutput | None:
-        if not self._worker.alive:
-            return None  # the callback is gone, and discarding needs nothing else
-        return await self._resolve("reject", reason, extra)
-
-    async def _resolve(self, action: str, reason: str, extra: Extra) -> ToolOutput | None:
-        about = {**self._about, "action": action, "reason": reason}
-        params = {**about, "extra": None if extra is None else dict(extra)}
-        answer = await self._tool.pool.call_in(self._worker, "resolve", params)
-        self._worker.previews.discard(self._params["preview"])
-        return None if answer is None else ToolOutput(**answer)

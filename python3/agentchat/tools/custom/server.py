@@ -32,18 +32,11 @@ from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.errors import RequestCancelled, error_text
 from agentchat.rpc.peer import Incoming, Peer
-from agentchat.tools.custom.context import (
-    CommandResult,
-    Context,
-    Result,
-    result_of,
-)
+from agentchat.tools.custom.context import OVER, CommandResult, Context, Result, result_of
 from agentchat.tools.custom.definition import ASKS, Definition
-from agentchat.tools.custom.files import ImportProblem, Source, import_source
+from agentchat.tools.custom.files import GONE, ImportProblem, Source, import_source
 from agentchat.tools.custom.parameters import Bound, bind
 
-GONE = "What this needs no longer exists: its file was changed, or its process ended."
-OVER = "The call is over: its context can do nothing more."
 PRINT_SECONDS = 1 / 30
 MOST_PRINTED = 16 * 1024
 """Characters that wait to be shown; of a flood the newest part is shown."""

@@ -1,12 +1,11 @@
-"""Tools and steps that are a shell command: how arguments are put in, and how it runs.
+"""Tools and steps that are a shell command, with values in place of ``{argument}``.
 
-``{argument}`` puts a value in, quoted so that it stays one word whatever it holds.
+A value is quoted, so that it is one word of the command whatever it contains.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,11 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, RESULT_BYTES
-from agentchat.core.tools.ports import Command
-from agentchat.core.tools.tool import ToolContext, ToolOutput
-from agentchat.tools.builtin.bash import LiveOutputBuffer, environment, how_it_ended, output, shell
-from agentchat.tools.custom.context import NOTHING
 from agentchat.tools.custom.parameters import DefinitionError
 
 NAME = re.compile(r"\{(\w+)\}")
@@ -154,54 +148,3 @@ def _next(text: str, at: int, state: str) -> tuple[str, int]:
     if char == "#" and not state and (at == 0 or text[at - 1] in " \t\n;&|("):
         return "in a comment", at + 1
     return state, at + 1
-
-
-async def run_command(
-    command: str,
-    context: ToolContext,
-    *,
-    timeout: float | None = BASH_SECONDS,
-    stdin: str | None = None,
-    flag: str = "",
-) -> ToolOutput:
-    """Run a command as ``bash`` does: what it wrote, and how it ended if not well.
-
-    Args:
-        timeout: seconds; ``None`` if someone else watches the time.
-        stdin: its standard input; ``None`` closes its input.
-        flag: the name in ``context.flags`` that says from now on whether it succeeded.
-    """
-    data = None if stdin is None else stdin.encode()
-    code, text = await run_program(command, context, timeout=timeout, stdin=data)
-    details: dict[str, Any] = {"exitCode": code}
-    if flag:
-        context.flags[flag] = code == 0
-        details["flags"] = {flag: code == 0}
-    ending = how_it_ended(code, timeout or 0.0)
-    text = text or NOTHING
-    if not ending:
-        return ToolOutput(text, details=details)
-    return ToolOutput(f"{text}\n\n{ending}", is_error=True, details=details)
-
-
-async def run_program(
-    command: str, context: ToolContext, *, timeout: float | None, stdin: bytes | None = None
-) -> tuple[int | None, str]:
-    """Return the exit code (``None``: out of time) and the output of a shell command."""
-    live = LiveOutputBuffer(context.progress)
-    wanted = Command(
-        argv=(*await shell(context), command),
-        cwd=context.cwd,
-        stdin=stdin,
-        timeout=timeout,
-        capture=min(BASH_BYTES, RESULT_BYTES),
-        merge_stderr=True,
-        env=environment(os.environ),
-        overflow=context.overflow,
-        confine=True,
-    )
-    try:
-        finished = await context.workspace.run(wanted, live.add)
-    finally:
-        live.close()
-    return finished.code, output(finished, context.overflow)
