@@ -145,8 +145,7 @@ class CustomTools:
         if now == files.loaded and not again:
             return 0
         sources, problems = await run_in_thread(lambda: self._sources(files))
-        await self._files.load(sources)
-        loaded, broken = self._files.contents(sources)
+        loaded, broken = await self._files.load(sources)
         files.problems = [*problems, *broken, *files.registry.replace_all(loaded)]
         files.loaded = now
         files.changed()

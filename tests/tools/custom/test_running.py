@@ -888,8 +888,7 @@ async def test_a_process_is_gone_when_the_files_are_read_anew(tmp_path: Path) ->
     source = read_source(path)
     pids = []
     for _ in range(2):
-        await registry.load([source])
-        (loaded,), _ = registry.contents([source])
+        (loaded,), _ = await registry.load([source])
         (found,) = loaded.tools(str(tmp_path))
         scene = scene_of(tmp_path, found)
         await scene.play()
@@ -908,8 +907,7 @@ from tests.tools.custom.making import OPEN, a_registry
 
 async def main():
     registry, source = a_registry(), read_source(Path(sys.argv[1]))
-    await registry.load([source])
-    (loaded,), _ = registry.contents([source])
+    (loaded,), _ = await registry.load([source])
     (holds,) = loaded.tools("/")
     call = asyncio.ensure_future(holds.arguments.call("hook", {}, role="setup"))
     while not os.path.exists(sys.argv[2]):

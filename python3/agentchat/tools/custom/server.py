@@ -2,11 +2,11 @@
 
 Its main thread serves one request at a time: it imports a file, checks arguments, or calls
 functions of a tool in the working directory of the chat. Two more threads read and write messages
-(see ``rpc.peer``), so the process hears of everything while a function runs.
+(see ``rpc.peer``), so the process receives messages while a function runs.
 
-A request that is cancelled interrupts the main thread as Ctrl-C does: a function can clean up. If
-it does not end, the plugin kills the process. The process also ends, with all that its functions
-started, as soon as the plugin has gone.
+Cancelling a request interrupts the main thread as Ctrl-C does: a function can clean up. If it does
+not end, the plugin kills the process. The process also ends, with all processes that its functions
+started, when the plugin ends.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from agentchat.rpc.peer import Incoming, Peer
 from agentchat.tools.custom.context import OVER, CommandResult, Context, Result, result_of
 from agentchat.tools.custom.definition import ASKS, Definition
 from agentchat.tools.custom.files import GONE, ImportProblem, Source, import_source
-from agentchat.tools.custom.parameters import Bound, bind
+from agentchat.tools.custom.parameters import BoundFunction, bind
 
 PRINT_SECONDS = 1 / 30
 MOST_PRINTED = 16 * 1024
-"""Characters that wait to be shown; of a flood the newest part is shown."""
+"""Characters that wait to be shown; the older part of a flood is dropped."""
 
 
 class UserCodeError(Exception):
-    """A function raised something; the message is its message, the cause the exception."""
+    """A function raised the cause; the message is that of the cause."""
 
 
 class ToolServer:
     """Serves one connection with the plugin, one request after the other.
 
-    ``definitions`` has the tools of every file by its key, and those by name. ``interrupt`` is
-    called, in another thread, to end the request that runs.
+    ``definitions`` has the tools by the key of their file and by name. ``interrupt`` is called, in
+    another thread, to end the request that runs.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ToolServer:
         self._interruptible = False
         self._current: Incoming | None = None
         self._waiting: queue.SimpleQueue[Incoming | None] = queue.SimpleQueue()
-        self._previews: dict[int, dict[str, Bound]] = {}
+        self._previews: dict[int, dict[str, BoundFunction]] = {}
         self._numbers = itertools.count(1)
         self._handlers = {
             "ready": lambda params: None,
@@ -84,7 +84,7 @@ class ToolServer:
             self._serve(incoming)
 
     def interrupted(self) -> bool:
-        """Whether the request that runs is cancelled and must be ended; true once for each."""
+        """Whether the request that runs is cancelled and must end; true once for each."""
         current = self._current
         if not self._interruptible or current is None or not current.cancelled:
             return False
@@ -119,31 +119,32 @@ class ToolServer:
             raise UserCodeError(error_text(error)) from error
 
     def _import(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Import a file; return what it holds, or the line and the text of what is wrong."""
+        """Import a file; return its contents, or the line and the text of its problem."""
         source = Source(Path(params["path"]), params["data"])
         os.chdir("/")
         try:
             contents = import_source(source)
-        except ImportProblem as found:
-            return {"problem": [found.problem.line, found.problem.text]}
-        # Of two with one name the first has it, as everywhere.
-        self.definitions[source.key] = {one.spec.name: one for one in contents.definitions[::-1]}
+        except ImportProblem as error:
+            return {"problem": [error.problem.line, error.problem.text]}
+        # Of two tools with one name the first has it.
+        by_name = {definition.spec.name: definition for definition in contents.definitions[::-1]}
+        self.definitions[source.key] = by_name
         return {
             "tools": [asdict(definition.spec) for definition in contents.definitions],
             "groups": [asdict(group) for group in contents.groups],
         }
 
     def _check(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments in their plain form, or what is wrong with them."""
+        """Return arguments as JSON data, or their problems."""
         try:
             return {"plain": self._definition(params).parameters.plain(params["arguments"])}
         except ArgumentError as error:
             return {"problems": error.problems}
 
     def _run(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a step that is a function, and those after it up to the next command.
+        """Run the step that is a function, and those after it up to the next command.
 
-        Return the result, and as ``next`` the number of the step that comes after it.
+        Return the result, and as ``next`` the number of the step after it.
         """
         definition = self._definition(params)
         name, functions = definition.spec.name, definition.functions
@@ -178,7 +179,7 @@ class ToolServer:
         return asdict(result_of(value, definition.spec.name))
 
     def _resolve(self, params: Mapping[str, Any]) -> Any:
-        """Apply or reject a preview; once that succeeded it is forgotten."""
+        """Apply or reject a preview; forget it if that succeeds."""
         callbacks = self._previews.get(params["preview"])
         if callbacks is None:
             raise ToolError(GONE)
@@ -189,21 +190,25 @@ class ToolServer:
         self._previews.pop(params["preview"], None)
         return answer
 
-    def hold(self, apply: Bound, reject: Bound | None) -> int:
-        """Keep the callbacks of a preview; return the number to resolve it by."""
+    def add_preview(self, **callbacks: Callable[..., Any] | None) -> int:
+        """Keep the callbacks of a preview by action; return the number to resolve it by."""
         number = next(self._numbers)
-        self._previews[number] = {"apply": apply, **({"reject": reject} if reject else {})}
+        self._previews[number] = {
+            action: bind(function, (), earlier=2, role=action)
+            for action, function in callbacks.items()
+            if function is not None
+        }
         return number
 
     def _definition(self, params: Mapping[str, Any]) -> Definition:
-        found = self.definitions.get(params["file"], {}).get(params["name"])
-        if found is None:
+        definition = self.definitions.get(params["file"], {}).get(params["name"])
+        if definition is None:
             raise ToolError(GONE)
-        return found
+        return definition
 
     @contextmanager
     def _context(self, params: Mapping[str, Any]) -> Iterator[Context]:
-        """Return the context of a call, which works as long as the call."""
+        """Return the context of a call, which works until the call ends."""
         assert self._current is not None
         _enter(params["cwd"])
         link = PluginLink(self, self._current) if params["linked"] else None
@@ -223,7 +228,7 @@ class ToolServer:
 
 
 class PluginLink:
-    """What a context can do: it asks the plugin, and waits in the thread that called it."""
+    """What a context can do: it sends a request to the plugin and blocks the calling thread."""
 
     def __init__(self, server: ToolServer, incoming: Incoming) -> None:
         self._server = server
@@ -238,11 +243,10 @@ class PluginLink:
     def stage(
         self, label: str, apply: Callable[..., Any], reject: Any, source: str, preview: str
     ) -> None:
-        """Register a preview; raises ToolError when the call is over."""
-        rejecting = None if reject is None else bind(reject, (), first=2, what="reject")
-        number = self._server.hold(bind(apply, (), first=2, what="apply"), rejecting)
-        about = {"label": str(label), "source": str(source), "text": str(preview)}
-        self._ask("stage", preview=number, has_reject=reject is not None, **about)
+        """Register a preview; raises ToolError if the call is over."""
+        number = self._server.add_preview(apply=apply, reject=reject)
+        texts = {"label": str(label), "source": str(source), "text": str(preview)}
+        self._ask("stage", preview=number, has_reject=reject is not None, **texts)
 
     def read(self, path: str) -> str:
         """Return the text of a file as the user sees it."""
@@ -269,9 +273,11 @@ def _enter(folder: str) -> None:
     os.chdir(folder)
 
 
-def _value(function: Bound, arguments: Mapping[str, Any], context: Context, *given: Any) -> Any:
-    """Call a function; wait for what can be awaited, and exhaust what can only be iterated."""
-    value = function.call(arguments, context, *given)
+def _value(
+    function: BoundFunction, arguments: Mapping[str, Any], context: Context, *earlier: Any
+) -> Any:
+    """Call a function; await an awaitable value, and make a list of an iterator."""
+    value = function.call(arguments, context, *earlier)
     if inspect.isawaitable(value):
         value = asyncio.run(_awaited(value))
     return list(value) if isinstance(value, Iterator) else value
@@ -282,7 +288,7 @@ async def _awaited(value: Any) -> Any:
 
 
 class Printer:
-    """Sends what is printed during a request as progress: bounded, 30 times a second at most."""
+    """Sends what a function prints as progress: bounded, and at most 30 times a second."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -292,18 +298,18 @@ class Printer:
         threading.Thread(target=self._run, name="print", daemon=True).start()
 
     def begin(self, incoming: Incoming) -> None:
-        """Send what is printed from now on for this request."""
+        """Send printed text for this request from now on."""
         with self._lock:
             self._incoming = incoming
 
     def end(self) -> None:
-        """Send what is left; what is printed between requests is dropped."""
+        """Send the rest; text that is printed between requests is dropped."""
         self._flush()
         with self._lock:
             self._incoming = None
 
     def write(self, text: str) -> None:
-        """Take some text, from any thread."""
+        """Add some text, from any thread."""
         with self._lock:
             if self._incoming is None:
                 return
@@ -325,7 +331,7 @@ class Printer:
 
 
 class PrintedBytes(io.RawIOBase):
-    """What a standard stream writes to: the printer."""
+    """The raw stream below ``sys.stdout`` and ``sys.stderr``, which writes to the printer."""
 
     def __init__(self, printer: Printer) -> None:
         self._printer = printer
@@ -335,7 +341,7 @@ class PrintedBytes(io.RawIOBase):
         return True
 
     def fileno(self) -> int:
-        """Return the descriptor of the real output, which leads nowhere."""
+        """Return the descriptor of the real output, which is discarded."""
         return 1
 
     def write(self, data: Any) -> int:
@@ -360,6 +366,6 @@ def main(descriptor: int) -> None:
     sys.stdout = sys.stderr = io.TextIOWrapper(
         cast("BinaryIO", PrintedBytes(server.printer)), "utf-8", "replace", write_through=True
     )
-    # Whatever runs here, and whatever it has started, ends with the connection.
+    # Everything in this process group ends with the connection.
     server.peer.ended.add_done_callback(lambda _: os.killpg(os.getpgrp(), signal.SIGKILL))
     server.serve()
