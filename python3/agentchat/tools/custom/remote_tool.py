@@ -1,6 +1,6 @@
-"""The ``Tool`` of the plugin for a tool of the user's, built from its ``ToolSpec``.
+"""The plugin's ``Tool`` for a tool of the user, made from its ``ToolSpec``.
 
-Its commands run as those of ``bash`` do, its functions in a worker (see ``pool``).
+Its commands run like those of ``bash``, its functions in a worker (see ``pool``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ HOOK_SECONDS = 30.0
 
 
 class CallArguments(dict[str, Any]):
-    """A call's arguments as plain data, the defaults filled in; ``sent`` is what the model sent."""
+    """A call's arguments as JSON data, with the defaults; ``sent`` is what the model sent."""
 
     def __init__(self, sent: Mapping[str, Any], plain: Mapping[str, Any]) -> None:
         super().__init__(plain)
@@ -56,7 +56,7 @@ class CallArguments(dict[str, Any]):
 
 
 class RemoteTool:
-    """A tool of one file in one chat; also its ``core.tool.Arguments``.
+    """A tool of one file in one chat; also its ``core.tools.tool.Arguments``.
 
     Args:
         file: the key of the file.
@@ -71,7 +71,7 @@ class RemoteTool:
         self._renders_slowly = False
 
     def tool(self, digest: str) -> Tool:
-        """Return the tool; ``digest`` is of its file: another one makes it another tool."""
+        """Return the tool; another ``digest`` of its file makes it another tool."""
         spec, hooks = self.spec, self.spec.hooks
         undoable = spec.name if "undo" in hooks else ""
         return Tool(
@@ -132,7 +132,7 @@ class RemoteTool:
         context: ToolContext | None = None,
         **more: Any,
     ) -> Any:
-        """Call functions of the tool; without a context they get nothing but the arguments."""
+        """Call functions of the tool; without a context they receive only the arguments."""
         params = self._params(arguments, context, **more)
         services = None if context is None else CallServices(context, self._staged_change)
         return await self.pool.call(self.file, method, params, services)
@@ -189,7 +189,7 @@ class RemoteTool:
         )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
-        """Run the steps: functions that follow each other in one request, commands here."""
+        """Run the steps: consecutive functions in one request to a worker, commands here."""
         step, given = 0, list[str]()
         while True:
             command = self.spec.command(step)
@@ -231,7 +231,7 @@ class RemoteTool:
         return ToolOutput(NO_OUTPUT) if result is None else ToolOutput(**result)
 
     def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
-        """Return the record of a call that the tool's own ``undo`` can take back."""
+        """Return how the tool's ``undo`` takes the call back."""
         name = self.spec.name
         return UndoCall(f"{name} takes it back", tool=name, given=arguments.sent)
 
@@ -255,7 +255,7 @@ class RemoteTool:
         return bool(await self._limited(self.call("hook", arguments, role=ASKS), ASKS))
 
     async def _limited(self, work: Awaitable[Any], role: str) -> Any:
-        """Wait for a function that has no time limit of its own."""
+        """Await a function that has no timeout of its own."""
         try:
             async with asyncio.timeout(HOOK_SECONDS):
                 return await work
@@ -264,10 +264,10 @@ class RemoteTool:
             raise ToolError(late) from None
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
-        """Return the call in one line, from whatever arguments have arrived."""
+        """Return the call in one line, from the arguments that have arrived."""
         plain = f"{self.spec.name} {summarize_arguments(arguments)}".rstrip()
-        there = self.spec.defaults.keys() | arguments.keys()
-        if not self._renders("render_call") or not there >= set(self.spec.render_needs):
+        names = self.spec.defaults.keys() | arguments.keys()
+        if not self._renders("render_call") or not names >= set(self.spec.render_needs):
             return plain
         params = self._params(arguments, role="render_call")
         try:
@@ -278,7 +278,7 @@ class RemoteTool:
             return plain
 
     async def _rendered(self, result: ToolOutput, arguments: CallArguments) -> ToolOutput:
-        """Return the result with what the user reads of it."""
+        """Return the result with the text that the user reads."""
         if not self._renders("render_result"):
             return result
         names = ("text", "details", "is_error", "shown")
@@ -292,18 +292,18 @@ class RemoteTool:
         return result if rendered is None else replace(result, shown=str(rendered["text"]))
 
     def _renders(self, role: str) -> bool:
-        """Whether there is a function for it; one that was slow is not called again."""
+        """Whether to call a function that renders; not again after it was slow."""
         return role in self.spec.hooks and not self._renders_slowly
 
     def _note_render_error(self, error: Exception) -> None:
-        # Often the arguments are not complete: a call is shown while it arrives.
+        # Often the arguments are incomplete: a call is shown while it arrives.
         log.info("%s could not be rendered: %r", self.spec.name, error)
         self._renders_slowly = self._renders_slowly or isinstance(error, TimeoutError)
 
 
 def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    found: list[str] = []
+    paths: list[Any] = []
     for name in names:
         value = arguments.get(name)
-        found += [] if value is None else value if isinstance(value, list) else [value]
-    return tuple(str(path) for path in found)
+        paths += [] if value is None else value if isinstance(value, list) else [value]
+    return tuple(str(path) for path in paths)
