@@ -19,7 +19,7 @@ async def locate_existing(path: str, context: ToolContext) -> tuple[FileTarget, 
     try:
         kind = await context.workspace.kind(target.path)
     except OSError as error:
-        raise cannot_read(target, error) from error
+        raise read_error(target, error) from error
     if kind is None:
         raise ToolError(f"Path not found: {target.shown}")
     return target, kind
@@ -56,7 +56,7 @@ async def read_for_change(target: FileTarget, context: ToolContext) -> bytes:
     except FileNotFoundError as error:
         raise ToolError(f"Path not found: {target.shown}") from error
     except OSError as error:
-        raise cannot_read(target, error) from error
+        raise read_error(target, error) from error
 
 
 def refuse_locked(target: FileTarget) -> None:
@@ -65,7 +65,7 @@ def refuse_locked(target: FileTarget) -> None:
         raise ToolError(f"The buffer of {target.shown} is 'nomodifiable'. Nothing was changed.")
 
 
-def cannot_read(target: FileTarget, error: OSError) -> ToolError:
+def read_error(target: FileTarget, error: OSError) -> ToolError:
     """Return what the model is told when the system refuses to read."""
     return ToolError(f"Cannot read {target.shown}: {error.strerror or error}.")
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from agentchat.core.text import escape
 
 
-def with_notices(text: str, notices: Sequence[str]) -> str:
+def add_notices(text: str, notices: Sequence[str]) -> str:
     """Return a text with notices below it, a blank line between."""
     if not notices:
         return text
@@ -17,9 +17,14 @@ def with_notices(text: str, notices: Sequence[str]) -> str:
     return text + gap + "\n".join(notices)
 
 
-def limit_reached(limit: int, what: str) -> str:
+def limit_notice(limit: int, what: str) -> str:
     """Return the notice of a listing that was cut after ``limit`` of ``what``."""
     return f"[{limit} {what} limit reached. Use limit={2 * limit} for more, or refine pattern]"
+
+
+def count_summary(number: int, noun: str) -> str:
+    """Return ``1 file`` or ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def argument_text(value: object, missing: str = "...") -> str:

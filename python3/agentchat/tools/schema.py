@@ -35,7 +35,7 @@ class PydanticArguments:
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema that the model is given."""
         if self._schema is None:
-            self._schema = plain_schema(self._model)
+            self._schema = model_schema(self._model)
         return self._schema
 
     def parse(self, value: Mapping[str, Any]) -> Any:
@@ -43,10 +43,10 @@ class PydanticArguments:
         try:
             return self._model.model_validate(dict(value))
         except ValidationError as error:
-            raise ArgumentError(problems(error)) from error
+            raise ArgumentError(field_problems(error)) from error
 
 
-def problems(error: ValidationError) -> tuple[tuple[str, str], ...]:
+def field_problems(error: ValidationError) -> tuple[tuple[str, str], ...]:
     """Return what is wrong as pairs of field and reason."""
     return tuple(
         (_field(problem["loc"]), problem["msg"].removeprefix("Value error, "))
@@ -60,12 +60,12 @@ def _field(location: tuple[int | str, ...]) -> str:
     return path.removeprefix(".") or "arguments"
 
 
-def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
+def model_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return a model's JSON Schema without titles, references and ``null`` alternatives."""
-    return plain(model.model_json_schema())
+    return simplify_schema(model.model_json_schema())
 
 
-def plain(schema: dict[str, Any]) -> dict[str, Any]:
+def simplify_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON Schema of pydantic's in its plainest form; a recursive one cannot be."""
     definitions = schema.pop("$defs", {})
     for described in (schema, *definitions.values()):

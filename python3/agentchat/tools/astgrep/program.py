@@ -17,7 +17,7 @@ from typing import Any
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command, ProcessResult, Workspace
 
-SECONDS = 60
+SEARCH_SECONDS = 60
 """A search that takes longer is given up."""
 
 _AT_ONCE = 4
@@ -165,7 +165,7 @@ class AstGrep:
         async with self._slots:
             for program in [self._program] if self._program else _programs():
                 own = program != _NAME
-                command = Command((program, *arguments), _NEUTRAL, stdin, SECONDS, own=own)
+                command = Command((program, *arguments), _NEUTRAL, stdin, SEARCH_SECONDS, own=own)
                 finished = await self._started(command, merge)
                 if finished is not None:
                     self._program = program
@@ -187,7 +187,7 @@ def _programs() -> list[str]:
 
 def _checked(finished: ProcessResult) -> ProcessResult:
     if finished.code is None:
-        raise ToolError(f"Matching took more than {SECONDS} s. Narrow path or glob.")
+        raise ToolError(f"Matching took more than {SEARCH_SECONDS} s. Narrow path or glob.")
     if finished.dropped:
         raise ToolError("There are more matches than fit. Narrow path, glob or pattern.")
     if finished.code not in _GOOD_CODES:

@@ -11,7 +11,7 @@ from agentchat.core.diff.changeset import FileChange, line_edits
 from agentchat.core.diff.text_file import BOM, split_lines
 from agentchat.core.errors import ToolError
 from agentchat.tools.astgrep.program import Match, Op
-from agentchat.tools.format import escape_name
+from agentchat.tools.format import count_summary, escape_name
 
 _VARIABLE = re.compile(r"(\$\$\$|\$)([A-Z_][A-Z0-9_]*)")
 
@@ -108,7 +108,7 @@ def _overlap(ops: list[int], place: str) -> str:
     return f"{problem} Make them one op, or stage one after the other."
 
 
-def fits(match: Match, before: bytes) -> bool:
+def is_unchanged(match: Match, before: bytes) -> bool:
     """Whether the match is where it was found: the bytes are the text that was searched."""
     return before[match.start : match.end] == match.text.encode("utf-8", "surrogateescape")
 
@@ -120,8 +120,3 @@ def position(data: bytes, offset: int) -> tuple[int, int]:
     if start == 0:
         before = before.removeprefix(BOM)
     return data.count(b"\n", 0, start) + 1, len(before) + 1
-
-
-def count_summary(number: int, what: str) -> str:
-    """Return ``1 file`` or ``2 files``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

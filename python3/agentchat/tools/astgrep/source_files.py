@@ -65,7 +65,7 @@ DATA = frozenset({"css", "hcl", "html", "json", "yaml"})
 """Languages that are only searched where they are asked for by name."""
 
 
-def language(name: str) -> str:
+def parse_language(name: str) -> str:
     """Return the language that a name, another name or an extension means; raises ToolError."""
     wanted = name.strip().lower().removeprefix(".")
     if wanted in _EXTENSIONS:
@@ -102,7 +102,7 @@ class _Folder:
     wanted: Callable[[str], bool]
 
 
-def fixed_part(path: str) -> str:
+def literal_folder(path: str) -> str:
     """Return the leading folders of a path that hold no wildcard; ``.`` if there are none."""
     found = _WILD.search(path)
     if found is None:
@@ -116,7 +116,7 @@ async def select_sources(where: SearchScope, context: ToolContext) -> list[Sourc
     The text of an unsaved buffer counts instead of its file. Secrets files are left out unless
     they are named.
     """
-    wanted = language(where.lang) if where.lang else None
+    wanted = parse_language(where.lang) if where.lang else None
     if await _is_there(where.path, context.workspace):
         target, kind = await locate_existing(where.path, context)
         if kind == "other":
@@ -125,7 +125,7 @@ async def select_sources(where: SearchScope, context: ToolContext) -> list[Sourc
             return await _single(target, wanted, context.workspace)
         folder = _Folder(target.path, matcher(where.glob or "*", _below(target.shown)))
     else:
-        base = fixed_part(where.path)
+        base = literal_folder(where.path)
         target, _ = await locate_existing(base, context)
         rest = where.path.removeprefix(base).lstrip("/") if base != "." else where.path
         folder = _Folder(target.path, _wild(rest.removeprefix("./"), where.glob or "*"))

@@ -24,10 +24,26 @@ from agentchat.core.tools.tool import (
     ToolOutput,
 )
 from agentchat.tools.astgrep.program import AstGrep, Match, Op, SearchResult, SourceSelection
-from agentchat.tools.astgrep.rewrite import Rewrite, check_ops, count_summary, drop_no_ops, fits
-from agentchat.tools.astgrep.source_files import SearchScope, fixed_part, language, select_sources
-from agentchat.tools.files import apply_change as apply_change
-from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
+from agentchat.tools.astgrep.rewrite import (
+    Rewrite,
+    check_ops,
+    drop_no_ops,
+    is_unchanged,
+)
+from agentchat.tools.astgrep.source_files import (
+    SearchScope,
+    literal_folder,
+    parse_language,
+    select_sources,
+)
+from agentchat.tools.files import apply_change
+from agentchat.tools.format import (
+    add_notices,
+    argument_text,
+    count_summary,
+    escape_name,
+    limit_notice,
+)
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 REPLACEMENTS = 1_000
@@ -90,14 +106,14 @@ async def run(arguments: AstEditArguments, context: ToolContext) -> ToolOutput:
     ops = [Op(one.pat, one.out) for one in arguments.ops]
     check_ops(ops)
     if arguments.lang:
-        language(arguments.lang)
+        parse_language(arguments.lang)
     where = SearchScope(arguments.path or ".", arguments.glob, arguments.lang)
     outcome = await RewriteSearch(ops, context).run(await select_sources(where, context))
     limit = arguments.limit or REPLACEMENTS
-    outcome = limited(outcome, limit)
+    outcome = limit_outcome(outcome, limit)
     if outcome.rewrites:
-        context.stage(staged(outcome, context))
-    return ToolOutput(described(outcome, limit), details=_details(outcome))
+        context.stage(staged_change(outcome, context))
+    return ToolOutput(outcome_text(outcome, limit), details=_details(outcome))
 
 
 class RewriteSearch:
@@ -177,7 +193,7 @@ class RewriteSearch:
         if path in self._issues:
             return None
         before = texts[path]
-        if not all(fits(match, before) for match in matches):
+        if not all(is_unchanged(match, before) for match in matches):
             self._issues[path] = "it changed while it was searched; try again"
             return None
         shown = self._shown(path)
@@ -195,7 +211,7 @@ def _why_not_utf8(text: bytes) -> str:
     return why_not_text(text)
 
 
-def limited(outcome: RewriteOutcome, limit: int) -> RewriteOutcome:
+def limit_outcome(outcome: RewriteOutcome, limit: int) -> RewriteOutcome:
     """Return the outcome with the first ``limit`` replacements only."""
     if outcome.count <= limit:
         return outcome
@@ -208,7 +224,7 @@ def limited(outcome: RewriteOutcome, limit: int) -> RewriteOutcome:
     return RewriteOutcome(tuple(kept), outcome.issues, limited=True)
 
 
-def left(outcome: RewriteOutcome, change: ChangeSet) -> RewriteOutcome:
+def remaining_outcome(outcome: RewriteOutcome, change: ChangeSet) -> RewriteOutcome:
     """Return what is left of the outcome where only some of its hunks are made."""
     made = {file.path: file for file in change.files}
     rewrites = (one.within(made[one.path]) for one in outcome.rewrites if one.path in made)
@@ -217,14 +233,14 @@ def left(outcome: RewriteOutcome, change: ChangeSet) -> RewriteOutcome:
     )
 
 
-def staged(outcome: RewriteOutcome, context: ToolContext) -> StagedChange:
+def staged_change(outcome: RewriteOutcome, context: ToolContext) -> StagedChange:
     """Return the preview; applying it makes the change in all files, or in none."""
     change = ChangeSet(tuple(rewrite.change() for rewrite in outcome.rewrites))
 
     async def make(preview: DryRunResult) -> ToolOutput:
         notes = await apply_change(preview.change or change, context)
         said = preview.headline or f"Applied {outcome.extent}."
-        details = _details(left(outcome, preview.change or change))
+        details = _details(remaining_outcome(outcome, preview.change or change))
         return ToolOutput("\n".join([said, *notes]), details=details)
 
     async def apply(reason: str, extra: Extra) -> ToolOutput:
@@ -240,13 +256,13 @@ def staged(outcome: RewriteOutcome, context: ToolContext) -> StagedChange:
     )
 
 
-def described(outcome: RewriteOutcome, limit: int) -> str:
+def outcome_text(outcome: RewriteOutcome, limit: int) -> str:
     """Return what the model reads: each replacement with its place, then what was left out."""
     lines = [line for rewrite in outcome.rewrites for line in rewrite.lines()]
-    notices = [limit_reached(limit, "replacements")] if outcome.limited else []
+    notices = [limit_notice(limit, "replacements")] if outcome.limited else []
     if outcome.issues:
         notices.append("\n".join(["Parse issues:", *_listed(outcome.issues)]))
-    return with_notices("\n".join(lines) or "No replacements made", notices)
+    return add_notices("\n".join(lines) or "No replacements made", notices)
 
 
 def _listed(issues: Sequence[tuple[str, str]]) -> list[str]:
@@ -265,7 +281,7 @@ def _details(outcome: RewriteOutcome) -> dict[str, Any]:
 
 def touches(arguments: AstEditArguments) -> Access:
     """Return what a call reads; what it would write is asked about when it is applied."""
-    return Access(reads=(fixed_part(arguments.path or "."),))
+    return Access(reads=(literal_folder(arguments.path or "."),))
 
 
 def render_call(given: Mapping[str, Any]) -> str:

@@ -25,7 +25,6 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.tools.astgrep.rewrite import count_summary
 from agentchat.tools.builtin import (
     ask,
     ast_edit,
@@ -41,7 +40,8 @@ from agentchat.tools.builtin import (
     tool_search,
     write,
 )
-from agentchat.tools.files import apply_change as apply_change
+from agentchat.tools.files import apply_change
+from agentchat.tools.format import count_summary
 
 MIN_SIMILARITY = 0.5
 """The share of a text's lines that must stay for its file to count as renamed, as in git."""
@@ -221,7 +221,7 @@ def _staged(whole: DryRunResult, names: tuple[str, ...], context: ToolContext) -
     async def make(preview: DryRunResult) -> ToolOutput:
         change = preview.change or ChangeSet(())
         notes = await apply_change(change, context)
-        said = preview.headline or f"Applied {extent(change.files, whole.impact)}."
+        said = preview.headline or f"Applied {change_summary(change.files, whole.impact)}."
         made = [place for place in preview.places if place.path in change.paths]
         number = len(made) or sum(whole.impact.get(path, 0) for path in change.paths)
         details = {"replacements": number, "files": list(change.paths)}
@@ -231,11 +231,11 @@ def _staged(whole: DryRunResult, names: tuple[str, ...], context: ToolContext) -
         return await make(whole)
 
     files = whole.change.files if whole.change is not None else ()
-    label = f"Edit: {extent(files, whole.impact)}"
+    label = f"Edit: {change_summary(files, whole.impact)}"
     return StagedChange(label, names[0], apply, preview=whole, make=make, collects=names)
 
 
-def extent(files: Iterable[FileChange], replaced: Mapping[str, int]) -> str:
+def change_summary(files: Iterable[FileChange], replaced: Mapping[str, int]) -> str:
     """Return how much it is, like ``5 replacements in 3 files, 1 file created``.
 
     ``replaced`` holds the number of replacements by path.

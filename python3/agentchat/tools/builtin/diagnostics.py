@@ -12,7 +12,7 @@ from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.tools.ports import Diagnostic
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_existing
-from agentchat.tools.format import argument_text, escape_name, with_notices
+from agentchat.tools.format import add_notices, argument_text, escape_name
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 ELSEWHERE = "There are no diagnostics: the files are on {host}. Run a linter there with bash."
@@ -52,7 +52,7 @@ async def run(arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutp
     left = len(found) - len(lines)
     notices = [f"[{left} more diagnostics. Give path or severity to see them]"] if left else []
     text = "\n".join(lines) or "No diagnostics found"
-    return ToolOutput(with_notices(text, notices), details={"diagnostics": len(found)})
+    return ToolOutput(add_notices(text, notices), details={"diagnostics": len(found)})
 
 
 def _line(name: str, item: Diagnostic) -> str:

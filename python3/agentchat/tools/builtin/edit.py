@@ -61,7 +61,7 @@ class EditArguments(ToolArguments):
     @model_validator(mode="before")
     @classmethod
     def _gathered(cls, value: Any) -> Any:
-        return gather_edits(value)
+        return normalize_edits(value)
 
     @field_validator("edits")
     @classmethod
@@ -78,7 +78,7 @@ def normalize_names(value: Any) -> Any:
     return {_SPELLINGS.get(key, key): item for key, item in value.items()}
 
 
-def gather_edits(value: Any) -> Any:
+def normalize_edits(value: Any) -> Any:
     """Return the arguments with ``edits`` as a list, whichever way the model wrote them.
 
     ``edits`` may be JSON text, or one object; one replacement may stand at the top level.

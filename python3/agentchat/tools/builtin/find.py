@@ -13,7 +13,7 @@ from agentchat.core.limits import FIND_RESULTS
 from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_directory
-from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
+from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search.walk import list_files
 
@@ -39,9 +39,9 @@ async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
     found = [name for name in await list_files(target.path, context.workspace) if fits(name)]
     if not found:
         return ToolOutput("No files found matching pattern", details={"results": 0})
-    notices = [limit_reached(limit, "results")] if len(found) > limit else []
+    notices = [limit_notice(limit, "results")] if len(found) > limit else []
     lines = [escape_name(shown_below(target, name)) for name in found[:limit]]
-    return ToolOutput(with_notices("\n".join(lines), notices), details={"results": len(found)})
+    return ToolOutput(add_notices("\n".join(lines), notices), details={"results": len(found)})
 
 
 def shown_below(folder: FileTarget, name: str) -> str:

@@ -16,16 +16,15 @@ from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.builtin import grep
 from agentchat.tools.files import locate_existing
-from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
+from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search import ripgrep
 from agentchat.tools.search.matches import MatchCollector, MatchedLine, format_line
 from agentchat.tools.search.ripgrep import Query
-from agentchat.tools.search.walk import AT_ONCE, list_files
+from agentchat.tools.search.walk import PARALLEL, list_files
 
-LARGEST = 16 * 1024 * 1024
+LARGEST_FILE = 16 * 1024 * 1024
 """Bytes of a file that is still searched."""
 
 
@@ -41,7 +40,7 @@ def compile_pattern(query: Query) -> re.Pattern[str]:
 async def scan_text(query: Query, name: str, text: bytes, found: MatchCollector) -> None:
     """Search the text of one file; binary and very large ones are left out."""
     pattern = compile_pattern(query)
-    if len(text) > LARGEST or b"\0" in text[:8192]:
+    if len(text) > LARGEST_FILE or b"\0" in text[:8192]:
         return
     for line in await asyncio.to_thread(_lines, pattern, query.context, name, text):
         found.add(line)
@@ -140,7 +139,7 @@ class GrepSearch:
         if not searched:
             await self._scan()
         elif not self._name:
-            listed = await ripgrep.secrets(self._folder, self._workspace)
+            listed = await ripgrep.list_secrets(self._folder, self._workspace)
             self._secrets = [name for name in listed if self._fits(name) and self._secret(name)]
 
     async def _unsaved_below(self) -> dict[str, bytes]:
@@ -157,21 +156,21 @@ class GrepSearch:
             self._query, self._folder, name, text, self._found, self._workspace
         )
         if not searched:
-            await grep.scan_text(self._query, name, text, self._found)
+            await scan_text(self._query, name, text, self._found)
 
     async def _scan(self) -> None:
-        grep.compile_pattern(self._query)
+        compile_pattern(self._query)
         names = [self._name] if self._name else await list_files(self._folder, self._workspace)
         if not self._name:
             self._secrets = [name for name in names if self._secret(name) and self._fits(name)]
         wanted = [name for name in names if self._query.wanted(name)]
         # Where the workspace is far away, most of a search is waiting.
-        for first in range(0, len(wanted), AT_ONCE):
-            lot = wanted[first : first + AT_ONCE]
+        for first in range(0, len(wanted), PARALLEL):
+            lot = wanted[first : first + PARALLEL]
             texts = await asyncio.gather(*[self._text(name) for name in lot])
             for name, text in zip(lot, texts, strict=True):
                 if not self._found.full:
-                    await grep.scan_text(self._query, name, text, self._found)
+                    await scan_text(self._query, name, text, self._found)
             if self._found.full:
                 return
 
@@ -181,7 +180,7 @@ class GrepSearch:
         try:
             if (await self._workspace.locate(path)).path != path:
                 return b""
-            return await self._workspace.read(path, grep.LARGEST + 1)
+            return await self._workspace.read(path, LARGEST_FILE + 1)
         except Unreachable:
             raise
         except (OSError, ToolError):
@@ -201,15 +200,15 @@ class GrepSearch:
         lines = [format_line(line, self._shown(line.path)) for line in self._found.lines()]
         notices = []
         if self._found.full:
-            notices.append(limit_reached(self._found.limit, "matches"))
+            notices.append(limit_notice(self._found.limit, "matches"))
         if any(cut for _, cut in lines):
             notices.append(
                 f"[Some lines were cut to {GREP_LINE_CHARACTERS} characters; read shows them whole]"
             )
         if self._secrets:
-            notices.append(skipped([self._shown(name) for name in self._secrets]))
+            notices.append(skipped_notice([self._shown(name) for name in self._secrets]))
         text = "\n".join(text for text, _ in lines) or "No matches found"
-        return ToolOutput(with_notices(text, notices), details={"matches": self._found.matches})
+        return ToolOutput(add_notices(text, notices), details={"matches": self._found.matches})
 
     def _shown(self, name: str) -> str:
         if self._name:
@@ -217,7 +216,7 @@ class GrepSearch:
         return os.path.join(self._below, name)
 
 
-def skipped(names: list[str]) -> str:
+def skipped_notice(names: list[str]) -> str:
     """Return the notice about secrets files that were not searched."""
     count = "1 secrets file" if len(names) == 1 else f"{len(names)} secrets files"
     named = ", ".join(escape_name(name) for name in names[:NAMED])

@@ -11,10 +11,10 @@ from pydantic import Field
 from agentchat.core.limits import LS_ENTRIES
 from agentchat.core.tools.ports import DirectoryEntry
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.files import cannot_read, locate_directory
-from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
+from agentchat.tools.files import locate_directory, read_error
+from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.search.walk import Ignores, ignores_of
+from agentchat.tools.search.walk import Ignores, load_ignores
 
 
 class LsArguments(ToolArguments):
@@ -33,14 +33,14 @@ async def run(arguments: LsArguments, context: ToolContext) -> ToolOutput:
     try:
         entries = await context.workspace.list(target.path)
     except OSError as error:
-        raise cannot_read(target, error) from error
-    rules = await ignores_of(context.workspace, target.path)
+        raise read_error(target, error) from error
+    rules = await load_ignores(context.workspace, target.path)
     names = await asyncio.to_thread(_names, entries, rules)
-    notices = [limit_reached(limit, "entries")] if len(names) > limit else []
+    notices = [limit_notice(limit, "entries")] if len(names) > limit else []
     if not names and entries:
         notices.append(f"[{len(entries)} ignored entries are not shown]")
     text = "\n".join(escape_name(name) for name in names[:limit]) or "(empty directory)"
-    return ToolOutput(with_notices(text, notices), details={"entries": len(names)})
+    return ToolOutput(add_notices(text, notices), details={"entries": len(names)})
 
 
 def _names(entries: Sequence[DirectoryEntry], rules: Ignores) -> list[str]:

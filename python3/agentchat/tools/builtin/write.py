@@ -18,7 +18,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.tools.files import apply_change, cannot_read, read_for_change, refuse_locked
+from agentchat.tools.files import apply_change, read_error, read_for_change, refuse_locked
 from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -36,18 +36,18 @@ async def dry_run(arguments: WriteArguments, context: ToolContext) -> DryRunResu
     try:
         kind = await context.workspace.kind(target.path)
     except OSError as error:
-        raise cannot_read(target, error) from error
+        raise read_error(target, error) from error
     if kind not in ("file", None):
         what = "a directory" if kind == "directory" else "a device, socket or pipe"
         raise ToolError(f"Path is {what}, not a file: {target.shown}. Nothing was changed.")
     refuse_locked(target)
     before = await read_for_change(target, context) if kind else None
-    after, anchor = encoded(arguments.content), target.anchor if before is None else None
+    after, anchor = encode_content(arguments.content), target.anchor if before is None else None
     change = FileChange(target.path, before, after, target.shown, anchor=anchor)
     return DryRunResult(ChangeSet((change,)))
 
 
-def encoded(text: str) -> bytes:
+def encode_content(text: str) -> bytes:
     """Return the bytes of a text; raises ToolError for what is no text."""
     try:
         return text.encode("utf-8")

@@ -24,7 +24,7 @@ from agentchat.tools.custom.parameters import (
     split_docstring,
 )
 from agentchat.tools.custom.template import Template, parse, parse_words
-from agentchat.tools.schema import problems
+from agentchat.tools.schema import field_problems
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Names of functions that model servers accept."""
@@ -217,7 +217,7 @@ def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         checked: Mapping[str, Any] = OPTIONS.validate_python(options)
     except ValidationError as error:
-        name, reason = problems(error)[0]
+        name, reason = field_problems(error)[0]
         raise DefinitionError(f"{name.split('.')[0]}: {reason}") from error
     if checked.get("read_only") and checked.get("destructive"):
         raise DefinitionError("a tool is read_only or destructive, not both")

@@ -26,7 +26,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.custom.context import Context
-from agentchat.tools.schema import WholeNumber, plain, problems
+from agentchat.tools.schema import WholeNumber, field_problems, simplify_schema
 
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -56,7 +56,7 @@ class Parameters:
         shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(shape)
-            self._schema = plain(self._adapter.json_schema())
+            self._schema = simplify_schema(self._adapter.json_schema())
         except (PydanticUserError, RecursionError) as error:
             reason = str(error).split("\n", 1)[0] or "a type refers to itself"
             raise DefinitionError(f"the type hints make no schema: {reason}") from error
@@ -86,7 +86,7 @@ class Parameters:
             # As JSON: there a path or a date can be text, while text is still no number.
             arguments: dict[str, Any] = self._adapter.validate_json(json.dumps(dict(value)))
         except ValidationError as error:
-            raise ArgumentError(problems(error)) from error
+            raise ArgumentError(field_problems(error)) from error
         return arguments
 
 

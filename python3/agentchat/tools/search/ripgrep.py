@@ -16,14 +16,14 @@ from agentchat.core.permissions.sensitive_paths import SECRET_FILES, SECRET_FOLD
 from agentchat.core.tools.ports import Command, ProcessResult, Workspace
 from agentchat.tools.search.matches import MatchCollector, MatchedLine
 
-SECONDS = 60
+SEARCH_SECONDS = 60
 """A search that takes longer is given up."""
 
-WALKING = ("--no-config", "--hidden", "--no-require-git", "--no-messages", "--glob=!.git")
+FILE_OPTIONS = ("--no-config", "--hidden", "--no-require-git", "--no-messages", "--glob=!.git")
 """Which files: hidden ones too, ignore files obeyed, whatever the user's own settings."""
 
 
-def programs() -> tuple[str, str]:
+def program_paths() -> tuple[str, str]:
     """Return where it may be, in the order they are tried."""
     return "rg", os.path.join(os.path.dirname(sys.executable), "rg")
 
@@ -41,12 +41,12 @@ async def run(
     Raises:
         ToolError: it took too long.
     """
-    for program in programs():
+    for program in program_paths():
         command = Command(
             (program, *arguments),
             folder,
             stdin=stdin,
-            timeout=SECONDS,
+            timeout=SEARCH_SECONDS,
             capture=capture,
             own=program != "rg",
         )
@@ -55,7 +55,9 @@ async def run(
         except ToolError:
             continue
         if finished.code is None:
-            raise ToolError(f"The search took more than {SECONDS} s. Narrow path or pattern.")
+            raise ToolError(
+                f"The search took more than {SEARCH_SECONDS} s. Narrow path or pattern."
+            )
         return finished
     return None
 
@@ -64,7 +66,9 @@ async def list_files(
     folder: str, workspace: Workspace, options: tuple[str, ...] = ()
 ) -> list[str] | None:
     """Return the files below a folder, relative to it; ``None`` if there is no ripgrep."""
-    finished = await run(("--files", "--null", *WALKING, *options, "--", "./"), folder, workspace)
+    finished = await run(
+        ("--files", "--null", *FILE_OPTIONS, *options, "--", "./"), folder, workspace
+    )
     if finished is None:
         return None
     names = finished.head.split(b"\0")[:-1]
@@ -93,7 +97,7 @@ async def search(
     Args:
         name: the file; empty for all files that are not ignored.
     """
-    options = (*WALKING, "--sort=path", "--", f"./{name}")
+    options = (*FILE_OPTIONS, "--sort=path", "--", f"./{name}")
     return await _run(query, folder, options, found, workspace)
 
 
@@ -105,7 +109,7 @@ async def search_text(
     return await _run(query, folder, arguments, found, workspace, name=name, stdin=text)
 
 
-async def secrets(folder: str, workspace: Workspace) -> list[str]:
+async def list_secrets(folder: str, workspace: Workspace) -> list[str]:
     """Return the secrets files below a folder that a search leaves out."""
     options = tuple(f"--iglob={pattern}" for pattern in SECRETS)
     return sorted(await list_files(folder, workspace, options) or [])

@@ -54,7 +54,7 @@ class Ignores:
         return Ignores(self.workspace, self.folder, (*self.levels, (self.folder, _spec(lines))))
 
 
-async def ignores_of(workspace: Workspace, folder: str) -> Ignores:
+async def load_ignores(workspace: Workspace, folder: str) -> Ignores:
     """Return the rules in force in a folder, from those of its repository, or the root, on.
 
     A folder that is ignored itself is listed by its own rules only: someone asked for it.
@@ -106,7 +106,7 @@ def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines(good)
 
 
-AT_ONCE = 16
+PARALLEL = 16
 """Folders or files that are asked for at the same time."""
 
 
@@ -121,7 +121,7 @@ async def list_files(folder: str, workspace: Workspace) -> list[str]:
 async def walk_folder(folder: str, workspace: Workspace) -> list[str]:
     """Return the files below a folder without the help of a program."""
     walk = _Walk(workspace)
-    await walk.below("", await ignores_of(workspace, folder))
+    await walk.below("", await load_ignores(workspace, folder))
     return walk.found
 
 
@@ -131,7 +131,7 @@ class _Walk:
     def __init__(self, workspace: Workspace) -> None:
         self.found: list[str] = []
         self._workspace = workspace
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(PARALLEL)
 
     async def below(self, prefix: str, rules: Ignores) -> None:
         """Find the files of a folder and of those in it."""
