@@ -31,21 +31,21 @@ class FindArguments(ToolArguments):
 
 
 async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
-    """Return the paths that fit, one a line."""
+    """Return the paths that match, one per line."""
     limit = arguments.limit or FIND_RESULTS
     target = await locate_directory(arguments.path or ".", context)
     pattern = arguments.pattern.removeprefix(target.path + "/")
-    fits = matcher(pattern, "" if target.shown == "." else target.shown)
-    found = [name for name in await list_files(target.path, context.workspace) if fits(name)]
-    if not found:
+    matches = matcher(pattern, "" if target.shown == "." else target.shown)
+    names = [name for name in await list_files(target.path, context.workspace) if matches(name)]
+    if not names:
         return ToolOutput("No files found matching pattern", details={"results": 0})
-    notices = [limit_notice(limit, "results")] if len(found) > limit else []
-    lines = [escape_name(shown_below(target, name)) for name in found[:limit]]
-    return ToolOutput(add_notices("\n".join(lines), notices), details={"results": len(found)})
+    notices = [limit_notice(limit, "results")] if len(names) > limit else []
+    lines = [escape_name(_display_path(target, name)) for name in names[:limit]]
+    return ToolOutput(add_notices("\n".join(lines), notices), details={"results": len(names)})
 
 
-def shown_below(folder: FileTarget, name: str) -> str:
-    """Return how a file below a folder is shown: a path that ``read`` takes."""
+def _display_path(folder: FileTarget, name: str) -> str:
+    """Return the path of a file below a folder, as ``read`` accepts it."""
     return name if folder.shown == "." else os.path.join(folder.shown, name)
 
 

@@ -27,7 +27,7 @@ class LsArguments(ToolArguments):
 
 
 async def run(arguments: LsArguments, context: ToolContext) -> ToolOutput:
-    """Return the names in a directory, one a line."""
+    """Return the names in a directory, one per line."""
     limit = arguments.limit or LS_ENTRIES
     target = await locate_directory(arguments.path or ".", context)
     try:
@@ -44,7 +44,7 @@ async def run(arguments: LsArguments, context: ToolContext) -> ToolOutput:
 
 
 def _names(entries: Sequence[DirectoryEntry], rules: Ignores) -> list[str]:
-    """Return what is shown of the entries, in order."""
+    """Return the names of the entries that are not ignored, sorted."""
     names = [
         entry.name + "/" * (entry.kind == "directory")
         for entry in entries

@@ -73,7 +73,7 @@ class RemoteTool:
     def tool(self, digest: str) -> Tool:
         """Return the tool; another ``digest`` of its file makes it another tool."""
         spec, hooks = self.spec, self.spec.hooks
-        undoable = spec.name if "undo" in hooks else ""
+        undoable = "undo" in hooks
         return Tool(
             name=spec.name,
             description=spec.description,
@@ -82,9 +82,7 @@ class RemoteTool:
             metadata=Metadata(aliases=spec.aliases, permission_class="custom", **spec.metadata),
             capability=Capability(
                 dry_run="dry_run" in hooks,
-                reversible=bool(undoable),
-                undo_method=undoable,
-                undo_tool=undoable,
+                reversible=undoable,
                 min_confidence=spec.min_confidence,
             ),
             touches=self._touches,
