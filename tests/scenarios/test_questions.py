@@ -206,4 +206,4 @@ def test_an_editor_without_a_screen_answers_that_nobody_is_there(
     editor.request("nvim_ui_detach")
     editor.lua("require('agentchat').send(...)", chat.buffer, "go")
     chat.finished()
-    assert told(model_server).startswith("The user cannot be asked: ")
+    assert told(model_server).startswith("Nobody can be asked: ")
