@@ -17,10 +17,10 @@ from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolO
 from agentchat.tools.format import TerminalText, argument_text, strip_terminal_codes
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
-KEPT = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
-"""Variables of the machine that a command sees; others may hold secrets or run code."""
+PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
+"""Variables of the machine that a command gets; others may contain secrets or run code."""
 
-FIXED = {
+FIXED_VARIABLES = {
     "TERM": "dumb",
     "NO_COLOR": "1",
     "PAGER": "cat",
@@ -122,13 +122,16 @@ async def _shell(context: ToolContext) -> tuple[str, ...]:
     return ("/bin/sh", "-c", "--")
 
 
-def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the whole environment of a command, from that of the machine it runs on."""
-    kept = {name: given[name] for name in KEPT if name in given}
-    kept.update({name: value for name, value in given.items() if name.startswith("LC_")})
-    if not {"LANG", "LC_ALL", "LC_CTYPE"} & kept.keys():
-        kept["LANG"] = "C.UTF-8"
-    return {**kept, **FIXED, "SHELL": "/bin/sh"}
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a command, made of the variables of its machine."""
+    passed = {
+        name: value
+        for name, value in variables.items()
+        if name in PASSED_VARIABLES or name.startswith("LC_")
+    }
+    if not {"LANG", "LC_ALL", "LC_CTYPE"} & passed.keys():
+        passed["LANG"] = "C.UTF-8"
+    return {**passed, **FIXED_VARIABLES, "SHELL": "/bin/sh"}
 
 
 def _output_text(result: ProcessResult, path: str) -> str:

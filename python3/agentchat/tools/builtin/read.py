@@ -273,11 +273,11 @@ def _result(
 
 def _rest_notice(window: LineWindow, limit: int | None) -> str:
     """Return the notice about the lines that follow; empty at the end of the file."""
-    left = window.total - window.last
-    if left <= 0:
+    more = window.total - window.last
+    if more <= 0:
         return ""
     if limit is not None and window.count == limit <= READ_LINES:
-        return f"[{left} more lines in file. Use offset={window.last + 1} to continue.]"
+        return f"[{more} more lines in file. Use offset={window.last + 1} to continue.]"
     shown = f"[Showing lines {window.first}-{window.last} of {window.total}."
     return f"{shown} Use offset={window.last + 1} to continue.]"
 

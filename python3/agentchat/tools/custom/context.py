@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
@@ -46,27 +46,11 @@ class CommandResult:
     output: str
 
 
-class Link(Protocol):
-    """The connection of a context to the plugin; usable from any thread."""
-
-    def progress(self, text: str) -> None:
-        """Show a line in the call's block."""
-
-    def stage(
-        self, label: str, apply: Callable[..., Any], reject: Any, source: str, preview: str
-    ) -> None:
-        """Register a preview."""
-
-    def read(self, path: str) -> str:
-        """Return the text of a file as the user sees it."""
-
-    def run(self, command: str, timeout: float | None) -> CommandResult:
-        """Run a shell command."""
-
-
 @dataclass(frozen=True)
 class Context:
     """The call in which a function runs; ``Context(cwd=...)`` is one for tests.
+
+    ``server.CallContext`` does in a worker what needs the plugin.
 
     Args:
         cwd: the workspace of the chat, and the working directory of the call.
@@ -77,12 +61,9 @@ class Context:
     cwd: str = field(default_factory=os.getcwd)
     call_id: str = ""
     flags: Mapping[str, bool] = field(default_factory=dict)
-    _link: Link | None = field(default=None, repr=False)
 
     def progress(self, text: object) -> None:
         """Show a line in the call's block; the model does not read it."""
-        if self._link is not None:
-            self._link.progress(str(text))
 
     def stage(
         self,
@@ -106,17 +87,13 @@ class Context:
         Raises:
             ToolError: nothing can resolve a preview here.
         """
-        if self._link is None:
-            raise ToolError(NO_STORE)
-        self._link.stage(label, apply, reject, source, preview)
+        raise ToolError(NO_STORE)
 
     def read(self, path: str) -> str:
         """Return the text of a file as the user sees it, with the changes of an unsaved buffer.
 
         Raises OSError or UnicodeDecodeError.
         """
-        if self._link is not None:
-            return self._link.read(path)
         with open(os.path.join(self.cwd, path), encoding="utf-8") as file:
             return file.read()
 
@@ -126,9 +103,7 @@ class Context:
         Raises:
             ToolError: it cannot start, or takes more than ``timeout`` seconds.
         """
-        if self._link is None:
-            raise ToolError("Commands are unavailable for custom tools in this runtime.")
-        return self._link.run(command, timeout)
+        raise ToolError("Commands are unavailable for custom tools in this runtime.")
 
 
 def result_of(value: Any, name: str) -> Result:

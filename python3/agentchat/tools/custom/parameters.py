@@ -251,7 +251,7 @@ def _signature(function: Callable[..., Any], positional: int = 0) -> list[Parame
         raise DefinitionError(f"a type hint cannot be resolved: {error}") from error
     except TypeError:  # a callable in C
         hints = {}
-    return [one.replace(annotation=hints.get(one.name, Any)) for one in parameters]
+    return [p.replace(annotation=hints.get(p.name, Any)) for p in parameters]
 
 
 SECTION = re.compile(r"^(?:Args|Arguments|Parameters):\s*$", re.MULTILINE)

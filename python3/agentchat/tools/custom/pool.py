@@ -127,8 +127,8 @@ class WorkerPool:
             TimeoutError: it takes too long.
             RemoteError: there is no such worker.
         """
-        ready = (one for one in reversed(self._idle) if one.alive and file in one.loaded)
-        worker = next(ready, None)
+        suitable = (w for w in reversed(self._idle) if w.alive and file in w.loaded)
+        worker = next(suitable, None)
         if worker is None:
             raise RemoteError("no worker is idle")
         self._idle.remove(worker)

@@ -24,9 +24,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+
+from typing_extensions import override
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ArgumentError
@@ -211,12 +213,15 @@ class ToolServer:
         """Return the context of a call, which works until the call ends."""
         assert self._current is not None
         _enter(params["cwd"])
-        link = PluginLink(self, self._current) if params["linked"] else None
+        fields = {name: params[name] for name in ("cwd", "call_id", "flags")}
+        if not params["linked"]:
+            yield Context(**fields)
+            return
+        context = CallContext(**fields, _server=self, _incoming=self._current)
         try:
-            yield Context(params["cwd"], params["call_id"], params["flags"], link)
+            yield context
         finally:
-            if link is not None:
-                link.open = False
+            context.end()
 
     def _parse(self, definition: Definition, arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -227,39 +232,49 @@ class ToolServer:
             raise ToolError("\n".join([head, *lines])) from error
 
 
-class PluginLink:
-    """What a context can do: it sends a request to the plugin and blocks the calling thread."""
+@dataclass(frozen=True, kw_only=True)
+class CallContext(Context):
+    """The context of a call: it sends requests to the plugin and blocks the calling thread."""
 
-    def __init__(self, server: ToolServer, incoming: Incoming) -> None:
-        self._server = server
-        self._incoming = incoming
-        self.open = True
+    _server: ToolServer = field(repr=False)
+    _incoming: Incoming = field(repr=False)
+    _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
-    def progress(self, text: str) -> None:
-        """Show a line."""
-        if self.open:
-            self._server.printer.write(text if text.endswith("\n") else f"{text}\n")
+    @override
+    def progress(self, text: object) -> None:
+        line = str(text)
+        if not self._over.is_set():
+            self._server.printer.write(line if line.endswith("\n") else f"{line}\n")
 
+    @override
     def stage(
-        self, label: str, apply: Callable[..., Any], reject: Any, source: str, preview: str
+        self,
+        label: str,
+        apply: Callable[..., Any],
+        reject: Callable[..., Any] | None = None,
+        source: str = "custom_tool",
+        preview: str = "",
     ) -> None:
-        """Register a preview; raises ToolError if the call is over."""
         number = self._server.add_preview(apply=apply, reject=reject)
         texts = {"label": str(label), "source": str(source), "text": str(preview)}
-        self._ask("stage", preview=number, has_reject=reject is not None, **texts)
+        self._request("stage", preview=number, has_reject=reject is not None, **texts)
 
+    @override
     def read(self, path: str) -> str:
-        """Return the text of a file as the user sees it."""
-        data: bytes = self._ask("read", path=str(path))
+        data: bytes = self._request("read", path=str(path))
         return data.decode("utf-8-sig")
 
-    def run(self, command: str, timeout: float | None) -> CommandResult:
-        """Run a shell command."""
-        code, text = self._ask("command", command=str(command), timeout=timeout)
+    @override
+    def run(self, command: str, timeout: float | None = None) -> CommandResult:
+        code, text = self._request("command", command=str(command), timeout=timeout)
         return CommandResult(code, text)
 
-    def _ask(self, method: str, **params: Any) -> Any:
-        if not self.open:
+    def end(self) -> None:
+        """End the call: from now on the context does nothing."""
+        self._over.set()
+
+    def _request(self, method: str, **params: Any) -> Any:
+        if self._over.is_set():
             raise ToolError(OVER)
         try:
             return self._server.peer.request_blocking(method, {"call": self._incoming.id, **params})
