@@ -206,9 +206,9 @@ TOOL = Tool(
     name="bash",
     description=(
         "Run a command in a fresh shell in the working directory, without a terminal and without "
-        "input; nothing carries over to the next call. Returns standard output and standard error "
-        f"together; a long output as head and tail. Killed after timeout seconds ({BASH_SECONDS} "
-        "by default), background processes at the end."
+        "input; the next call starts a new shell. Returns standard output and standard error "
+        "together; of a long output the head and tail. The command is killed after timeout seconds "
+        f"({BASH_SECONDS} by default), its background processes when it ends."
     ),
     arguments=PydanticArguments(BashArguments),
     steps=(run,),
