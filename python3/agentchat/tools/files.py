@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.text_file import LARGEST_EDIT
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import AppliedFile, BufferState, FileTarget
-from agentchat.core.tools.tool import DryRunResult, ToolContext
+from agentchat.core.tools.tool import Access, DryRunResult, ToolContext
+
+
+def reads_path(arguments: Any) -> Access:
+    """Return what a call with a ``path`` reads; without one, the workspace."""
+    return Access(reads=(arguments.path or ".",))
+
+
+def writes_path(arguments: Any) -> Access:
+    """Return what a call with a ``path`` writes."""
+    return Access(writes=(arguments.path,))
 
 
 async def locate_existing(path: str, context: ToolContext) -> tuple[FileTarget, str]:

@@ -12,7 +12,6 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import BufferState, FileTarget
 from agentchat.core.tools.tool import (
-    Access,
     Capability,
     DryRunResult,
     Metadata,
@@ -20,7 +19,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.tools.files import apply_file_change, locate_file, read_for_change
+from agentchat.tools.files import apply_file_change, locate_file, read_for_change, writes_path
 from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -66,11 +65,6 @@ async def run(arguments: DeleteArguments, context: ToolContext) -> ToolOutput:
     return ToolOutput("\n".join([headline, *notes]), details={"path": file.path})
 
 
-def touches(arguments: DeleteArguments) -> Access:
-    """Return what a call writes."""
-    return Access(writes=(arguments.path,))
-
-
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``delete src/a.py``."""
     return f"delete {argument_text(given.get('path'))}"
@@ -89,7 +83,7 @@ TOOL = Tool(
         audit_operation="delete",
     ),
     capability=Capability(dry_run=True, reversible=True),
-    touches=touches,
+    touches=writes_path,
     dry_run=dry_run,
     render_call=render_call,
     snippet="Delete files",

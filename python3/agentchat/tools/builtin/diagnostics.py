@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.tools.ports import Diagnostic
-from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.files import locate_existing
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.files import locate_existing, reads_path
 from agentchat.tools.format import add_notices, argument_text, escape_name
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -62,11 +62,6 @@ def _line(name: str, item: Diagnostic) -> str:
     return f"{place}: {item.severity}: {message}" + (f" [{origin}]" if origin else "")
 
 
-def touches(arguments: DiagnosticsArguments) -> Access:
-    """Return what a call reads."""
-    return Access(reads=(arguments.path or ".",))
-
-
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``diagnostics src/a.py (error)``."""
     which = f" ({argument_text(given['severity'])})" if given.get("severity") else ""
@@ -89,7 +84,7 @@ TOOL = Tool(
         permission_class="read",
         audit_operation="diagnose",
     ),
-    touches=touches,
+    touches=reads_path,
     render_call=render_call,
     snippet="List errors and warnings of open files",
 )

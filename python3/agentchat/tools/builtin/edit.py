@@ -14,7 +14,6 @@ from agentchat.core.diff.text_file import decode, encode
 from agentchat.core.edit.match import Edit, EditError, EditOutcome, apply_edits
 from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import (
-    Access,
     Capability,
     DryRunResult,
     Metadata,
@@ -22,7 +21,13 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.tools.files import apply_file_change, locate_file, read_for_change, refuse_locked
+from agentchat.tools.files import (
+    apply_file_change,
+    locate_file,
+    read_for_change,
+    refuse_locked,
+    writes_path,
+)
 from agentchat.tools.format import argument_text, count_summary
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -142,11 +147,6 @@ async def run(arguments: EditArguments, context: ToolContext) -> ToolOutput:
     )
 
 
-def touches(arguments: EditArguments) -> Access:
-    """Return what a call writes."""
-    return Access(writes=(arguments.path,))
-
-
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``edit src/a.py``."""
     return f"edit {argument_text(given.get('path'))}"
@@ -168,7 +168,7 @@ TOOL = Tool(
         audit_operation="edit",
     ),
     capability=Capability(dry_run=True, reversible=True),
-    touches=touches,
+    touches=writes_path,
     dry_run=dry_run,
     render_call=render_call,
     snippet="Edit parts of a file by exact text",

@@ -11,8 +11,8 @@ from pydantic import Field
 from agentchat.core.globs import matcher
 from agentchat.core.limits import FIND_RESULTS
 from agentchat.core.tools.ports import FileTarget
-from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.files import locate_directory
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.files import locate_directory, reads_path
 from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search.walk import list_files
@@ -49,11 +49,6 @@ def _display_path(folder: FileTarget, name: str) -> str:
     return name if folder.shown == "." else os.path.join(folder.shown, name)
 
 
-def touches(arguments: FindArguments) -> Access:
-    """Return what a call reads."""
-    return Access(reads=(arguments.path or ".",))
-
-
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``find *.py in src``."""
     where = f" in {argument_text(given['path'])}" if given.get("path") else ""
@@ -76,7 +71,7 @@ TOOL = Tool(
         permission_class="read",
         audit_operation="find",
     ),
-    touches=touches,
+    touches=reads_path,
     render_call=render_call,
     snippet="Find files by glob pattern",
 )

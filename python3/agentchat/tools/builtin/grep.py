@@ -15,8 +15,8 @@ from agentchat.core.globs import matcher
 from agentchat.core.limits import GREP_LINE_CHARACTERS, GREP_MATCHES
 from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.tools.ports import FileTarget, Workspace
-from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.files import locate_existing
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.files import locate_existing, reads_path
 from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search import ripgrep
@@ -232,11 +232,6 @@ def skipped_notice(names: list[str]) -> str:
     return f"[Skipped {count}: {named}{more}. Name one as path to search it; that asks the user]"
 
 
-def touches(arguments: GrepArguments) -> Access:
-    """Return what a call reads."""
-    return Access(reads=(arguments.path or ".",))
-
-
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``grep "def main" in src (*.py)``."""
     where = f" in {argument_text(given['path'])}" if given.get("path") else ""
@@ -262,7 +257,7 @@ TOOL = Tool(
         permission_class="read",
         audit_operation="search",
     ),
-    touches=touches,
+    touches=reads_path,
     render_call=render_call,
     snippet="Search file contents for patterns",
 )

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from agentchat.core.limits import LS_ENTRIES
 from agentchat.core.tools.ports import DirectoryEntry
-from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.files import locate_directory, read_error
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.files import locate_directory, read_error, reads_path
 from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search.walk import Ignores, load_ignores
@@ -53,11 +53,6 @@ def _names(entries: Sequence[DirectoryEntry], rules: Ignores) -> list[str]:
     return sorted(names, key=lambda name: (name.casefold(), name))
 
 
-def touches(arguments: LsArguments) -> Access:
-    """Return what a call reads."""
-    return Access(reads=(arguments.path or ".",))
-
-
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``ls src``."""
     return f"ls {argument_text(given.get('path'), '.')}"
@@ -78,7 +73,7 @@ TOOL = Tool(
         permission_class="read",
         audit_operation="list",
     ),
-    touches=touches,
+    touches=reads_path,
     render_call=render_call,
     snippet="List directory contents",
 )

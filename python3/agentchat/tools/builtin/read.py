@@ -13,8 +13,8 @@ from agentchat.core.errors import ToolError
 from agentchat.core.limits import IMAGE_PIXELS, KIB, READ_BYTES, READ_LINES
 from agentchat.core.messages import Image
 from agentchat.core.tools.ports import FileTarget, Workspace
-from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.files import locate_file, read_error
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.files import locate_file, read_error, reads_path
 from agentchat.tools.format import add_notices, argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
@@ -318,11 +318,6 @@ async def _describe_binary(target: FileTarget, source: Workspace) -> ToolOutput:
     return ToolOutput(f"{target.shown} is a binary file of {size} bytes; its content is not shown.")
 
 
-def touches(arguments: ReadArguments) -> Access:
-    """Return what a call reads."""
-    return Access(reads=(arguments.path,))
-
-
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``read src/a.py:10-24``."""
     path, first, count = argument_text(given.get("path")), given.get("offset"), given.get("limit")
@@ -350,7 +345,7 @@ TOOL = Tool(
         permission_class="read",
         audit_operation="read",
     ),
-    touches=touches,
+    touches=reads_path,
     render_call=render_call,
     snippet="Read file contents",
     guidelines=("Use read to examine files instead of cat or sed.",),

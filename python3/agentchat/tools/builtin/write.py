@@ -10,7 +10,6 @@ from pydantic import Field
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import (
-    Access,
     Capability,
     DryRunResult,
     Metadata,
@@ -18,7 +17,13 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.tools.files import apply_file_change, read_error, read_for_change, refuse_locked
+from agentchat.tools.files import (
+    apply_file_change,
+    read_error,
+    read_for_change,
+    refuse_locked,
+    writes_path,
+)
 from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -65,11 +70,6 @@ async def run(arguments: WriteArguments, context: ToolContext) -> ToolOutput:
     return ToolOutput("\n".join([headline, *notes]), details={"path": file.path, "bytes": size})
 
 
-def touches(arguments: WriteArguments) -> Access:
-    """Return what a call writes."""
-    return Access(writes=(arguments.path,))
-
-
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``write src/a.py``."""
     return f"write {argument_text(given.get('path'))}"
@@ -90,7 +90,7 @@ TOOL = Tool(
         audit_operation="write",
     ),
     capability=Capability(dry_run=True, reversible=True),
-    touches=touches,
+    touches=writes_path,
     dry_run=dry_run,
     render_call=render_call,
     snippet="Create or overwrite files",
