@@ -75,7 +75,7 @@ def _request(chat: Chat) -> None:
 def _searches() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         _plant(Path(folder))
-        rg = ripgrep.programs()[-1]
+        rg = ripgrep.program_paths()[-1]
         plain = (rg, "--no-config", "--hidden", "--line-number", NEEDLE, ".")
 
         def alone() -> None:
