@@ -22,32 +22,32 @@ def matcher(pattern: str, folder: str = "") -> Callable[[str], bool]:
     if pattern.startswith("!"):
         positive = matcher(pattern[1:], folder)
         return lambda path: not positive(path)
-    fits = compiled(pattern.removeprefix("./").lstrip("/")).fullmatch
+    fits = compile_glob(pattern.removeprefix("./").lstrip("/")).fullmatch
     if "/" not in pattern:
         return lambda path: fits(path.rpartition("/")[2]) is not None
     prefix = f"{folder}/" if folder else ""
     return lambda path: bool(fits(path) or fits(prefix + path))
 
 
-def fits_path(pattern: str, path: str) -> bool:
+def matches_path(pattern: str, path: str) -> bool:
     """Whether a whole path fits a pattern, as it is shown: relative, or absolute outside."""
     if pattern.startswith("!"):
-        return not fits_path(pattern[1:], path)
-    return compiled(pattern.removeprefix("./")).fullmatch(path) is not None
+        return not matches_path(pattern[1:], path)
+    return compile_glob(pattern.removeprefix("./")).fullmatch(path) is not None
 
 
-def literal(path: str) -> str:
+def escape_glob(path: str) -> str:
     """Return the pattern that only this path fits."""
     return _SPECIAL.sub(r"\\\g<0>", path)
 
 
 @lru_cache(512)
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_glob(pattern: str) -> re.Pattern[str]:
     """Return the regular expression that a name or path has to match as a whole."""
-    return re.compile(translated(pattern), re.DOTALL)
+    return re.compile(glob_to_regex(pattern), re.DOTALL)
 
 
-def translated(pattern: str) -> str:
+def glob_to_regex(pattern: str) -> str:
     """Return the text of that regular expression."""
     out, at, depth = [], 0, 0
     closing = _closing_braces(pattern)

@@ -57,10 +57,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class UserText:
-    """What the user typed, mentions already replaced; ``shown`` is the text as typed."""
+    """What the user typed, mentions already replaced; ``display_text`` is the text as typed."""
 
     text: str
-    shown: str = ""
+    display_text: str = ""
     images: tuple[Image, ...] = ()
 
 
@@ -97,9 +97,9 @@ class ToolResult:
     status: Status = Status.SUCCESS
     details: Mapping[str, Any] | None = None
     images: tuple[Image, ...] = ()
-    shown: str | None = None
+    display_text: str | None = None
     """What the chat shows instead of ``text``, where that differs."""
-    stored: str | None = None
+    full_text_path: str | None = None
     """Path of the file with all of the text, where the model got a part of it."""
 
     @property

@@ -22,11 +22,11 @@ _HIDDEN = re.compile(
 
 
 def has_hidden_characters(text: str) -> bool:
-    """Whether the text holds anything that :func:`escape` would show."""
+    """Whether the text holds anything that :func:`escape_hidden_characters` would show."""
     return _HIDDEN.search(text) is not None
 
 
-def escape(text: str) -> str:
+def escape_hidden_characters(text: str) -> str:
     """Return the text with every hidden character shown like ``<U+202E>``.
 
     A byte that is no UTF-8 (decoded with ``surrogateescape``) is shown like ``<0xFF>``.

@@ -17,13 +17,13 @@ from agentchat.core.tools.ports import FileTarget
 class Scope:
     """Exactly what an *always* would cover; equal scopes are the same grant.
 
-    ``key`` starts with ``command``, ``paths`` or ``tool``; ``shown`` is for the user to read.
+    ``key`` starts with ``command``, ``paths`` or ``tool``; ``description`` is for the user to read.
     """
 
     tool: str
     definition: str
     key: tuple[str, ...]
-    shown: str
+    description: str
 
 
 class Grants:
@@ -79,7 +79,7 @@ def _asks_once(call: ValidCall, place: CallTarget) -> bool:
 
 def hides_characters(call: ValidCall) -> bool:
     """Whether the arguments of a call hold characters that cannot be seen."""
-    return any(map(has_hidden_characters, _strings(call.given)))
+    return any(map(has_hidden_characters, _strings(call.raw_arguments)))
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -110,17 +110,17 @@ def _command_scope(call: ValidCall, place: CallTarget) -> Scope:
     digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
     key = ("command", digest, place.cwd, *place.evidence)
     shown = f"`{command}` in {place.cwd}" + (f" on {place.host}" if place.host else "")
-    return Scope(tool=call.tool.name, definition=call.tool.definition, key=key, shown=shown)
+    return Scope(tool=call.tool.name, definition=call.tool.definition, key=key, description=shown)
 
 
 def path_scope(tool: str, definition: str, targets: tuple[FileTarget, ...]) -> Scope:
     """Return the scope of one tool on exactly these paths."""
     paths = sorted({t.path for t in targets})
     shown = f"{tool} on {', '.join(paths)}"
-    return Scope(tool=tool, definition=definition, key=("paths", *paths), shown=shown)
+    return Scope(tool=tool, definition=definition, key=("paths", *paths), description=shown)
 
 
 def tool_scope(tool: str, definition: str, on_files: bool) -> Scope:
     """Return the scope of one tool, on ordinary files of the workspace where it has files."""
     where = " on ordinary files of the workspace" if on_files else ""
-    return Scope(tool=tool, definition=definition, key=("tool",), shown=f"{tool}{where}")
+    return Scope(tool=tool, definition=definition, key=("tool",), description=f"{tool}{where}")

@@ -49,7 +49,7 @@ from agentchat.core.permissions.rules import (
     allowing_rules,
     judge_parts,
     refusing_rule,
-    suggestion,
+    suggest_rules,
 )
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget
@@ -121,11 +121,11 @@ class Decision:
     message: str = ""
     parts: tuple[PartVerdict, ...] = ()
     """What the rules say of each part of a command."""
-    confined: str = ""
+    confinement: str = ""
     """How a command would be confined."""
 
     @property
-    def why(self) -> str:
+    def reason_text(self) -> str:
         """The reason, as people read it."""
         return str(self.reason)
 
@@ -143,7 +143,7 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     problems: tuple[str, ...] = ()
     attended: bool = True
-    confined: str = ""
+    confinement: str = ""
     """How commands are confined; an answer for a sandbox is none for a run without it."""
 
 
@@ -163,7 +163,7 @@ def decide(call: ValidCall, place: CallTarget, policy: Policy) -> Decision:
 
 def _decide(call: ValidCall, place: CallTarget, policy: Policy) -> Decision:
     scope = scope_of(call, place)
-    confined = policy.confined if place.command is not None else ""
+    confined = policy.confinement if place.command is not None else ""
     if scope is not None and confined:
         scope = replace(scope, key=(*scope.key, f"confined {confined}"))
     decision = _denial(call, place, policy)
@@ -172,19 +172,19 @@ def _decide(call: ValidCall, place: CallTarget, policy: Policy) -> Decision:
     if decision.verdict is Verdict.ASK and not policy.attended:
         decision = _while_unattended(call, place, decision)
     parts = judge_parts(policy.rules, call, place)
-    return replace(decision, scope=scope, parts=parts, confined=confined)
+    return replace(decision, scope=scope, parts=parts, confinement=confined)
 
 
 def _denial(call: ValidCall, place: CallTarget, policy: Policy) -> Decision | None:
     name = call.tool.name
-    if forbidden(policy.mode, call.tool):
+    if mode_forbids(policy.mode, call.tool):
         message = f"Not allowed in plan mode: {name}."
         return Decision(Verdict.DENY, Reason("mode", policy.mode), message=message)
     rule = refusing_rule(policy.rules, "deny", call, place)
     if rule is None:
         return None
     message = f"Denied by rule: {rule}"
-    return Decision(Verdict.DENY, Reason("rule", rule.located), message=message)
+    return Decision(Verdict.DENY, Reason("rule", rule.label), message=message)
 
 
 def _first_answer(
@@ -192,7 +192,7 @@ def _first_answer(
 ) -> Decision:
     asked = refusing_rule(policy.rules, "ask", call, place)
     if asked is not None:
-        return Decision(Verdict.ASK, Reason("rule", asked.located))
+        return Decision(Verdict.ASK, Reason("rule", asked.label))
     if policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, Reason("grant"))
     if place.unusual:
@@ -201,7 +201,7 @@ def _first_answer(
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode))
     allowed = allowing_rules(policy.rules, call, place)
     if allowed:
-        return Decision(Verdict.ALLOW, Reason("rule", "; ".join(r.located for r in allowed)))
+        return Decision(Verdict.ALLOW, Reason("rule", "; ".join(r.label for r in allowed)))
     return _by_nature(call, place)
 
 
@@ -210,16 +210,16 @@ def _by_nature(call: ValidCall, place: CallTarget) -> Decision:
     asks = place.asks if place.asks is not None else not only_reads
     if not asks:
         return Decision(Verdict.ALLOW, Reason("reads" if only_reads else "unasked"))
-    if place.script is not None and place.script.unread:
-        return Decision(Verdict.ASK, Reason("not_understood", place.script.unread))
+    if place.script is not None and place.script.parse_problem:
+        return Decision(Verdict.ASK, Reason("not_understood", place.script.parse_problem))
     return Decision(Verdict.ASK, EFFECT)
 
 
 def _unusual(target: FileTarget) -> Reason:
     """Return why a path asks in every mode."""
     if target.ordinary or target.hard_linked:
-        return Reason("hard_link", target.shown)
-    return Reason("path", f"{target.shown} is {target.zone.value}")
+        return Reason("hard_link", target.display_path)
+    return Reason("path", f"{target.display_path} is {target.zone.value}")
 
 
 def _while_unreadable(call: ValidCall, policy: Policy, decision: Decision) -> Decision:
@@ -232,17 +232,17 @@ def _while_unreadable(call: ValidCall, policy: Policy, decision: Decision) -> De
 
 def _while_unattended(call: ValidCall, place: CallTarget, decision: Decision) -> Decision:
     """Deny what would ask, and tell the model which rule would allow it, if one can."""
-    rule = "" if decision.reason.kind == "rule" else suggestion(call, place)
+    rule = "" if decision.reason.kind == "rule" else suggest_rules(call, place)
     if rule:
         message = f"{NOBODY} Add a rule to g:agentchat.rules: {rule}"
     else:
-        message = f"{NOBODY} It asks: {_missing_rule(place) or decision.why}."
-    return Decision(Verdict.DENY, Reason("unattended", decision.why), message=message)
+        message = f"{NOBODY} It asks: {_missing_rule(place) or decision.reason_text}."
+    return Decision(Verdict.DENY, Reason("unattended", decision.reason_text), message=message)
 
 
 def _missing_rule(place: CallTarget) -> str:
     parts = place.script.parts if place.script is not None else ()
-    return next((f"no rule covers {p.source!r}, {p.unsure}" for p in parts if p.unsure), "")
+    return next((f"no rule covers {p.source!r}, {p.doubt}" for p in parts if p.doubt), "")
 
 
 def parse_mode(text: str) -> Mode:
@@ -253,7 +253,7 @@ def parse_mode(text: str) -> Mode:
     raise UserError(f"Unknown mode {text}; choose one of {', '.join(MODES)}.")
 
 
-def forbidden(mode: Mode, tool: Tool) -> bool:
+def mode_forbids(mode: Mode, tool: Tool) -> bool:
     """Whether the mode lets no call of this tool run."""
     return mode == "plan" and not tool.metadata.read_only and tool.name not in PLANNING
 

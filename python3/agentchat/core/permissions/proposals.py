@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
-from agentchat.core.globs import literal
+from agentchat.core.globs import escape_glob
 from agentchat.core.permissions.grants import hides_characters
 from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Verdict, decide
 from agentchat.core.permissions.rules import ACTIONS, Rule, why_not_safe
@@ -31,7 +31,7 @@ def offers_rule(call: ValidCall, place: CallTarget) -> bool:
     )
 
 
-def proposals(call: ValidCall, place: CallTarget) -> tuple[Rule, ...]:
+def propose_rules(call: ValidCall, place: CallTarget) -> tuple[Rule, ...]:
     """Return rules that allow calls like this one, the likeliest first; there is always one."""
     tool = call.tool.name
     found = [*_by_words(tool, place), *_by_path(tool, place), Rule(action="allow", tool=tool)]
@@ -40,7 +40,7 @@ def proposals(call: ValidCall, place: CallTarget) -> tuple[Rule, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def consequence(rule: Rule, call: ValidCall, place: CallTarget, policy: Policy) -> str:
+def describe_consequence(rule: Rule, call: ValidCall, place: CallTarget, policy: Policy) -> str:
     """Return what would become of the call if the rule were in force."""
     with_it = replace(policy, rules=(*policy.rules, rule), attended=True)
     decision = decide(call, place, with_it)
@@ -60,11 +60,11 @@ def next_action(rule: Rule) -> Rule:
 def _why(decision: Decision) -> str:
     """Return why a call asks all the same; of a command, what is missing of its first part."""
     if decision.reason != EFFECT:
-        return decision.why
+        return decision.reason_text
     asking = next((judged for judged in decision.parts if judged.action == "ask"), None)
     if asking is None:
-        return decision.why
-    return asking.why or f"no rule covers {asking.part.source}"
+        return decision.reason_text
+    return asking.reason_text or f"no rule covers {asking.part.source}"
 
 
 def _by_words(tool: str, place: CallTarget) -> Iterator[Rule]:
@@ -79,20 +79,20 @@ def _leads(part: Part) -> list[int]:
     texts = part.texts
     named = 2 if has_commands(part.program) and len(texts) > 1 else 1
     leads = [named, len(texts)]
-    sure = [lead for lead in leads if not part.unsure and not why_not_safe(part, lead)]
+    sure = [lead for lead in leads if not part.doubt and not why_not_safe(part, lead)]
     return sure or leads[:1]
 
 
 def _by_path(tool: str, place: CallTarget) -> Iterator[Rule]:
     if place.command is not None:
         return
-    shown = [target.shown for target in (*place.reads, *place.writes)]
+    shown = [target.display_path for target in (*place.reads, *place.writes)]
     for path in shown:
-        yield Rule(action="allow", tool=tool, path=literal(path))
+        yield Rule(action="allow", tool=tool, path=escape_glob(path))
     for path in shown:
         folder, slash, name = path.rpartition("/")
         if slash:
-            yield Rule(action="allow", tool=tool, path=f"{literal(folder)}/**")
+            yield Rule(action="allow", tool=tool, path=f"{escape_glob(folder)}/**")
         _, dot, ending = name.rpartition(".")
         if dot and ending:
-            yield Rule(action="allow", tool=tool, path=f"**/*.{literal(ending)}")
+            yield Rule(action="allow", tool=tool, path=f"**/*.{escape_glob(ending)}")

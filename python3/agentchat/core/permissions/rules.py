@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from agentchat.core.errors import UserError
-from agentchat.core.globs import fits_path, literal
+from agentchat.core.globs import escape_glob, matches_path
 from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
-from agentchat.core.shell.covers import base_name, why_not_covered, writes
-from agentchat.core.shell.parse import Part, scan
+from agentchat.core.shell.covers import base_name, why_not_covered, write_kind
+from agentchat.core.shell.parse import Part, candidate_words
 from agentchat.core.tools.call import CallTarget, ValidCall
 
 Action = Literal["deny", "ask", "allow"]
@@ -50,7 +50,7 @@ class Rule:
         return " ".join([self.action, *said])
 
     @property
-    def located(self) -> str:
+    def label(self) -> str:
         """The rule, and where it stands."""
         return f"{self} ({self.source})" if self.source else str(self)
 
@@ -68,7 +68,7 @@ class PartVerdict:
     missing: str = ""
 
     @property
-    def why(self) -> str:
+    def reason_text(self) -> str:
         """The reason, as people read it; empty where no rule is about the part."""
         return f"rule: {self.rule}" if self.rule is not None else self.missing
 
@@ -129,7 +129,7 @@ def allowing_rules(rules: Iterable[Rule], call: ValidCall, place: CallTarget) ->
     whole = [r for r in able if r.words is None][:1]
     if place.command is None:
         return tuple(whole)
-    if place.script is None or place.script.unread:
+    if place.script is None or place.script.parse_problem:
         return ()
     if whole:
         return tuple(whole)
@@ -138,7 +138,7 @@ def allowing_rules(rules: Iterable[Rule], call: ValidCall, place: CallTarget) ->
     return tuple(dict.fromkeys(found)) if len(found) == len(covering) else ()
 
 
-def rules_about(rules: Iterable[Rule], call: ValidCall, place: CallTarget) -> tuple[Rule, ...]:
+def matching_rules(rules: Iterable[Rule], call: ValidCall, place: CallTarget) -> tuple[Rule, ...]:
     """Return every rule that is about a call or a part of it, in their order."""
     return tuple(rule for rule in rules if matches(rule, call, place))
 
@@ -181,21 +181,21 @@ def _covering(able: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:
             return rule, ""
         if part.texts[: len(rule.words)] != rule.words:
             continue
-        missing = part.unsure or why_not_safe(part, len(rule.words))
+        missing = part.doubt or why_not_safe(part, len(rule.words))
         if not missing:
             return rule, ""
-    return None, missing or part.unsure
+    return None, missing or part.doubt
 
 
 def why_not_safe(part: Part, lead: int) -> str:
     """Return why a rule of the first ``lead`` words of a part does not cover the others."""
     words = part.texts
-    return why_not_covered(words, lead, part.fed) or _asking_path(words, lead)
+    return why_not_covered(words, lead, part.has_piped_input) or _asking_path(words, lead)
 
 
 def _asking_path(words: tuple[str, ...], lead: int) -> str:
     """Return which word names a file that always asks, if one does."""
-    name, changes = base_name(words[0]), writes(words)
+    name, changes = base_name(words[0]), write_kind(words)
     for word in words[lead:]:
         paths = list(_paths(word))
         if any(is_secret(path.split("/")) for path in paths):
@@ -234,13 +234,13 @@ def _is_about(rule: Rule, call: ValidCall, place: CallTarget) -> bool:
 
 
 def _path_matches(rule: Rule, place: CallTarget) -> bool:
-    shown = [t.shown for t in (*place.reads, *place.writes)]
+    shown = [t.display_path for t in (*place.reads, *place.writes)]
     if rule.action != "allow" and place.script is not None:
         shown += place.script.writes
     pattern = rule.path or ""
     if rule.action == "allow":
-        return bool(shown) and all(fits_path(pattern, path) for path in shown)
-    return any(path == pattern or fits_path(pattern, path) for path in shown)
+        return bool(shown) and all(matches_path(pattern, path) for path in shown)
+    return any(path == pattern or matches_path(pattern, path) for path in shown)
 
 
 def _mentions(words: tuple[str, ...], place: CallTarget) -> bool:
@@ -248,7 +248,7 @@ def _mentions(words: tuple[str, ...], place: CallTarget) -> bool:
     if place.command is None:
         return False
     parts = place.script.parts if place.script is not None else ()
-    return _spelled(scan(place.command), words) or any(
+    return _spelled(candidate_words(place.command), words) or any(
         _spelled(_likely_words(part), words) for part in parts
     )
 
@@ -281,19 +281,19 @@ def _goes_on(found: Sequence[str], at: int, words: tuple[str, ...]) -> bool:
 
 def _is_glob_of(found: str, program: str) -> bool:
     name = found.rpartition("/")[2]
-    return any(mark in name for mark in "*?[") and fits_path(name, program)
+    return any(mark in name for mark in "*?[") and matches_path(name, program)
 
 
-def suggestion(call: ValidCall, place: CallTarget) -> str:
+def suggest_rules(call: ValidCall, place: CallTarget) -> str:
     """Return the rules that would allow a call, as they are written; empty if none can."""
     if place.unusual:
         return ""
     if place.command is None:
-        paths = sorted({t.shown for t in (*place.reads, *place.writes)})
-        given = [f"path = {_quoted(literal(path))}" for path in paths] or [""]
+        paths = sorted({t.display_path for t in (*place.reads, *place.writes)})
+        given = [f"path = {_quoted(escape_glob(path))}" for path in paths] or [""]
         return ", ".join(_written(call.tool.name, said) for said in given)
     parts = place.script.parts if place.script is not None else ()
-    if not parts or any(part.unsure or why_not_safe(part, len(part.texts)) for part in parts):
+    if not parts or any(part.doubt or why_not_safe(part, len(part.texts)) for part in parts):
         return ""
     each = dict.fromkeys(part.texts for part in parts)
     return ", ".join(

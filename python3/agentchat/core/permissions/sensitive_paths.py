@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from agentchat.core.globs import translated
+from agentchat.core.globs import glob_to_regex
 
 PROTECTED_FOLDERS = frozenset(
     {
@@ -53,8 +53,8 @@ SECRET_FILES = (
 SECRET_FOLDERS = frozenset({".ssh", ".gnupg"})
 SECRET_PATHS = ((".aws", "credentials"), (".docker", "config.json"), (".kube", "config"))
 
-_PROTECTED = re.compile("|".join(map(translated, PROTECTED_FILES)))
-_SECRET = re.compile("|".join(map(translated, SECRET_FILES)))
+_PROTECTED = re.compile("|".join(map(glob_to_regex, PROTECTED_FILES)))
+_SECRET = re.compile("|".join(map(glob_to_regex, SECRET_FILES)))
 
 _IGNORABLE = dict.fromkeys((173, 847, 1564, 6158, 65279)) | dict.fromkeys(
     (*range(8203, 8208), *range(8234, 8239), *range(8288, 8304))

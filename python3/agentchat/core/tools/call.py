@@ -16,12 +16,12 @@ from agentchat.core.tools.tool import Tool
 class ValidCall:
     """A call whose tool is known and whose arguments fit.
 
-    ``given`` is the JSON object as sent, ``arguments`` what the tool takes.
+    ``raw_arguments`` is the JSON object as sent, ``arguments`` what the tool takes.
     """
 
     call: ToolCall
     tool: Tool
-    given: Mapping[str, Any]
+    raw_arguments: Mapping[str, Any]
     arguments: Any
     changed_by_user: bool = False
     reserved: Mapping[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class CallTarget:
     """What the tool itself says about asking, if it says anything."""
     host: str = ""
     """The machine, as the user calls it; empty for the user's own."""
-    located: Mapping[str, FileTarget] = field(default_factory=dict)
+    targets_by_path: Mapping[str, FileTarget] = field(default_factory=dict)
     """The same files by their paths as the model wrote them: a run looks none up again."""
 
     @property

@@ -94,7 +94,7 @@ def add_attachments(message: UserText, given: Mapping[str, Attachment]) -> UserT
     said = "".join([*pieces, message.text[end:]])
     blocks = [_block(one) for one in given.values()]
     images = tuple(image for one in given.values() for image in one.images)
-    return UserText("\n\n".join([said, *blocks]), message.shown, message.images + images)
+    return UserText("\n\n".join([said, *blocks]), message.display_text, message.images + images)
 
 
 def _iter_mentions(text: str) -> Iterator[tuple[int, int, ContextMention]]:

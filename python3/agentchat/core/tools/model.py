@@ -49,10 +49,10 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class RetryDelay:
-    """The request is sent again after ``seconds``; ``why`` is for the user to read."""
+    """The request is sent again after ``seconds``; ``reason`` is for the user to read."""
 
     seconds: float
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

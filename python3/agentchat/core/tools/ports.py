@@ -37,15 +37,14 @@ class BufferState(str, Enum):
 class FileTarget:
     """One identity of a file: ``path`` absolute with every symlink resolved.
 
-    ``shown`` is relative to the workspace root inside it, absolute outside. ``read_only`` means
-    the file exists and its mode forbids writing; ``hard_linked`` that it has another name;
-    ``loaded`` is about its buffer.
-    ``mode`` is its permission bits, ``owner`` its user and group, ``attributes`` its extended
-    ones: nothing where there is no file or nobody can tell.
+    ``display_path`` is relative to the workspace root inside it, absolute outside. ``read_only``
+    means that the file exists and its mode forbids writing, ``hard_linked`` that it has another
+    name; ``loaded`` describes its buffer. ``mode`` is its permission bits, ``owner`` its user and
+    group, ``attributes`` its extended attributes; empty if there is no file or unknown.
     """
 
     path: str
-    shown: str
+    display_path: str
     zone: Zone = Zone.ORDINARY
     exists: bool = True
     read_only: bool = False
@@ -125,10 +124,10 @@ class AppliedFile:
 class CommandSandbox(Protocol):
     """What the user wants of a sandbox for commands, and what they get."""
 
-    wanted: str
+    setting: str
     """``off``, ``auto`` or ``required``."""
 
-    async def look(self) -> None:
+    async def probe(self) -> None:
         """Find out whether a sandbox works there, if one is wanted."""
 
     def describe(self) -> str:

@@ -122,18 +122,18 @@ class DryRunResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool returns: ``text`` for the model, ``shown`` for the user where it differs.
+    """What a tool returns: ``text`` for the model, ``display_text`` for the user where it differs.
 
-    ``stored`` is the path of a file with all of a text that was cut; ``cancelled`` says that the
-    user called it off.
+    ``full_text_path`` is a file with the whole text, if ``text`` is only a part of it;
+    ``cancelled`` means that the user cancelled the call.
     """
 
     text: str
     is_error: bool = False
     details: Mapping[str, Any] | None = None
     images: tuple[Image, ...] = ()
-    shown: str | None = None
-    stored: str | None = None
+    display_text: str | None = None
+    full_text_path: str | None = None
     cancelled: bool = False
 
 
@@ -174,13 +174,13 @@ class ToolFinder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What one call of a tool gets of the world.
+    """What one call of a tool can use.
 
-    ``preview`` is what the user was shown and accepted, if anything was; ``collected`` the pending
-    preview that a call may join, which then takes that one's place; ``given`` the last
-    step's output; ``progress`` shows live output; ``stage`` registers a preview; ``store`` keeps
-    a large text and returns its path; ``overflow`` is a free path for a process's full output;
-    ``frontend`` is the user's editor, where there is one; ``toolbox`` finds
+    ``preview`` is what the user accepted, if anything was shown; ``open_preview`` is the pending
+    preview that the call may extend: what it stages then replaces that preview. ``last_output`` is
+    the output of the previous step; ``progress`` shows live output; ``stage`` registers a preview;
+    ``store`` saves a large text and returns its path; ``overflow`` is a free path for the full
+    output of a process; ``frontend`` is the user's editor, if there is one; ``tool_finder`` finds
     the deferred tools of the chat.
     """
 
@@ -192,10 +192,10 @@ class ToolContext:
     store: Callable[[str], str]
     overflow: str
     preview: DryRunResult | None = None
-    collected: StagedChange | None = None
-    given: Any = None
+    open_preview: StagedChange | None = None
+    last_output: Any = None
     frontend: Frontend | None = None
-    toolbox: ToolFinder | None = None
+    tool_finder: ToolFinder | None = None
     flags: dict[str, bool] = field(default_factory=dict)
     """What commands of this chat left behind, by name: whether the last one went well."""
 
@@ -204,13 +204,13 @@ class ToolContext:
 class UndoCall:
     """How a successful call can be taken back.
 
-    ``tool`` with ``given`` is the call that undoes it; an ``irreversible`` one has only the
+    ``tool`` with ``arguments`` is the call that undoes it; an ``irreversible`` one has only the
     ``guide``, what a person can do by hand.
     """
 
     description: str
     tool: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
 
@@ -245,16 +245,16 @@ class Tool:
     """A tool's definition; calls never change it.
 
     Args:
-        steps: run in order, each with the last one's output in ``context.given``; sync or async;
-            the last one's return value (a Result, text, or something shown as JSON) is the result.
-        touches: the paths and command a call would touch, for the gate.
+        steps: run in order, each with the previous output in ``context.last_output``; sync or
+            async; the last one returns the result (a ToolOutput, text, or a value shown as JSON).
+        touches: the paths and the command that a call would touch.
         dry_run: what a call would do; raises ToolError if it cannot work at all.
-        render_call: the call in one line; gets whatever arguments have arrived so far.
-        describe: the description where it depends on the chat's surroundings.
+        render_call: the call in one line; gets the arguments that have arrived so far.
+        describe: the description, if it depends on the chat's environment.
         always_load: whether it is sent even while many tools are deferred.
-        system_prompt: what the model is told, hidden from the user, while it has the tool.
-        undo: takes back a call whose ``UndoCall`` names this tool; gets that call's arguments.
-        source: a hash of the file a custom tool comes from; empty for the plugin's own.
+        system_prompt: text for the model while it has the tool; the user does not see it.
+        undo: reverts a call whose ``UndoCall`` names this tool; gets that call's arguments.
+        source: a hash of the file that defines a custom tool; empty for a built-in one.
     """
 
     name: str

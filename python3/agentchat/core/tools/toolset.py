@@ -57,10 +57,10 @@ TOOL_SEARCH = "tool_search"
 
 @dataclass(frozen=True, slots=True)
 class ToolSelection:
-    """What a chat was given, by name: what of it was ``taken`` back, what was asked for by name."""
+    """The tools of a chat, by name: given ones, those of them ``removed``, those ``activated``."""
 
     given: tuple[str, ...]
-    taken: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     activated: tuple[str, ...] = ()
 
 
@@ -89,7 +89,7 @@ class Toolset:
         self._activated: set[str] = set()
         self._taken: set[str] = set()
 
-    def held(self) -> ToolSelection:
+    def selection(self) -> ToolSelection:
         """Return what the chat has now."""
         return ToolSelection(
             tuple(self._given), tuple(sorted(self._taken)), tuple(sorted(self._activated))
@@ -98,7 +98,7 @@ class Toolset:
     def restore(self, held: ToolSelection) -> None:
         """Give the chat what it had before; names may be known later only."""
         self._given = list(held.given)
-        self._taken, self._activated = set(held.taken), set(held.activated)
+        self._taken, self._activated = set(held.removed), set(held.activated)
 
     def add(self, name: str) -> bool:
         """Give the chat a tool or group by name; return whether it is known.
@@ -138,14 +138,14 @@ class Toolset:
             return name in self._given and bool(self._members(name))
         return any(tool is self._registry.get(name) for tool in self.tools())
 
-    def context(self, name: str) -> tuple[str, ...]:
+    def context_lines(self, name: str) -> tuple[str, ...]:
         """Return the names of the lines that show a tool or group in the chat's context."""
         tool, group = self._registry.get(name), self.group(name)
         if group is None or group.collapse:
             return (tool.name if tool is not None else name,)
         return tuple(member.name for member in self._members(name) if not member.hidden)
 
-    def named(self, name: str) -> bool:
+    def has_name(self, name: str) -> bool:
         """Whether the chat was given this very tool or group, not only a group with it."""
         return name in self._given
 

@@ -82,15 +82,15 @@ def with_replacements(request: ApprovalRequest, response: ApprovalResponse) -> A
     """Return the request with the user's text in place of the proposed one."""
     if request.change is None:
         return request
-    change = replace_proposed_texts(request.change, response.replaced)
-    return _with_change(request, change, request.proposed or request.change)
+    change = replace_proposed_texts(request.change, response.replacements)
+    return _with_change(request, change, request.original_change or request.change)
 
 
 def with_kept_hunks(request: ApprovalRequest, response: ApprovalResponse) -> ApprovalRequest | None:
     """Return the request with only what the user keeps of its preview; ``None``: nothing."""
     if request.preview is None:
         return request
-    preview = apply_decisions(request.preview, response.hunks, request.proposed)
+    preview = apply_decisions(request.preview, response.hunk_decisions, request.original_change)
     return None if preview is None else replace(request, preview=preview)
 
 
@@ -100,57 +100,57 @@ def rebased_request(request: ApprovalRequest, last: ApprovalRequest, path: str) 
     The text that the user wrote for the last one is kept where it still fits.
     """
     request = replace(request, problem=MOVED.format(path))
-    if request.change is None or last.change is None or last.proposed is None:
+    if request.change is None or last.change is None or last.original_change is None:
         return request
     now = {file.origin: file.before for file in request.change.files}
     try:
         moved = rebase_change(last.change, now)
     except StalePreview:
         return replace(request, problem=f"{request.problem} {EDIT_LOST}")
-    return _with_change(request, moved, request.proposed or request.change)
+    return _with_change(request, moved, request.original_change or request.change)
 
 
-def shows_the_same(request: ApprovalRequest, last: ApprovalRequest) -> bool:
+def is_same_change(request: ApprovalRequest, last: ApprovalRequest) -> bool:
     """Whether a request shows the change that was shown before: asking again leads nowhere."""
-    return request.change is not None and request.change == (last.proposed or last.change)
+    return request.change is not None and request.change == (last.original_change or last.change)
 
 
 def _with_change(
     request: ApprovalRequest, change: ChangeSet, proposed: ChangeSet
 ) -> ApprovalRequest:
     preview = replace(request.preview or DryRunResult(), change=change)
-    return replace(request, preview=preview, proposed=proposed)
+    return replace(request, preview=preview, original_change=proposed)
 
 
 def with_arguments(chat: Chat, call: ValidCall, response: ApprovalResponse) -> Plan[ValidCall]:
     """Return the call with the arguments that the user wrote; raises InvalidCall."""
     rewritten = replace(call.call, arguments=response.arguments or "")
-    checked = yield from validate(rewritten, chat.toolbox)
+    checked = yield from validate(rewritten, chat.toolset)
     return replace(checked, changed_by_user=True)
 
 
-def heading(call: ValidCall) -> str:
+def result_heading(call: ValidCall) -> str:
     """Return the line before a call's result that tells the model of arguments the user changed."""
     if not call.changed_by_user:
         return ""
-    return f"The user changed the arguments before running: {json.dumps(call.given)}"
+    return f"The user changed the arguments before running: {json.dumps(call.raw_arguments)}"
 
 
 # --- yes and no ----------------------------------------------------------------------------------
 
 
-def rejection(call: ValidCall, reason: str) -> str:
+def rejection_message(call: ValidCall, reason: str) -> str:
     """Return what the model is told of a rejected call."""
     text = f"User rejected the {call.tool.name} call."
     return f"{text} Reason: {reason}" if reason else text
 
 
-def reason(request: ApprovalRequest, response: ApprovalResponse) -> str:
+def response_reason(request: ApprovalRequest, response: ApprovalResponse) -> str:
     """Return why the user said no, to all of it or hunk by hunk."""
-    return rejection_reason(response.reason, request.preview, response.hunks)
+    return rejection_reason(response.reason, request.preview, response.hunk_decisions)
 
 
-def consent(chat: Chat, request: ApprovalRequest, response: ApprovalResponse) -> Decision:
+def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalResponse) -> Decision:
     """Return the user's yes as a decision, remembered where the user said so."""
     scope = request.decision.scope
     # A read outside the workspace asks once per path, whichever yes it was.

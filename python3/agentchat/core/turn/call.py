@@ -17,14 +17,14 @@ from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import (
     ApprovalQueue,
-    consent,
     count_use,
-    heading,
-    reason,
+    is_same_change,
     rebased_request,
-    rejection,
+    record_consent,
+    rejection_message,
     request_approval,
-    shows_the_same,
+    response_reason,
+    result_heading,
     with_arguments,
     with_kept_hunks,
     with_replacements,
@@ -96,7 +96,7 @@ class CallAttempt:
     def reject(self, request: ApprovalRequest, why: str) -> Plan[ToolResult]:
         """Return the result of a call that the user rejected."""
         yield from ()
-        return self.result(rejection(self.call, why), Status.REJECTED)
+        return self.result(rejection_message(self.call, why), Status.REJECTED)
 
     # --- the loop ---------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class CallAttempt:
             result = yield from self._settle()
         except ToolError as error:
             result = self.result(str(error), Status.ERROR)
-        yield from record(self.chat, Record(result, self.decision, heading(self.call)))
+        yield from record(self.chat, Record(result, self.decision, result_heading(self.call)))
 
     def ready_beside_others(self) -> Plan[ReadyCall | None]:
         """Return the call ready to run at the same time as its neighbours, if it may."""
@@ -170,7 +170,7 @@ class CallAttempt:
         if decision.verdict is Verdict.DENY:
             return self._denied(decision)
         if self.call.tool.metadata.requires_checkpoint:
-            return self._denied(decision, no_checkpoint(self.call))
+            return self._denied(decision, no_checkpoint_message(self.call))
         if decision.verdict is Verdict.ALLOW:
             return (yield from self._counted(decision, self.run_unasked(target, decision)))
         request = yield from self.request(target, decision)
@@ -180,7 +180,7 @@ class CallAttempt:
         """Return the request with its place in the queue, and what is new since the last one."""
         last, stale = self._asked, self._stale
         if last is not None and stale is not None:
-            if shows_the_same(request, last):
+            if is_same_change(request, last):
                 raise ToolError(str(stale))
             request = rebased_request(request, last, stale.path)
         number, total = yield from self.queue.number(self.call)
@@ -194,7 +194,7 @@ class CallAttempt:
             self.queue.changed()
             if response.choice != "edit":
                 return (yield from self._answered(request, response))
-            if response.replaced:
+            if response.replacements:
                 request = with_replacements(request, response)
                 continue
             try:
@@ -213,8 +213,8 @@ class CallAttempt:
             return (yield from self._counted(settled, self.run_approved(request, settled)))
         kept = with_kept_hunks(request, response)
         if response.choice == "reject" or kept is None:
-            return (yield from self.reject(request, reason(request, response)))
-        allowed = consent(self.chat, request, response)
+            return (yield from self.reject(request, response_reason(request, response)))
+        allowed = record_consent(self.chat, request, response)
         return (yield from self._counted(allowed, self.run_approved(kept, allowed)))
 
     def _counted(self, decision: Decision, run: Plan[ToolResult]) -> Plan[ToolResult]:
@@ -237,10 +237,10 @@ def run_together(chat: Chat, batch: list[tuple[CallAttempt, ReadyCall]]) -> Plan
     results = yield from do(RunTools(tuple(ready for _, ready in batch)))
     for (attempt, ready), result in zip(batch, results, strict=True):
         count_use(chat, ready.decision)
-        yield from record(chat, Record(result, heading=heading(attempt.call)))
+        yield from record(chat, Record(result, heading=result_heading(attempt.call)))
 
 
-def no_checkpoint(call: ValidCall) -> str:
+def no_checkpoint_message(call: ValidCall) -> str:
     """Return the answer to a call that needs a checkpoint nobody handles."""
     name = call.tool.name
     return f'Checkpoint required: no handler is registered, so "{name}" was not run.'

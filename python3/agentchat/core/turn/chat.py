@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from agentchat.core.messages import History
 from agentchat.core.permissions.grants import Grants
-from agentchat.core.permissions.policy import Policy, forbidden
+from agentchat.core.permissions.policy import Policy, mode_forbids
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import Environment, Tool
@@ -35,33 +35,33 @@ class Chat:
     """One chat: what it may call, what was said, decided and staged, and its turn number."""
 
     uuid: str
-    toolbox: Toolset
-    surroundings: Environment
+    toolset: Toolset
+    environment: Environment
     policy: Policy = field(default_factory=lambda: Policy(Grants()))
-    pending: PreviewStack = field(default_factory=PreviewStack)
+    previews: PreviewStack = field(default_factory=PreviewStack)
     history: History = field(default_factory=History)
     turn: int = 0
 
     def request(self) -> ModelRequest:
         """Return what to send the model now."""
         mode = self.policy.mode
-        tools = tuple(tool for tool in self.toolbox.offered() if not forbidden(mode, tool))
-        resolve = self.toolbox.find(RESOLVE)
-        if self.pending.newest() is not None and resolve is not None:
+        tools = tuple(tool for tool in self.toolset.offered() if not mode_forbids(mode, tool))
+        resolve = self.toolset.find(RESOLVE)
+        if self.previews.newest() is not None and resolve is not None:
             tools = (*tools, resolve)
-        waiting = len(self.pending) > 0
+        waiting = len(self.previews) > 0
         return ModelRequest(
             system=self._system(tools),
             history=self.history,
-            tools=tuple(_described(tool, self.surroundings) for tool in tools),
+            tools=tuple(_described(tool, self.environment) for tool in tools),
             forced=RESOLVE if waiting else None,
             reminder=REMINDER if waiting else None,
         )
 
     def _system(self, tools: tuple[Tool, ...]) -> str:
-        groups, silent = self.toolbox.given_groups(), self.toolbox.tools_without_prompt()
-        said = system_prompt(tools, groups, self.surroundings, silent)
-        return f"{said}\n\n{PLANNING}" if self.pending.standing is not None else said
+        groups, silent = self.toolset.given_groups(), self.toolset.tools_without_prompt()
+        said = system_prompt(tools, groups, self.environment, silent)
+        return f"{said}\n\n{PLANNING}" if self.previews.standing is not None else said
 
 
 def _described(tool: Tool, surroundings: Environment) -> Tool:

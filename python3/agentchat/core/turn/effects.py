@@ -30,7 +30,7 @@ Action = Literal["apply", "discard"]
 class ApprovalRequest:
     """One question to the user: what would run, and how it came to be asked.
 
-    ``number`` of ``total`` counts the requests of this reply. ``pending`` is set when the
+    ``number`` of ``total`` counts the requests of this reply. ``staged_preview`` is set when the
     question is whether to apply that preview.
     """
 
@@ -38,12 +38,12 @@ class ApprovalRequest:
     target: CallTarget
     decision: Decision
     preview: DryRunResult | None = None
-    pending: Preview | None = None
+    staged_preview: Preview | None = None
     number: int = 1
     total: int = 1
     problem: str = ""
     """Why the last response could not be used, if it could not."""
-    proposed: ChangeSet | None = None
+    original_change: ChangeSet | None = None
     """The change as it was proposed, if the preview shows the user's own text."""
 
     @property
@@ -56,16 +56,17 @@ class ApprovalRequest:
 class ApprovalResponse:
     """The answer to a request.
 
-    ``arguments`` is the JSON text the user wrote instead, or ``replaced`` what a file shall get
-    instead, for the choice ``edit``. ``hunks`` are those that the user rejected or commented.
-    With a ``decision`` it was not the user: a rule or the mode settled the question meanwhile.
+    For the choice ``edit``, ``arguments`` is the JSON text that the user wrote instead, or
+    ``replacements`` are the texts that files get instead. ``hunk_decisions`` are about the hunks
+    that the user rejected or commented on. A ``decision`` means that not the user answered: a rule
+    or the mode changed and decides the request now.
     """
 
     choice: Choice
     reason: str = ""
     arguments: str | None = None
-    hunks: tuple[HunkDecision, ...] = ()
-    replaced: tuple[ProposedText, ...] = ()
+    hunk_decisions: tuple[HunkDecision, ...] = ()
+    replacements: tuple[ProposedText, ...] = ()
     decision: Decision | None = None
 
 
@@ -116,7 +117,7 @@ class Parse(Effect[Any]):
     """Fit what the model sent to a tool's schema; raises ArgumentError or ToolError."""
 
     tool: Tool
-    given: Mapping[str, Any]
+    raw_arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class DryRun(Effect[DryRunResult]):
 class RefreshPreview(Effect[Preview]):
     """Rebase a staged preview on what its files are now; raises ToolError if it cannot be."""
 
-    pending: Preview
+    preview: Preview
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +182,11 @@ class ResolvePreview(Effect[ToolResult]):
     """Apply or discard a preview as the result of ``call``; raises StalePreview."""
 
     call: ToolCall
-    pending: Preview
+    preview: Preview
     action: Action
     reason: str
     extra: Mapping[str, Any] | None
-    kept: str = ""
+    extent: str = ""
     """How much of the preview is applied, where that is not all."""
 
 

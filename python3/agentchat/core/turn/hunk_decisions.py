@@ -47,7 +47,7 @@ def change_hash(change: ChangeSet) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def changed_lines(hunk: Hunk) -> tuple[int, int]:
+def hunk_line_range(hunk: Hunk) -> tuple[int, int]:
     """Return the first and last line that a hunk changes, 1-based, in the text before.
 
     Of a hunk that only adds: the lines around the new ones, or in a new file the new ones.
@@ -223,7 +223,7 @@ def _file_summary(
 
 
 def _describe_hunk(hunk: Hunk, decision: HunkDecision) -> str:
-    first, last = changed_lines(hunk)
+    first, last = hunk_line_range(hunk)
     comment = " ".join(decision.comment.split())
     return f"hunk {hunk.index + 1} (lines {first}-{last}){': ' if comment else ''}{comment}"
 

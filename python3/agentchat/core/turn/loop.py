@@ -58,8 +58,8 @@ from agentchat.core.turn.effects import (
     TearDown,
     do,
 )
-from agentchat.core.turn.resolve import attempt
-from agentchat.core.turn.validate import InvalidCall, cut_off, validate
+from agentchat.core.turn.resolve import make_attempt
+from agentchat.core.turn.validate import InvalidCall, cut_off_message, validate
 
 
 class CallHooks:
@@ -124,11 +124,11 @@ def turn(chat: Chat) -> Plan[TurnEnd]:
         yield from _answer_rest(chat, str(error), Status.ERROR)
         return TurnEnd("error", str(error))
     except Exception as error:
-        yield from _answer_rest(chat, failure(error), Status.ERROR)
+        yield from _answer_rest(chat, internal_error_message(error), Status.ERROR)
         raise
 
 
-def failure(error: Exception) -> str:
+def internal_error_message(error: Exception) -> str:
     """Return the message about an internal error that ends a turn."""
     return f"The turn failed: {error!r}. See the log."
 
@@ -163,11 +163,11 @@ def _end_of(reply: Reply) -> TurnEnd | None:
 
 
 def _ignores_preview(chat: Chat, reply: Reply) -> bool:
-    return len(chat.pending) > 0 and any(call.name != RESOLVE for call in reply.calls)
+    return len(chat.previews) > 0 and any(call.name != RESOLVE for call in reply.calls)
 
 
 def _unresolved(chat: Chat) -> str:
-    newest = chat.pending.newest()
+    newest = chat.previews.newest()
     label = newest.label if newest else ""
     return (
         f"The model did not resolve the pending preview ({label}). "
@@ -177,7 +177,7 @@ def _unresolved(chat: Chat) -> str:
 
 def _answer_cut_off(chat: Chat) -> Plan[None]:
     for call in chat.history.unanswered():
-        result = ToolResult(call.id, call.name, cut_off(call.name), Status.ERROR)
+        result = ToolResult(call.id, call.name, cut_off_message(call.name), Status.ERROR)
         yield from record(chat, Record(result))
 
 
@@ -211,11 +211,11 @@ def _validated(
     checked: list[CallAttempt | ToolResult] = []
     for call in calls:
         try:
-            valid = yield from validate(call, chat.toolbox)
+            valid = yield from validate(call, chat.toolset)
         except InvalidCall as error:
             checked.append(ToolResult(call.id, call.name, str(error), Status.ERROR))
             continue
-        one = attempt(chat, valid, queue)
+        one = make_attempt(chat, valid, queue)
         queue.add(one)
         checked.append(one)
     return checked

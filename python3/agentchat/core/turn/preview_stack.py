@@ -20,14 +20,14 @@ class Preview(StagedChange):
     """A staged preview that waits to be resolved.
 
     ``targets`` is what applying would write, ``scope`` what an *always* for it would cover.
-    ``proposed`` is the change before the user edited its text, if they did.
+    ``original_change`` is the change before the user edited its text, if they did.
     """
 
     id: str = ""
     targets: tuple[FileTarget, ...] = ()
     scope: Scope | None = None
-    proposed: ChangeSet | None = None
-    standing: bool = False
+    original_change: ChangeSet | None = None
+    is_standing: bool = False
     """Whether it is a mode's own, resolved again and again, and no preview of a change."""
 
     @property

@@ -10,7 +10,7 @@ from agentchat.core.messages import Reply, Status, ToolResult
 from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Reason, Verdict, mode_allows
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import DryRunResult
-from agentchat.core.turn.approval_request import ApprovalQueue, rejection
+from agentchat.core.turn.approval_request import ApprovalQueue, rejection_message
 from agentchat.core.turn.call import CallAttempt
 from agentchat.core.turn.chat import RESOLVE, Chat
 from agentchat.core.turn.effects import (
@@ -27,7 +27,7 @@ from agentchat.core.turn.preview_stack import NO_REASON, NOTHING_PENDING, Previe
 NOBODY = "Denied: nobody is here to answer."
 
 
-def attempt(chat: Chat, call: ValidCall, queue: ApprovalQueue) -> CallAttempt:
+def make_attempt(chat: Chat, call: ValidCall, queue: ApprovalQueue) -> CallAttempt:
     """Return the attempt at a call."""
     kind = ResolveAttempt if call.tool.name == RESOLVE else CallAttempt
     return kind(chat, call, queue)
@@ -39,12 +39,12 @@ class ResolveAttempt(CallAttempt):
     def locate(self) -> Plan[CallTarget]:
         """Return what applying would write; raises ToolError if nothing is pending."""
         yield from ()
-        here = self.chat.surroundings
+        here = self.chat.environment
         return CallTarget(here.cwd, writes=self._pending().targets, host=here.host)
 
     def decide(self, target: CallTarget) -> Decision:
         """Return whether resolving this way needs the user."""
-        return judge_resolution(self.chat.policy, self._pending(), self._action)
+        return decide_resolution(self.chat.policy, self._pending(), self._action)
 
     def run_unasked(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
         """Apply or discard the preview without a question."""
@@ -60,14 +60,16 @@ class ResolveAttempt(CallAttempt):
             target,
             decision,
             preview=pending.preview,
-            pending=pending,
-            proposed=pending.proposed,
+            staged_preview=pending,
+            original_change=pending.original_change,
         )
 
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
         """Apply what the user saw and kept of the preview."""
         self.decision = decision
-        whole = request.pending.preview.change if request.pending is not None else None
+        whole = (
+            request.staged_preview.preview.change if request.staged_preview is not None else None
+        )
         kept = kept_extent(whole, request.change)
         reason = self.call.arguments.reason
         return (yield from self._resolve(_as_shown(request), self._action, reason, kept))
@@ -75,7 +77,7 @@ class ResolveAttempt(CallAttempt):
     def reject(self, request: ApprovalRequest, why: str) -> Plan[ToolResult]:
         """Discard the preview that the user rejected."""
         result = yield from self._resolve(_as_shown(request), "discard", why or NO_REASON)
-        text = f"{rejection(self.call, why)}\n{result.text}"
+        text = f"{rejection_message(self.call, why)}\n{result.text}"
         return replace(result, text=text, status=Status.REJECTED)
 
     @property
@@ -84,10 +86,10 @@ class ResolveAttempt(CallAttempt):
         return action
 
     def _pending(self) -> Preview:
-        pending = self.chat.pending.newest()
+        pending = self.chat.previews.newest()
         if pending is None:
             raise ToolError(NOTHING_PENDING)
-        return self._submitted(pending) if pending.standing else pending
+        return self._submitted(pending) if pending.is_standing else pending
 
     def _submitted(self, standing: Preview) -> Preview:
         """Return what is submitted to a mode's handler: what the model wrote, under its title."""
@@ -114,11 +116,13 @@ class ResolveAttempt(CallAttempt):
 
 def _as_shown(request: ApprovalRequest) -> Preview:
     """Return the preview of a request with the user's text and hunks."""
-    assert request.pending is not None
-    return replace(request.pending, preview=request.preview or request.pending.preview)
+    assert request.staged_preview is not None
+    return replace(
+        request.staged_preview, preview=request.preview or request.staged_preview.preview
+    )
 
 
-def judge_resolution(policy: Policy, pending: Preview, action: Action) -> Decision:
+def decide_resolution(policy: Policy, pending: Preview, action: Action) -> Decision:
     """Return whether resolving this way needs the user: discarding never does."""
     scope = pending.scope
     if action == "discard":

@@ -54,7 +54,7 @@ def validate(call: ToolCall, toolbox: Toolset) -> Plan[ValidCall]:
     if tool is None:
         raise InvalidCall(toolbox.unknown_tool_message(clip(call.name)))
     if call.cut_off:
-        raise InvalidCall(cut_off(call.name))
+        raise InvalidCall(cut_off_message(call.name))
     given = parse_object(call)
     reserved = {name: given.pop(name) for name in _SCHEMAS if name in given}
     arguments = yield from _arguments(tool, given)
@@ -64,7 +64,7 @@ def validate(call: ToolCall, toolbox: Toolset) -> Plan[ValidCall]:
     return ValidCall(call, tool, given, arguments, reserved=reserved)
 
 
-def cut_off(name: str) -> str:
+def cut_off_message(name: str) -> str:
     """Return the answer to a call whose stream ended before it was complete."""
     ended = "was cut off before it was complete; it was not run"
     return f'The call to "{clip(name)}" {ended}. Send it again.'
@@ -147,12 +147,12 @@ def required_fields(tool: Tool) -> dict[str, str]:
     return found
 
 
-def offered_description(tool: Tool) -> str:
+def model_description(tool: Tool) -> str:
     """Return the description as the model reads it."""
     return " ".join([tool.description, *required_fields(tool).values()])
 
 
-def offered_schema(tool: Tool) -> dict[str, Any]:
+def model_schema(tool: Tool) -> dict[str, Any]:
     """Return the JSON Schema as the model reads it; the tool's own is not changed."""
     schema = tool.arguments.schema()
     fields = required_fields(tool)
