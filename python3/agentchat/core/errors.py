@@ -33,6 +33,3 @@ class Unreachable(ToolError):
 
 class Cancelled(Exception):
     """The user stopped the turn; thrown into the plan, which answers what is unanswered."""
-
-
-StalePreview = StalePreview  # the old name, until every room uses the new one

@@ -22,8 +22,6 @@ DIAGNOSTICS = 200
 IMAGE_PIXELS = 2_000
 PARALLEL_TOOLS = 10
 DEFERRED_THRESHOLD = 15
-SHOWN_LINES = 10
-"""Lines of a result that the chat shows before the fold."""
 
 PREVIEWS_PER_CALL = 3
 """How often a call whose text keeps moving is previewed again before it is given up."""

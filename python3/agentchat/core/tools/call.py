@@ -53,6 +53,3 @@ class CallTarget:
         reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)
-
-
-# The old names, until every room uses the new ones.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol
+from typing import Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
 
@@ -270,13 +270,3 @@ class Frontend(Protocol):
         Only those of ``path`` (absolute; a file or a directory), and only those at least as bad
         as ``severity``, where these are given.
         """
-
-
-class Clock(Protocol):
-    """Seconds since some fixed moment; tests bring their own."""
-
-    def __call__(self) -> float:
-        """Return the time now."""
-
-
-Details = Mapping[str, Any]

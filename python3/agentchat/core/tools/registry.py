@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import UserError
-from agentchat.core.tools.tool import Metadata, Tool
+from agentchat.core.tools.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +81,11 @@ class Registry:
         """Return the tool with this name or alias."""
         return self._tools.get(self._names.get(name, ""))
 
-    def names(self) -> tuple[str, ...]:
-        """Return the names, in the order of registration."""
-        return tuple(self._tools)
-
     def all(self) -> tuple[Tool, ...]:
         """Return the tools, in the order of registration."""
         return tuple(self._tools.values())
-
-    def count(self) -> int:
-        """Return how many tools there are."""
-        return len(self._tools)
 
     def filter(self, names: Iterable[str]) -> tuple[Tool, ...]:
         """Return the tools with these names or aliases, unknown ones left out, each once."""
         found = {tool.name: tool for name in names if (tool := self.get(name)) is not None}
         return tuple(found.values())
-
-    def metadata_for(self, name: str) -> Metadata | None:
-        """Return the metadata of the tool with this name or alias."""
-        tool = self.get(name)
-        return tool.metadata if tool is not None else None

@@ -83,8 +83,6 @@ class Capability:
 
     dry_run: bool = False
     reversible: bool = False
-    undo_method: str = ""
-    undo_tool: str = ""
     min_confidence: int = 0
     affected_resources: tuple[str, ...] = ()
 

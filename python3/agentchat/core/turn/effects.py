@@ -201,6 +201,3 @@ class Record(Effect[Message]):
     message: Message
     decision: Decision | None = None
     heading: str = ""
-
-
-# The old names, until every room uses the new ones.

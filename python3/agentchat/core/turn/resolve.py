@@ -7,7 +7,15 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Reason, Verdict, mode_allows
+from agentchat.core.permissions.policy import (
+    EFFECT,
+    NOBODY,
+    Decision,
+    Policy,
+    Reason,
+    Verdict,
+    mode_allows,
+)
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import ApprovalQueue, rejection_message
@@ -23,8 +31,6 @@ from agentchat.core.turn.effects import (
 )
 from agentchat.core.turn.hunk_decisions import kept_extent
 from agentchat.core.turn.preview_stack import NO_REASON, NOTHING_PENDING, Preview
-
-NOBODY = "Denied: nobody is here to answer."
 
 
 def make_attempt(chat: Chat, call: ValidCall, queue: ApprovalQueue) -> CallAttempt:

@@ -99,6 +99,3 @@ class View(Protocol):
 
     def close_preview(self, pending: Preview) -> None:
         """Take a preview away; it is applied or discarded."""
-
-
-# The old names, until every room uses the new ones.

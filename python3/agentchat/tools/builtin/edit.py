@@ -171,7 +171,7 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="edit",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    capability=Capability(dry_run=True, reversible=True),
     touches=touches,
     dry_run=dry_run,
     render_call=render_call,

@@ -94,7 +94,7 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="write",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    capability=Capability(dry_run=True, reversible=True),
     touches=touches,
     dry_run=dry_run,
     render_call=render_call,

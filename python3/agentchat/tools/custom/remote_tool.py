@@ -73,7 +73,6 @@ class RemoteTool:
     def tool(self, digest: str) -> Tool:
         """Return the tool; ``digest`` is of its file: another one makes it another tool."""
         spec, hooks = self.spec, self.spec.hooks
-        undoable = spec.name if "undo" in hooks else ""
         return Tool(
             name=spec.name,
             description=spec.description,
@@ -82,9 +81,7 @@ class RemoteTool:
             metadata=Metadata(aliases=spec.aliases, permission_class="custom", **spec.metadata),
             capability=Capability(
                 dry_run="dry_run" in hooks,
-                reversible=bool(undoable),
-                undo_method=undoable,
-                undo_tool=undoable,
+                reversible="undo" in hooks,
                 min_confidence=spec.min_confidence,
             ),
             touches=self._touches,
@@ -97,11 +94,11 @@ class RemoteTool:
                 setup=self._hook("setup"),
                 exit=self._hook("on_exit"),
                 once=spec.setup_once,
-                undo=self._undo_record if undoable else None,
+                undo=self._undo_record if "undo" in hooks else None,
             ),
             always_load=spec.always_load,
             asks=self._asks if ASKS in hooks else spec.asks,
-            undo=self._undo if undoable else None,
+            undo=self._undo if "undo" in hooks else None,
             source=digest,
         )
 
