@@ -239,13 +239,13 @@ class Interpreter:
 
     async def _resolve(self, effect: e.ResolvePreview) -> ToolResult:
         call, label = effect.call, effect.preview.label
-        title = resolution_line(label, effect.action, failed=False, kept=effect.extent)
+        title = resolution_line(label, effect.action, failed=False, extent=effect.extent)
         self._show_start(call.id, call.name, title)
         result = await self._previews.resolve(
             effect.preview, effect.action, effect.reason, effect.extra
         )
         if result.is_error:
-            title = resolution_line(label, effect.action, failed=True, kept=effect.extent)
+            title = resolution_line(label, effect.action, failed=True, extent=effect.extent)
             self._view.update_block(call.id, ToolBlock(title=title))
         return self._runner.bounded(call.id, call.name, result)
 

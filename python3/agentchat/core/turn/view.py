@@ -1,4 +1,4 @@
-"""What a chat shows, whoever draws it."""
+"""The port through which a chat is shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BlockState = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ChatStatus:
-    """What ``require('agentchat').status()`` answers; ``cost`` in US dollars if known."""
+    """The answer of ``require('agentchat').status()``; ``cost`` in US dollars if known."""
 
     state: ChatState = "idle"
     prompts: int = 0
@@ -33,9 +33,9 @@ class ChatStatus:
 
 @dataclass(frozen=True, slots=True)
 class ToolBlock:
-    """What changes of a call's block; ``None`` leaves a part as it is.
+    """Changes of a call's block; ``None`` leaves a part unchanged.
 
-    ``body`` replaces the lines, ``append`` adds text to them (with a state: a last line of its
+    ``body`` replaces the lines; ``append`` adds text to them (with a state: a last line of its
     own).
     """
 
@@ -53,10 +53,10 @@ class View(Protocol):
         """Show what the user sent."""
 
     def restore_prompt(self) -> None:
-        """Put what the user sent and nobody took back into the prompt."""
+        """Put unsent messages of the user back into the prompt."""
 
     def begin_reply(self) -> None:
-        """Begin a message of the model."""
+        """Start a message of the model."""
 
     def add_text(self, piece: str) -> None:
         """Add to the model's message."""
@@ -65,16 +65,16 @@ class View(Protocol):
         """Add to the model's reasoning."""
 
     def finish_reply(self) -> None:
-        """The model's message is complete."""
+        """End the model's message."""
 
     def update_block(self, call_id: str, change: ToolBlock) -> None:
         """Show or change the block of one call."""
 
     def add_note(self, level: str, text: str) -> None:
-        """Add a line of the plugin's own to the transcript; ``level`` is ``info`` or ``error``."""
+        """Add a line of the plugin to the transcript; ``level`` is ``info`` or ``error``."""
 
     def notify(self, level: str, text: str) -> None:
-        """Tell the user one line; ``level`` is ``info``, ``warn`` or ``error``."""
+        """Notify the user in one line; ``level`` is ``info``, ``warn`` or ``error``."""
 
     def show_status(self, status: ChatStatus) -> None:
         """Show the chat's state."""
@@ -85,17 +85,17 @@ class View(Protocol):
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event."""
 
-    def show_request(self, prompt: str, question: ApprovalRequest) -> None:
-        """Show a question under a prompt id."""
+    def show_request(self, request_id: str, request: ApprovalRequest) -> None:
+        """Show an approval request under an id."""
 
-    def close_request(self, prompt: str) -> None:
-        """Take a question away; it is answered or void."""
+    def close_request(self, request_id: str) -> None:
+        """Close an approval request that is answered or void."""
 
-    def show_preview(self, pending: Preview) -> None:
+    def show_preview(self, preview: Preview) -> None:
         """Show a staged preview."""
 
     def show_proposed_text(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing; ``subject`` is what it belongs to."""
 
-    def close_preview(self, pending: Preview) -> None:
-        """Take a preview away; it is applied or discarded."""
+    def close_preview(self, preview: Preview) -> None:
+        """Close a preview that is applied or discarded."""
