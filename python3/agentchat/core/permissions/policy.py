@@ -10,7 +10,7 @@ line of this table that matches:
  3    an ``ask`` rule matches it, or any part of its command                asks
  4    this chat remembers *always* for exactly its scope (``grants.py``)    runs
  5    a path is protected, secret, outside or has a second hard link        asks
- 6    the mode allows it: *edit* for edits, *yolo* unless it is destructive runs
+ 6    the mode allows it: *edit* for edits, *yolo* if not destructive       runs
  7    ``allow`` rules match it, and all parts of its command                runs
  8    the tool itself says whether it asks; by default only reading runs    either
 ====  ====================================================================  ======

@@ -1,4 +1,4 @@
-"""What a tool is: a value that says how it is called, what it does, and how careful to be."""
+"""The definition of a tool, as a value, and what its functions take and return."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from agentchat.core.tools.ports import Frontend, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a chat knows of where it works: ``date`` as ISO text, ``rules`` of the project.
+    """The environment of a chat: ``date`` as ISO text, ``rules`` of the project.
 
-    ``host`` is the machine, empty for the user's own.
+    ``host`` is the machine; empty for the user's own machine.
     """
 
     cwd: str
@@ -32,18 +32,18 @@ class Environment:
 log = logging.getLogger(__name__)
 
 TITLE_CHARACTERS = 2_000
-"""Characters of a call that its line shows."""
+"""Most characters of a call's title."""
 
 NO_STORE = "Pending action store unavailable for custom tools in this runtime."
 
 
 def refuse_staging(staged: StagedChange) -> None:
-    """Refuse a preview where nothing could resolve it."""
+    """Raise ToolError: there is no preview stack here."""
     raise ToolError(NO_STORE)
 
 
 class ArgumentError(Exception):
-    """The arguments do not fit the schema: ``problems`` are pairs of field and reason."""
+    """Arguments that do not fit the schema; ``problems`` are pairs of field and reason."""
 
     def __init__(self, problems: tuple[tuple[str, str], ...]) -> None:
         super().__init__("; ".join(f"{name}: {reason}" for name, reason in problems))
@@ -54,15 +54,15 @@ class Arguments(Protocol):
     """The shape of a tool's arguments."""
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema (an object) that the model is given."""
+        """Return the JSON Schema (an object) for the model."""
 
     def parse(self, value: Mapping[str, Any]) -> Any:
-        """Return the arguments as the tool takes them; raises ArgumentError."""
+        """Return the arguments in the tool's own form; raises ArgumentError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a tool is. The defaults are the cautious ones."""
+    """The nature of a tool; the defaults are the cautious values."""
 
     concurrency_safe: bool = False
     read_only: bool = False
@@ -74,12 +74,12 @@ class Metadata:
     requires_checkpoint: bool = False
     requires_reverse_thinking: bool = False
     server: str = ""
-    """The name of the server a tool comes from, if it comes from one."""
+    """The server that the tool comes from, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What a tool can do for safety. The defaults are the cautious ones."""
+    """The safety features of a tool; the defaults are the cautious values."""
 
     dry_run: bool = False
     reversible: bool = False
@@ -94,7 +94,7 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a call would touch, from its arguments alone: paths as the model wrote them."""
+    """The paths (as the model wrote them) and the command in the arguments of a call."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -105,8 +105,8 @@ class Access:
 class DryRunResult:
     """What a call would do, computed without doing it.
 
-    ``headline`` stands in place of what the tool would say of the change, where the user keeps
-    or makes something else than what was proposed.
+    ``headline`` replaces the tool's own description of the change, if the user kept only a part
+    of the proposal or edited it.
     """
 
     change: ChangeSet | None = None
@@ -115,7 +115,7 @@ class DryRunResult:
     impact: Mapping[str, Any] = field(default_factory=dict)
     headline: str = ""
     places: tuple[ReplacedLines, ...] = ()
-    """Where the replacements are, for a tool that counts those that are made."""
+    """The lines of the replacements, for a tool that counts the applied ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,9 @@ class ToolOutput:
 
 Extra = Mapping[str, Any] | None
 PreviewCallback = Callable[[str, Extra], Awaitable[ToolOutput | None]]
-"""Takes the reason and the call's free-form extra; raising keeps the preview pending."""
+"""Takes the reason and the extra of a ``resolve`` call; an exception keeps the preview pending."""
 ApplyFunction = Callable[[DryRunResult], Awaitable[ToolOutput]]
-"""Makes the change of a preview: the staged one, or what the user and the files left of it."""
+"""Applies a preview: the staged one, or what is left of it after decisions and rebasing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +157,17 @@ class StagedChange:
     preview: DryRunResult = field(default_factory=DryRunResult)
     make: ApplyFunction | None = None
     collects: tuple[str, ...] = ()
-    """The tools whose calls it stands for, if later calls of theirs join it."""
+    """The tools whose later calls extend this preview instead of staging another one."""
 
 
 class ToolFinder(Protocol):
-    """The tools of a chat that are not sent until they are looked for."""
+    """The deferred tools of a chat."""
 
     def deferred(self) -> tuple[Tool, ...]:
-        """Return those that wait."""
+        """Return the tools that are not sent to the model."""
 
     def search(self, query: str) -> tuple[Tool, ...]:
-        """Find some, best first, and activate them for this chat."""
+        """Find deferred tools, best first, and activate them for this chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +195,15 @@ class ToolContext:
     frontend: Frontend | None = None
     tool_finder: ToolFinder | None = None
     flags: dict[str, bool] = field(default_factory=dict)
-    """What commands of this chat left behind, by name: whether the last one went well."""
+    """Flags that commands of this chat set, by name: whether the last one succeeded."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoCall:
-    """How a successful call can be taken back.
+    """How to undo a successful call.
 
-    ``tool`` with ``arguments`` is the call that undoes it; an ``irreversible`` one has only the
-    ``guide``, what a person can do by hand.
+    ``tool`` with ``arguments`` is the call that undoes it; an ``irreversible`` one has only a
+    ``guide`` for the user.
     """
 
     description: str
@@ -219,11 +219,10 @@ DryRunFunction = Callable[[Any, ToolContext], Awaitable[DryRunResult]]
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What runs around a call, each exactly once whatever becomes of it.
+    """Functions that run around a call, each exactly once.
 
-    ``setup`` runs before the question, ``exit`` after the result. With ``once``, neighbouring
-    calls of the tool share both. ``result`` has the last word on what the model and the user
-    read, for every ending.
+    ``setup`` runs before the approval request, ``exit`` after the result. With ``once``,
+    neighbouring calls of the tool share both. ``result`` may change every result.
     """
 
     setup: Step | None = None
@@ -234,7 +233,7 @@ class Hooks:
 
 
 def summarize_arguments(arguments: Mapping[str, Any]) -> str:
-    """Return the call's arguments as a short line, for tools that do not say better."""
+    """Return the arguments as a short line: the default title of a call."""
     return " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())[:200]
 
 
@@ -274,14 +273,14 @@ class Tool:
     describe: Callable[[Environment], str] | None = None
     system_prompt: str = ""
     asks: bool | Callable[[Any], bool | Awaitable[bool]] | None = None
-    """Whether a call asks first, or how to find out; ``None``: unless it only reads."""
+    """Whether a call asks, or how to find out; ``None``: it asks unless it only reads."""
     undo: Step | None = None
     source: str = ""
 
-    def title(self, given: Mapping[str, Any]) -> str:
-        """Return the call in one line; a hook that fails costs this line only."""
+    def title(self, arguments: Mapping[str, Any]) -> str:
+        """Return the call in one line; the tool's name if the tool cannot render it."""
         try:
-            return clip(str(self.render_call(given)), TITLE_CHARACTERS)
+            return clip(str(self.render_call(arguments)), TITLE_CHARACTERS)
         except Exception:
             log.exception("%s could not render its call", self.name)
             return self.name
@@ -294,7 +293,7 @@ class Tool:
 
     @property
     def definition(self) -> str:
-        """Return a hash that changes when what the tool means changes."""
+        """A hash of everything that defines what the tool does."""
         schema = json.dumps(self.arguments.schema(), sort_keys=True, default=str)
-        said = [self.name, self.description, schema, self.source]
-        return hashlib.sha256("\0".join(said).encode()).hexdigest()
+        text = "\0".join([self.name, self.description, schema, self.source])
+        return hashlib.sha256(text.encode()).hexdigest()
