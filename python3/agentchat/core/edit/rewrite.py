@@ -31,11 +31,12 @@ def rewrite(old: str, found: str, new: str, indentation: Indentation, *, whole_l
         whole_line: whether ``found`` begins at the start of a line.
     """
     old_lines, found_lines, new_lines = old.split("\n"), found.split("\n"), new.split("\n")
+    pairs = list(zip(old_lines, found_lines, strict=False))
     lines: list[str] = []
     position = 0
     for change in diff_lines(old_lines, new_lines):
         lines += found_lines[position : change.a_start]
-        replaced = list(zip(old_lines, found_lines, strict=True))[change.a_start : change.a_end]
+        replaced = pairs[change.a_start : change.a_end]
         for row, line in enumerate(new_lines[change.b_start : change.b_end]):
             before = replaced[row] if row < len(replaced) else None
             partial = change.b_start + row == 0 and not whole_line
