@@ -51,7 +51,7 @@ class Attachments:
         """Return the message with what it mentions, and lines that tell the user what that is."""
         given: dict[str, Attachment] = {}
         missing: list[str] = []
-        for one in context_mentions(message.shown):
+        for one in context_mentions(message.display_text):
             try:
                 given[one.mention] = await self._attachment(one, captured)
             except ToolError as error:
@@ -80,7 +80,7 @@ class Attachments:
     async def _file(self, path: str) -> Attachment:
         target = await self._workspace.locate(path)
         arguments = read.ReadArguments(path=path, offset=None, limit=None)
-        return _attachment(target.shown, await read.run(arguments, self._context))
+        return _attachment(target.display_path, await read.run(arguments, self._context))
 
     async def _captured(self, given: CapturedContext) -> Attachment:
         if given.problem or not given.name:

@@ -117,4 +117,4 @@ class Jobs:
             self._screen.notify("warn", str(error))
         except Exception as error:
             log.exception("the %s failed", job.name)
-            self._screen.note("error", f"The {job.name} failed: {error!r}. See the log.")
+            self._screen.add_note("error", f"The {job.name} failed: {error!r}. See the log.")

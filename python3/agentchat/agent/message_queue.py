@@ -71,11 +71,11 @@ class MessageQueue:
 
     def show(self, message: UserText) -> None:
         """Show a message that was taken, with what its mentions gave: it is in the journal now."""
-        self._screen.user(message.shown or message.text)
+        self._screen.add_user_message(message.display_text or message.text)
         if self._taken and self._taken[0].message is message:
             lines = self._taken.popleft().lines
             if lines:
-                self._screen.note("info", "\n".join(lines))
+                self._screen.add_note("info", "\n".join(lines))
 
     def drop(self) -> bool:
         """Forget what the user sent and nobody has seen yet; return whether there was any."""
@@ -96,6 +96,6 @@ class MessageQueue:
     async def _complete(self, queued: QueuedMessage) -> None:
         await self._preparation.refresh()
         text, given = self._tools.give_mentioned(queued.text)
-        message = UserText(text, shown=queued.text)
+        message = UserText(text, display_text=queued.text)
         queued.message, attached = await self._attachments.complete(message, queued.captured)
         queued.lines = (*given, *attached)

@@ -75,7 +75,7 @@ class PreviewActions:
         pending = self._store.newest()
         if pending is not None and self._approvals.asks_about(pending):
             choice: Choice = "accept" if command.action == "apply" else "reject"
-            response = ApprovalResponse(choice, command.reason, hunks=command.hunks)
+            response = ApprovalResponse(choice, command.reason, hunk_decisions=command.hunks)
             self._approvals.answer_open(response)
         elif len(self._store) == 0 or pending is None:
             self._view.notify("warn", NOTHING)
@@ -100,7 +100,7 @@ class PreviewActions:
         elif why_not_text(file.after) or has_surrogates(file.after.decode("utf-8", "replace")):
             self._view.notify("warn", f"{file.name} is no text that can be edited here.")
         else:
-            self._view.propose(subject, file)
+            self._view.show_proposed_text(subject, file)
 
     def amend(self, preview: str, replaced: ProposedText) -> None:
         """Put the user's text in place of the proposed one, and show the preview with it."""
@@ -110,7 +110,9 @@ class PreviewActions:
             self._view.notify("warn", "This preview is no longer pending.")
             return
         fresh = replace(pending.preview, change=replace_proposed_texts(change, [replaced]))
-        self._previews.replace(replace(pending, preview=fresh, proposed=pending.proposed or change))
+        self._previews.replace(
+            replace(pending, preview=fresh, original_change=pending.original_change or change)
+        )
 
     def _change(self, subject: str) -> ChangeSet | None:
         request = self._approvals.request
@@ -127,17 +129,17 @@ class PreviewActions:
         try:
             await work
         except ToolError as error:
-            self._view.note("error", f"{failed}\n{error}")
+            self._view.add_note("error", f"{failed}\n{error}")
         except Exception as error:
             log.exception("resolving %s failed", pending.label)
-            self._view.note("error", f"{failed}\n{error!r}. See the log.")
+            self._view.add_note("error", f"{failed}\n{error!r}. See the log.")
 
     async def _apply(self, pending: Preview, command: ResolveCommand) -> None:
         fresh = await self._previews.refresh(pending)
         if fresh is not pending:
             self._view.notify("warn", CHANGED.format(_changed_files(pending, fresh)))
             return
-        kept = apply_decisions(pending.preview, command.hunks, pending.proposed)
+        kept = apply_decisions(pending.preview, command.hunks, pending.original_change)
         if kept is None:
             await self._discard(pending, command)
         else:
@@ -152,7 +154,7 @@ class PreviewActions:
         reason = command.reason or NO_REASON
         result = await self._previews.resolve(pending, command.action, reason)
         line = resolution_line(pending.label, command.action, result.is_error, kept)
-        self._view.note("error" if result.is_error else "info", f"{line}\nReason: {reason}")
+        self._view.add_note("error" if result.is_error else "info", f"{line}\nReason: {reason}")
         did = f"The user ran :AgentResolve {command.action} on the preview {pending.label!r}."
         self._tell(f"{did} Reason: {reason}\n{result.text}")
 

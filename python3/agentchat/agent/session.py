@@ -77,7 +77,7 @@ class Session:
         self._queue = MessageQueue(view, self._preparation, self.tools, attachments)
         self.judging = Approvals(chat, view, rulebook, self.refresh)
         previews = Previews(
-            chat.pending, workspace, view, journal, self.refresh, self._queue.add_note
+            chat.previews, workspace, view, journal, self.refresh, self._queue.add_note
         )
         runner = ToolRunner(
             workspace,
@@ -85,11 +85,11 @@ class Session:
             journal,
             previews,
             storage,
-            toolbox=chat.toolbox,
+            toolbox=chat.toolset,
             frontend=self._frontend,
         )
         self._undoing = UndoCommands(
-            chat.toolbox,
+            chat.toolset,
             workspace=workspace,
             screen=view,
             journal=journal,
@@ -97,7 +97,7 @@ class Session:
             tell=self._queue.add_note,
         )
         self.resolving = PreviewActions(
-            chat.pending,
+            chat.previews,
             approvals=self.judging,
             previews=previews,
             view=view,
@@ -148,7 +148,7 @@ class Session:
         self._jobs.cancel()
         if dropped:
             # No turn has begun that would say how it ended.
-            self._view.give_back()
+            self._view.restore_prompt()
 
     def undo(self, turn: int | None = None) -> None:
         """Take the file changes of a turn back, by default of the newest that has some."""
@@ -194,7 +194,7 @@ class Session:
 
     def replay(self) -> None:
         """Draw the history; turns wait until that is done."""
-        work = partial(replay, self.chat.history, self._view, self.chat.toolbox)
+        work = partial(replay, self.chat.history, self._view, self.chat.toolset)
         self._add(Job("drawing", work))
 
     def warm_up(self) -> None:
@@ -228,7 +228,7 @@ class Session:
             asking=self._frontend is not None and self._frontend.asking,
             request=self.judging.request,
         )
-        self._view.status(status)
+        self._view.show_status(status)
 
     def _take_back(self, name: str, work: Callable[[], Work]) -> None:
         if self._in_turn:
@@ -264,7 +264,7 @@ class Session:
             await self._preparation.connect()
         except Unreachable as error:
             if not self._in_turn:  # a turn says it itself
-                self._view.note("error", str(error))
+                self._view.add_note("error", str(error))
 
     async def _recover(self, leftovers: LeftoverFiles) -> None:
         try:
@@ -281,16 +281,16 @@ class Session:
         self._in_turn = True
         self.chat.turn += 1
         self.refresh()
-        self._view.event("AgentTurnStarted", {"turn": self.chat.turn})
+        self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
         end = self._journal_end(await self._play())
         self._in_turn = False
         if end.message:
-            self._view.note("error", end.message)
+            self._view.add_note("error", end.message)
         if end.reason != "stop" and not end.stopped and self._queue.drop():
             # Nobody took it: what ended this turn would end the next one too.
-            self._view.give_back()
+            self._view.restore_prompt()
         self.refresh()
-        self._view.event("AgentTurnFinished", {"reason": end.reason})
+        self._view.fire_event("AgentTurnFinished", {"reason": end.reason})
 
     async def _play(self) -> TurnEnd:
         try:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from agentchat.core.errors import ModelError, UserError
 from agentchat.core.messages import Note, Reply, UserText
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
-from agentchat.core.turn.validate import offered_description, offered_schema
+from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.api_key import ApiKey
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
 from agentchat.models.protocols import PROTOCOLS
@@ -72,9 +72,7 @@ def biggest_part(request: ModelRequest) -> str:
 
 
 def _sizes(request: ModelRequest) -> Iterator[tuple[str, int]]:
-    schemas = [
-        [tool.name, offered_description(tool), offered_schema(tool)] for tool in request.tools
-    ]
+    schemas = [[tool.name, model_description(tool), model_schema(tool)] for tool in request.tools]
     dumped = json.dumps(schemas, ensure_ascii=False, separators=(",", ":"))
     yield "the tools' schemas", len(dumped.encode("utf-8", "replace")) if schemas else 0
     yield "the system prompt", _bytes(request.system)

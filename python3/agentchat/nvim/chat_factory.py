@@ -251,7 +251,7 @@ class ChatFactory:
             settings=settings,
             models=models,
             frontend=frontend,
-            shelf=CustomRegistry(registry, chat.toolbox, project),
+            shelf=CustomRegistry(registry, chat.toolset, project),
             rulebook=rulebook,
             rules=RuleEditor(bridge, session, ruling),
         )

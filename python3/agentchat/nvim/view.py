@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.text import escape
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
@@ -43,11 +43,11 @@ class NvimView:
         self._output: dict[str, LiveOutput] = {}
         self._frame: asyncio.TimerHandle | None = None
 
-    def user(self, text: str) -> None:
+    def add_user_message(self, text: str) -> None:
         """Show what the user sent."""
         self._draw("message", "user", text)
 
-    def give_back(self) -> None:
+    def restore_prompt(self) -> None:
         """Put what the user sent and nobody took back into the prompt."""
         self.flush()
         self._out.call("chat.refuse", self._chat)
@@ -56,11 +56,11 @@ class NvimView:
         """Begin a message of the model."""
         self._draw("message", "agent", "")
 
-    def text(self, piece: str) -> None:
+    def add_text(self, piece: str) -> None:
         """Add to the model's message at the next frame."""
         self._stream("text", piece)
 
-    def reasoning(self, piece: str) -> None:
+    def add_reasoning(self, piece: str) -> None:
         """Add to the model's reasoning at the next frame."""
         self._stream("reasoning", piece)
 
@@ -68,7 +68,7 @@ class NvimView:
         """The model's message is complete."""
         self._draw("finish")
 
-    def block(self, call_id: str, change: ToolBlock) -> None:
+    def update_block(self, call_id: str, change: ToolBlock) -> None:
         """Show or change the block of one call; live output waits for the next frame."""
         fields = {name: value for name, value in asdict(change).items() if value is not None}
         if change.append is not None:
@@ -79,7 +79,9 @@ class NvimView:
                 return
             fields.update(stream=output.take(), append=change.append.split("\n"))
         if change.title is not None:
-            fields["title"] = escape(" ".join(change.title.split()))[:TITLE_CHARACTERS]
+            fields["title"] = escape_hidden_characters(" ".join(change.title.split()))[
+                :TITLE_CHARACTERS
+            ]
         if change.body is not None and call_id in self._output:
             self._show_output(call_id, self._output.pop(call_id))
         if change.state == "streaming":
@@ -87,7 +89,7 @@ class NvimView:
         else:
             self._draw("block", call_id, fields)
 
-    def note(self, level: str, text: str) -> None:
+    def add_note(self, level: str, text: str) -> None:
         """Add a line of the plugin's own to the transcript."""
         self._draw("message", "error" if level == "error" else "note", text)
 
@@ -95,44 +97,44 @@ class NvimView:
         """Show one line to the user."""
         self._draw("notify", level, text)
 
-    def status(self, status: ChatStatus) -> None:
+    def show_status(self, status: ChatStatus) -> None:
         """Show the chat's state, if it changed."""
         if status != self._status:
             self._status = status
             self._draw("status", {k: v for k, v in asdict(status).items() if v is not None})
 
-    def event(self, name: str, data: Mapping[str, Any]) -> None:
+    def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event after all that was drawn before."""
         self._draw(*_event(name, data))
 
-    def tools(self, chat: Chat) -> None:
+    def show_tools(self, chat: Chat) -> None:
         """Show which tools and groups a prompt can mention, if that changed."""
         names = mentions(chat)
         if names != self._mentions:
             self._mentions = names
             self._draw("tools", names)
 
-    def ask(self, prompt: str, question: ApprovalRequest) -> None:
+    def show_request(self, prompt: str, question: ApprovalRequest) -> None:
         """Show a question."""
         self.flush()
         build = partial(prompt_table, prompt, question, self._root)
         self._out.call_built("approval.show", self._chat, build=build)
 
-    def close_prompt(self, prompt: str) -> None:
+    def close_request(self, prompt: str) -> None:
         """Take a question away."""
         self._out.call("approval.close", self._chat, prompt)
 
-    def stage(self, pending: Preview) -> None:
+    def show_preview(self, pending: Preview) -> None:
         """Show a staged preview."""
         build = partial(preview_table, pending, self._root)
         self._out.call_built("review.show", self._chat, build=build)
 
-    def propose(self, subject: str, file: FileChange) -> None:
+    def show_proposed_text(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing."""
         table = proposal_table(subject, file, self._root)
         self._out.call("approval.edit_proposal", self._chat, table)
 
-    def unstage(self, pending: Preview) -> None:
+    def close_preview(self, pending: Preview) -> None:
         """Take a preview away."""
         self._out.call("review.close", self._chat, pending.id)
 

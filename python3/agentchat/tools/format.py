@@ -6,7 +6,7 @@ import codecs
 import re
 from collections.abc import Sequence
 
-from agentchat.core.text import escape
+from agentchat.core.text import escape_hidden_characters
 
 
 def add_notices(text: str, notices: Sequence[str]) -> str:
@@ -34,7 +34,7 @@ def argument_text(value: object, missing: str = "...") -> str:
 
 def escape_name(name: str) -> str:
     """Return a file name with line breaks and control characters made visible."""
-    return escape(name).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
+    return escape_hidden_characters(name).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
 
 
 _ESCAPES = re.compile(
@@ -56,7 +56,7 @@ class TerminalText:
         self._rest = ""
 
     def feed(self, data: bytes, final: bool = False) -> str:
-        """Return the text up to an escape that may continue in the next piece."""
+        """Return the text up to an escape_hidden_characters that may continue in the next piece."""
         text = self._rest + self._decoder.decode(data, final)
         end = len(text) if final else _complete_end(text)
         self._rest = text[end:]
@@ -64,7 +64,7 @@ class TerminalText:
 
 
 def _complete_end(text: str) -> int:
-    """Return where an unfinished escape begins, or the end of the text."""
+    """Return where an unfinished escape_hidden_characters begins, or the end of the text."""
     last = text.rfind("\x1b")
     for index in (text.rfind("\x1b", 0, max(last, 0)), last):
         if index >= 0 and _UNFINISHED.match(text, index):

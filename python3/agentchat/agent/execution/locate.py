@@ -45,7 +45,7 @@ async def locate_call(
         evidence=evidence,
         asks=None if unsure else await _asks(call),
         host=workspace.host,
-        located=located,
+        targets_by_path=located,
     )
 
 
@@ -117,11 +117,11 @@ async def suppose(
         UserError: no such tool, or nothing that it would get.
     """
     name, _, rest = text.strip().partition(" ")
-    tool = next((t for t in chat.toolbox.all_tools() if name in _names(t)), None)
+    tool = next((t for t in chat.toolset.all_tools() if name in _names(t)), None)
     if tool is None:
         raise UserError(f"There is no tool {name}. {USAGE}" if name else USAGE)
     touch = _touch(tool, rest.strip())
-    call = ValidCall(ToolCall("", tool.name, ""), tool, given={}, arguments=None)
+    call = ValidCall(ToolCall("", tool.name, ""), tool, raw_arguments={}, arguments=None)
     return call, await survey(call, workspace, touch)
 
 

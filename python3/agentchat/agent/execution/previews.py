@@ -63,7 +63,7 @@ class Previews:
                 continue
             self._store.push(registered)
             self._scribe.record_preview_staged(registered)
-            self._view.stage(registered)
+            self._view.show_preview(registered)
             self._event("AgentPreviewStaged", registered)
 
     def collected(self) -> Preview | None:
@@ -94,7 +94,7 @@ class Previews:
         """Show a preview in the place of the one with its id."""
         self._store.replace(pending)
         self._scribe.record_preview_staged(pending)
-        self._view.stage(pending)
+        self._view.show_preview(pending)
 
     async def resolve(
         self, pending: Preview, action: Action, reason: str, extra: Extra = None
@@ -168,7 +168,7 @@ class Previews:
     ) -> ToolOutput:
         if any(pending.id == other.id for other in self._store):
             self._store.remove(pending)
-            self._view.unstage(pending)
+            self._view.close_preview(pending)
         details = resolution_details(pending, action, reason, extra, result)
         said = result or ToolOutput(discard_message(pending, reason) if action == "discard" else "")
         self._scribe.record_preview_resolved(pending, action, reason)
@@ -199,12 +199,12 @@ class Previews:
         moved = rebase_change(change, now)
         if moved is change:
             return pending
-        proposed = pending.proposed
+        proposed = pending.original_change
         if proposed is not None:
             with contextlib.suppress(StalePreview):
                 proposed = rebase_change(proposed, now)
         preview = replace(pending.preview, change=moved, places=())
-        return replace(pending, preview=preview, proposed=proposed)
+        return replace(pending, preview=preview, original_change=proposed)
 
     async def _bytes(self, path: str) -> bytes | None:
         """Return what a file is now; where it cannot be read there is none to change."""
@@ -220,7 +220,7 @@ class Previews:
 
     def _event(self, name: str, pending: Preview, **more: str) -> None:
         self._changed()
-        self._view.event(name, {"label": pending.label, "source": pending.source, **more})
+        self._view.fire_event(name, {"label": pending.label, "source": pending.source, **more})
 
 
 def _paths(pending: StagedChange) -> tuple[str, ...]:
@@ -230,14 +230,14 @@ def _paths(pending: StagedChange) -> tuple[str, ...]:
 
 def _in_place_of(earlier: Preview, pending: Preview) -> Preview:
     """Return a preview under the id of the one it adds to; what the user edited stays known."""
-    change, edited = pending.preview.change, earlier.proposed
+    change, edited = pending.preview.change, earlier.original_change
     proposed = None
     if edited is not None and change is not None:
         mine = {file.path: file.after for file in edited.files}
         proposed = ChangeSet(
             tuple(replace(file, after=mine.get(file.path, file.after)) for file in change.files)
         )
-    return replace(pending, id=earlier.id, proposed=proposed)
+    return replace(pending, id=earlier.id, original_change=proposed)
 
 
 def _scope(call: ValidCall, pending: Preview) -> Scope | None:

@@ -107,7 +107,7 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedChange] = []
-        context = self._context(call, staged.append, ready.preview, ready.target.located)
+        context = self._context(call, staged.append, ready.preview, ready.target.targets_by_path)
         result = await _guarded(call.tool, call.arguments, context)
         await self._previews.stage(call, staged)
         if _status(result) is Status.SUCCESS:
@@ -118,7 +118,7 @@ class ToolRunner:
         """Return what a call would do; raises ToolError if it cannot work."""
         if call.tool.dry_run is None:
             return DryRunResult()
-        context = self._context(call, refuse_staging, None, target.located)
+        context = self._context(call, refuse_staging, None, target.targets_by_path)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError:
@@ -167,8 +167,8 @@ class ToolRunner:
             status=_status(result),
             details=result.details,
             images=result.images,
-            shown=result.shown,
-            stored=result.stored or stored,
+            display_text=result.display_text,
+            full_text_path=result.full_text_path or stored,
         )
 
     async def _hook(self, call: ValidCall, hook: Step | None) -> None:
@@ -207,7 +207,7 @@ class ToolRunner:
         located: Mapping[str, FileTarget] | None = None,
     ) -> ToolContext:
         def progress(text: str) -> None:
-            self._view.block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
+            self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
         workspace = JournaledWorkspace(
             self._workspace, self._scribe, call.call.id, located=located or {}
@@ -221,9 +221,9 @@ class ToolRunner:
             store=self._storage.keep,
             overflow=self._storage.free_path(),
             preview=preview,
-            collected=self._previews.collected(),
+            open_preview=self._previews.collected(),
             frontend=self._frontend,
-            toolbox=self._toolbox,
+            tool_finder=self._toolbox,
             flags=self._flags,
         )
 
@@ -272,7 +272,7 @@ async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> ToolOu
         output = await _run_step(step, arguments, context)
         if isinstance(output, ToolOutput) and output.is_error:
             break
-        context = replace(context, given=output)
+        context = replace(context, last_output=output)
     return as_result(output)
 
 
@@ -316,7 +316,7 @@ def _formatted(result: ToolResult, formatted: object) -> ToolResult:
     return replace(
         result,
         text=formatted.text,
-        shown=formatted.shown,
+        display_text=formatted.display_text,
         details=formatted.details,
         images=formatted.images,
     )

@@ -20,7 +20,7 @@ from agentchat.core.permissions.proposals import (
     RuleHome,
     next_action,
     offers_rule,
-    proposals,
+    propose_rules,
 )
 from agentchat.core.permissions.rule_file import read_rule
 from agentchat.core.permissions.rules import Rule, matches
@@ -71,7 +71,7 @@ class LocatedCall:
     def shown(self) -> str:
         """The call in one line."""
         where = self.place.command or ", ".join(
-            target.shown for target in (*self.place.reads, *self.place.writes)
+            target.display_path for target in (*self.place.reads, *self.place.writes)
         )
         return " ".join(f"{self.past.tool} {where}".split())
 
@@ -111,7 +111,7 @@ class RuleDrafts:
         """
         call, place = await self._subject(question, text)
         self._calls = tuple(await self._locate_past())
-        choices = proposals(call, place)
+        choices = propose_rules(call, place)
         draft = RuleDraft(id="", call=call, place=place, choices=choices, rule=choices[0])
         return self._show(draft)
 
@@ -174,7 +174,7 @@ class RuleDrafts:
     ) -> tuple[ValidCall, CallTarget]:
         if text:
             call, place = await suppose(self._chat, self._workspace, text)
-        elif question is not None and question.pending is None:
+        elif question is not None and question.staged_preview is None:
             call, place = question.call, question.target
         else:
             raise UserError(NO_QUESTION)
@@ -205,7 +205,7 @@ class RuleDrafts:
         return [one for past in found if (one := await self._locate_one(past)) is not None]
 
     async def _locate_one(self, past: PastCall) -> LocatedCall | None:
-        tool = self._chat.toolbox.find(past.tool)
+        tool = self._chat.toolset.find(past.tool)
         if tool is None:
             return None
         try:

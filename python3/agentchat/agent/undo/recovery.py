@@ -162,7 +162,7 @@ class Recovery:
             lines = [f"- taken back: {_names(written)}"]
         lines += [f"- left alone: {one_line(file.step.path)}: {file.why}" for file in foreign]
         text = "\n".join(["The plugin's process ended while it changed files:", *lines])
-        self._screen.note("error" if problem else "info", text)
+        self._screen.add_note("error" if problem else "info", text)
         self._tell(text)
 
 

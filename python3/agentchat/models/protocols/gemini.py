@@ -21,7 +21,7 @@ from agentchat.core.messages import (
 )
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.validate import offered_description, offered_schema
+from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     Answer,
     Round,
@@ -322,8 +322,8 @@ def tool_schema(tool: Tool) -> dict[str, Any]:
     """Return what the model reads of a tool."""
     return {
         "name": tool.name,
-        "description": offered_description(tool),
-        "parametersJsonSchema": offered_schema(tool),
+        "description": model_description(tool),
+        "parametersJsonSchema": model_schema(tool),
     }
 
 

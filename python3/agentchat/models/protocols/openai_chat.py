@@ -16,7 +16,7 @@ from agentchat.core.messages import (
 )
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.validate import offered_description, offered_schema
+from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     Answer,
     Round,
@@ -321,8 +321,8 @@ def tool_schema(tool: Tool) -> dict[str, Any]:
     """Return what the model reads of a tool."""
     function = {
         "name": tool.name,
-        "description": offered_description(tool),
-        "parameters": offered_schema(tool),
+        "description": model_description(tool),
+        "parameters": model_schema(tool),
     }
     return {"type": "function", "function": function}
 

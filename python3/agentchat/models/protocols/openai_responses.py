@@ -13,7 +13,7 @@ from typing import Any, Final
 from agentchat.core.messages import FinishReason, Image, ReplyPart, TextPart, ToolCall, Usage
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.validate import offered_description, offered_schema
+from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     Round,
     arguments_text,
@@ -297,8 +297,8 @@ def tool_schema(tool: Tool) -> dict[str, Any]:
     return {
         "type": "function",
         "name": tool.name,
-        "description": offered_description(tool),
-        "parameters": offered_schema(tool),
+        "description": model_description(tool),
+        "parameters": model_schema(tool),
         "strict": False,
     }
 

@@ -10,7 +10,7 @@ from agentchat.core.diff.changeset import FileChange
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
-from agentchat.core.text import escape
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always
@@ -54,7 +54,7 @@ def prompt_table(prompt: str, question: ApprovalRequest, root: str) -> dict[str,
 
 
 def _plain_table(prompt: str, question: ApprovalRequest) -> dict[str, Any]:
-    given = dict(question.call.given)
+    given = dict(question.call.raw_arguments)
     return {
         "id": prompt,
         "subject": question.call.call.id,
@@ -81,7 +81,7 @@ def _prompt_table(prompt: str, question: ApprovalRequest, root: str) -> dict[str
     scope = question.decision.scope
     return {
         "id": prompt,
-        "subject": question.pending.id if question.pending else question.call.call.id,
+        "subject": question.staged_preview.id if question.staged_preview else question.call.call.id,
         "tool": question.call.tool.name,
         "title": title(question),
         "facts": _facts(question),
@@ -92,9 +92,9 @@ def _prompt_table(prompt: str, question: ApprovalRequest, root: str) -> dict[str
         "place": question.number,
         "total": question.total,
         "always": offers_always(question),
-        "rule": question.pending is None and offers_rule(question.call, question.target),
+        "rule": question.staged_preview is None and offers_rule(question.call, question.target),
         "always_text": _always(scope) if scope is not None else "",
-        "arguments": json.dumps(dict(question.call.given), indent=2, ensure_ascii=False),
+        "arguments": json.dumps(dict(question.call.raw_arguments), indent=2, ensure_ascii=False),
         "details": _details(question),
     }
 
@@ -123,32 +123,37 @@ def preview_table(pending: Preview, root: str) -> dict[str, Any]:
 def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
     """Return the proposed text of a file as ``agentchat.proposal.open`` takes it."""
     text = (file.after or b"").decode("utf-8", "surrogateescape")
-    return {"subject": subject, "path": file.path, "name": file.shown or file.path, "text": text}
+    return {
+        "subject": subject,
+        "path": file.path,
+        "name": file.display_path or file.path,
+        "text": text,
+    }
 
 
 def safety(question: ApprovalRequest) -> int:
     """Return the safety level; a staged preview is shown before it happens, whoever made it."""
-    return 2 if question.pending is not None else question.call.tool.capability.safety_level
+    return 2 if question.staged_preview is not None else question.call.tool.capability.safety_level
 
 
 def _always(scope: Scope) -> str:
     """Return what *always* covers; a command is shown in full above it."""
-    return "this very command in this directory" if scope.key[0] == "command" else scope.shown
+    return "this very command in this directory" if scope.key[0] == "command" else scope.description
 
 
 def title(question: ApprovalRequest) -> str:
     """Return what is asked, in a few words."""
     name = question.call.tool.name
-    if question.pending is not None and question.pending.standing:
-        return escape(f"{question.pending.label}: carry it out?")
-    if question.pending is not None:
-        return f"{question.pending.source} wants to apply {question.pending.label}"
+    if question.staged_preview is not None and question.staged_preview.is_standing:
+        return escape_hidden_characters(f"{question.staged_preview.label}: carry it out?")
+    if question.staged_preview is not None:
+        return f"{question.staged_preview.source} wants to apply {question.staged_preview.label}"
     if question.target.command is not None:
         return f"{name} wants to run a command"
     targets = question.target.writes or question.target.reads
     if len(targets) == 1:
         verb = "read" if question.call.tool.metadata.read_only else "change"
-        return f"{name} wants to {verb} {escape(targets[0].shown)}"
+        return f"{name} wants to {verb} {escape_hidden_characters(targets[0].display_path)}"
     return f"{name} wants to run"
 
 
@@ -157,7 +162,7 @@ def _body(question: ApprovalRequest, root: str) -> tuple[str, Document]:
         return "command", command_document(question.target.command)
     if question.preview is not None and (question.preview.change or question.preview.text):
         return "diff", _preview(question.preview, root)
-    return "arguments", json_document(dict(question.call.given))
+    return "arguments", json_document(dict(question.call.raw_arguments))
 
 
 def _preview(preview: DryRunResult, root: str) -> Document:
@@ -170,16 +175,16 @@ def _facts(question: ApprovalRequest) -> list[list[str]]:
     place = question.target
     facts = _paths(question)
     if place.command is not None or not facts:
-        facts.insert(0, ["in", escape(place.cwd)])
+        facts.insert(0, ["in", escape_hidden_characters(place.cwd)])
     if place.host:
-        facts.insert(0, ["on", escape(place.host)])
-    if question.decision.confined:
-        facts.append(["sandbox", question.decision.confined])
-    timeout = question.call.given.get("timeout")
+        facts.insert(0, ["on", escape_hidden_characters(place.host)])
+    if question.decision.confinement:
+        facts.append(["sandbox", question.decision.confinement])
+    timeout = question.call.raw_arguments.get("timeout")
     if place.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])
     if question.decision.reason != EFFECT:
-        facts.append(["asks because", escape(question.decision.why)])
+        facts.append(["asks because", escape_hidden_characters(question.decision.reason_text)])
     return [*facts, *_parts(question)]
 
 
@@ -190,15 +195,24 @@ def _paths(question: ApprovalRequest) -> list[list[str]]:
     preview = question.preview
     plain = [target for target in targets if target.ordinary]
     if preview is None or preview.change is None or len(plain) <= SHOWN_PATHS:
-        return [["path", escape(target.path)] for target in targets]
-    special = [["path", escape(target.path)] for target in targets if not target.ordinary]
-    return [["paths", f"{len(plain)} ordinary files in {escape(place.cwd)}"], *special]
+        return [["path", escape_hidden_characters(target.path)] for target in targets]
+    special = [
+        ["path", escape_hidden_characters(target.path)] for target in targets if not target.ordinary
+    ]
+    return [
+        ["paths", f"{len(plain)} ordinary files in {escape_hidden_characters(place.cwd)}"],
+        *special,
+    ]
 
 
 def _parts(question: ApprovalRequest) -> list[list[str]]:
     """Return what the rules say of each part of a command, where there is more than one."""
     parts = question.decision.parts
-    facts = [["writes", escape(path)] for judged in parts for path in judged.part.writes]
+    facts = [
+        ["writes", escape_hidden_characters(path)]
+        for judged in parts
+        for path in judged.part.writes
+    ]
     if len(parts) > 1:
         facts += [[_VERDICTS[judged.action], part_text(judged)] for judged in parts[:SHOWN_PARTS]]
     if len(parts) > SHOWN_PARTS:
@@ -208,13 +222,15 @@ def _parts(question: ApprovalRequest) -> list[list[str]]:
 
 def _warning(question: ApprovalRequest, level: int) -> str:
     said = [question.problem, *(question.preview.notes if question.preview else ())]
-    said += [f"{t.shown} is read-only." for t in question.target.writes if t.read_only]
+    said += [f"{t.display_path} is read-only." for t in question.target.writes if t.read_only]
     said += [
-        UNSAVED.format(t.shown) for t in question.target.writes if t.loaded is BufferState.UNSAVED
+        UNSAVED.format(t.display_path)
+        for t in question.target.writes
+        if t.loaded is BufferState.UNSAVED
     ]
     if level == 0:
         said.append(NO_WAY_BACK)
-    return " ".join(escape(line) for line in said if line)
+    return " ".join(escape_hidden_characters(line) for line in said if line)
 
 
 def _details(question: ApprovalRequest) -> list[str]:

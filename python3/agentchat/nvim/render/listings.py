@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.permissions.policy import forbidden
-from agentchat.core.text import escape
+from agentchat.core.permissions.policy import mode_forbids
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
 
@@ -16,7 +16,7 @@ from agentchat.core.turn.chat import Chat
 def approvals(chat: Chat) -> list[dict[str, Any]]:
     """Return what the chat remembers: ``id``, ``text`` with the exact scope, ``uses``."""
     items = chat.policy.grants.items()
-    return [{"id": scope_id(s), "text": s.shown, "uses": uses} for s, uses in items]
+    return [{"id": scope_id(s), "text": s.description, "uses": uses} for s, uses in items]
 
 
 def revoke(chat: Chat, wanted: str | None) -> None:
@@ -37,9 +37,9 @@ def scope_id(scope: Scope) -> str:
 
 def tools(chat: Chat) -> list[str]:
     """Return the tools and groups there are, and what this chat has of them."""
-    toolbox, mode = chat.toolbox, chat.policy.mode
+    toolbox, mode = chat.toolset, chat.policy.mode
     given, deferred = toolbox.tools(), toolbox.deferred()
-    hidden = [tool for tool in given if forbidden(mode, tool)]
+    hidden = [tool for tool in given if mode_forbids(mode, tool)]
     away, known = _names([*hidden, *deferred]), _names(given)
     active = [tool for tool in given if tool.name not in away]
     others = [tool for tool in toolbox.all_tools() if tool.name not in known]
@@ -51,7 +51,7 @@ def tools(chat: Chat) -> list[str]:
         "Groups (* given to this chat)",
     ]
     for group in toolbox.groups():
-        mark = "*" if toolbox.named(group.name) else " "
+        mark = "*" if toolbox.has_name(group.name) else " "
         lines.append(f"{mark} {group.name}: {', '.join(group.tools)}")
     return lines
 
@@ -69,16 +69,16 @@ def _section(title: str, tools: Iterable[Tool]) -> list[str]:
 
 
 def _about(tool: Tool) -> str:
-    return escape(tool.snippet or tool.description.split("\n", 1)[0])
+    return escape_hidden_characters(tool.snippet or tool.description.split("\n", 1)[0])
 
 
 def mentions(chat: Chat) -> list[dict[str, Any]]:
     """Return the names a mention can have: ``name``, ``kind``, ``about``, ``given``."""
-    toolbox, given = chat.toolbox, _names(chat.toolbox.tools())
+    toolbox, given = chat.toolset, _names(chat.toolset.tools())
     return [
         *(_mention(t.name, "tool", t.snippet, t.name in given) for t in toolbox.all_tools()),
         *(
-            _mention(group.name, "group", ", ".join(group.tools), toolbox.named(group.name))
+            _mention(group.name, "group", ", ".join(group.tools), toolbox.has_name(group.name))
             for group in toolbox.groups()
         ),
     ]

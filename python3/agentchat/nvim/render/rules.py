@@ -9,10 +9,10 @@ from typing import Any
 from agentchat.agent.execution.locate import suppose
 from agentchat.agent.permissions.rule_drafts import MatchedCall, RuleDraft
 from agentchat.core.permissions.policy import Decision, Policy, decide
-from agentchat.core.permissions.proposals import consequence
+from agentchat.core.permissions.proposals import describe_consequence
 from agentchat.core.permissions.rule_file import format_rule
-from agentchat.core.permissions.rules import ACTIONS, PartVerdict, Rule, rules_about
-from agentchat.core.text import escape
+from agentchat.core.permissions.rules import ACTIONS, PartVerdict, Rule, matching_rules
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
@@ -26,34 +26,40 @@ async def explain(chat: Chat, workspace: Workspace, text: str) -> list[str]:
     """
     call, place = await suppose(chat, workspace, text)
     if isinstance(place, str):
-        return [escape(text), "", f"error: {place}"]
+        return [escape_hidden_characters(text), "", f"error: {place}"]
     told = _told(decide(call, place, chat.policy), place, chat.policy.mode)
-    return [escape(text), "", *told, *_rules(call, place, chat.policy)]
+    return [escape_hidden_characters(text), "", *told, *_rules(call, place, chat.policy)]
 
 
 def _told(decision: Decision, place: CallTarget, mode: str) -> list[str]:
-    lines = [f"verdict   {decision.verdict.value}", f"because   {escape(decision.why)}"]
+    lines = [
+        f"verdict   {decision.verdict.value}",
+        f"because   {escape_hidden_characters(decision.reason_text)}",
+    ]
     lines += [f"mode      {mode}"]
-    lines += [f"path      {escape(t.path)} ({t.zone.value})" for t in (*place.reads, *place.writes)]
+    lines += [
+        f"path      {escape_hidden_characters(t.path)} ({t.zone.value})"
+        for t in (*place.reads, *place.writes)
+    ]
     if place.command is not None:
-        lines += [f"in        {escape(place.cwd)}"]
+        lines += [f"in        {escape_hidden_characters(place.cwd)}"]
     if place.host:
-        lines += [f"on        {escape(place.host)}"]
+        lines += [f"on        {escape_hidden_characters(place.host)}"]
     if decision.scope is not None:
-        lines += [f"always    {escape(decision.scope.shown)}"]
+        lines += [f"always    {escape_hidden_characters(decision.scope.description)}"]
     return [*lines, *part_lines(decision)]
 
 
 def _rules(call: ValidCall, place: CallTarget, policy: Policy) -> list[str]:
     """Return every rule that is about the call, the strongest kind first, and what is unread."""
-    found = rules_about(policy.rules, call, place)
+    found = matching_rules(policy.rules, call, place)
     ordered = sorted(found, key=lambda rule: ACTIONS.index(rule.action))
-    lines = [f"  {escape(rule.located)}" for rule in ordered]
+    lines = [f"  {escape_hidden_characters(rule.label)}" for rule in ordered]
     if len(found) > 1:
         lines[:0] = ["rules about it: deny before ask before allow, then the first of them"]
     elif found:
         lines[:0] = ["rule about it"]
-    unread = [f"unread    {escape(problem)}" for problem in policy.problems]
+    unread = [f"unread    {escape_hidden_characters(problem)}" for problem in policy.problems]
     return [part for some in (lines, unread) if some for part in ("", *some)]
 
 
@@ -67,7 +73,7 @@ def part_lines(decision: Decision) -> list[str]:
 def _part_line(judged: PartVerdict) -> str:
     line = f"  {judged.action:<5}  {part_text(judged)}"
     source = judged.rule.source if judged.rule is not None else ""
-    return f"{line}  {escape(source)}" if source else line
+    return f"{line}  {escape_hidden_characters(source)}" if source else line
 
 
 def part_text(judged: PartVerdict) -> str:
@@ -75,8 +81,8 @@ def part_text(judged: PartVerdict) -> str:
     named = 1 if judged.rule is None and not judged.part.obscure else 0
     writes = [f"writes {path}" for path in judged.part.writes[named:]]
     source = " ".join(judged.part.source.split())
-    said = [why for why in (judged.why, *writes) if why]
-    return escape(f"{source}  ({'; '.join(said)})" if said else source)
+    said = [why for why in (judged.reason_text, *writes) if why]
+    return escape_hidden_characters(f"{source}  ({'; '.join(said)})" if said else source)
 
 
 MOST_SHOWN = 8
@@ -100,18 +106,18 @@ def draft_table(draft: RuleDraft, where: str, policy: Policy) -> dict[str, Any]:
     Args:
         where: where the rule would be kept.
     """
-    then = consequence(draft.rule, draft.call, draft.place, policy)
+    then = describe_consequence(draft.rule, draft.call, draft.place, policy)
     return {
         "id": draft.id,
         "title": f"A rule for {draft.call.tool.name}",
         "text": format_rule(draft.rule),
         "facts": [
-            ["rule", escape(format_rule(draft.rule))],
-            ["means", escape(meaning(draft.rule))],
-            ["kept for", escape(where)],
-            ["this call", escape(then)],
+            ["rule", escape_hidden_characters(format_rule(draft.rule))],
+            ["means", escape_hidden_characters(meaning(draft.rule))],
+            ["kept for", escape_hidden_characters(where)],
+            ["this call", escape_hidden_characters(then)],
         ],
-        "past": [escape(line) for line in past_lines(draft.past, draft.matched)],
+        "past": [escape_hidden_characters(line) for line in past_lines(draft.past, draft.matched)],
     }
 
 

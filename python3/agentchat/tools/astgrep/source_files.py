@@ -120,10 +120,10 @@ async def select_sources(scope: SearchScope, context: ToolContext) -> list[Sourc
     if await _is_literal(scope.path, context.workspace):
         target, kind = await locate_existing(scope.path, context)
         if kind == "other":
-            raise ToolError(f"Path is a device, socket or pipe: {target.shown}")
+            raise ToolError(f"Path is a device, socket or pipe: {target.display_path}")
         if kind == "file":
             return await _select_file(target, language, context.workspace)
-        prefix = "" if target.shown == "." else target.shown
+        prefix = "" if target.display_path == "." else target.display_path
         folder = _Folder(target.path, matcher(scope.glob or "*", prefix))
     else:
         base = literal_folder(scope.path)
@@ -161,7 +161,7 @@ async def _select_file(
     by_extension = language_of(path)
     language = language or by_extension
     if language is None:
-        raise ToolError(f"The language of {target.shown} is not known. Give lang.")
+        raise ToolError(f"The language of {target.display_path} is not known. Give lang.")
     text = (await workspace.unsaved()).get(path)
     if text is None and language != by_extension:
         text = await workspace.read(path)

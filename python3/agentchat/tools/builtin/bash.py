@@ -78,7 +78,7 @@ class ShellResult:
             f"{text}\n\n{self.failure}" if self.failure else text,
             is_error=bool(self.failure),
             details={"exitCode": self.code},
-            stored=self.stored,
+            full_text_path=self.stored,
         )
 
 

@@ -82,7 +82,7 @@ def _rename(old: FileChange, new: FileChange) -> FileChange:
     return replace(
         new,
         before=old.before,
-        shown=f"{old.name} → {new.name}",
+        display_path=f"{old.name} → {new.name}",
         old_path=old.path,
         mode=old.mode,
     )
@@ -115,7 +115,7 @@ def make_staging(tool: Tool) -> Tool:
         raise ValueError(f"{tool.name} has no dry run")
 
     async def dry_run(arguments: Any, context: ToolContext) -> DryRunResult:
-        staged = context.collected.preview.change if context.collected else None
+        staged = context.open_preview.preview.change if context.open_preview else None
         files = StagedFiles(context.workspace, staged or ChangeSet(()))
         return await compute(arguments, replace(context, workspace=cast("Workspace", files)))
 
@@ -169,7 +169,7 @@ class StagedFiles:
 
 def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> ToolOutput:
     """Stage a change together with those of the earlier calls, and describe it."""
-    change, earlier = preview.change, context.collected
+    change, earlier = preview.change, context.open_preview
     if change is None:
         raise ToolError("There is no change to make. Nothing was changed.")
     names = (*(earlier.collects if earlier is not None else ()), name)

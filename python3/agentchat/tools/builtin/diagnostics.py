@@ -47,7 +47,7 @@ async def run(arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutp
     diagnostics = await context.frontend.diagnostics(path, arguments.severity)
     listed = diagnostics[:DIAGNOSTICS]
     paths = {item.path for item in listed}
-    names = {path: (await context.workspace.locate(path)).shown for path in paths}
+    names = {path: (await context.workspace.locate(path)).display_path for path in paths}
     lines = [_line(names[item.path], item) for item in listed]
     more = len(diagnostics) - len(lines)
     notices = [f"[{more} more diagnostics. Give path or severity to see them]"] if more else []

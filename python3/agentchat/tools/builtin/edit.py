@@ -115,7 +115,7 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> DryRunResul
     before = await read_for_change(target, context)
     edits = [Edit(edit.old_text, edit.new_text, edit.replace_all) for edit in arguments.edits]
     outcome = await asyncio.to_thread(_apply_edits, before, edits, target)
-    change = FileChange(target.path, before, encode(outcome.text), target.shown)
+    change = FileChange(target.path, before, encode(outcome.text), target.display_path)
     return DryRunResult(
         ChangeSet((change,)),
         notes=outcome.notes,
@@ -127,7 +127,7 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> DryRunResul
 def _apply_edits(before: bytes, edits: list[Edit], target: FileTarget) -> EditOutcome:
     """Return the outcome; an error does not quote a file whose reading needs approval."""
     try:
-        return apply_edits(decode(before, target.shown), edits, target.shown)
+        return apply_edits(decode(before, target.display_path), edits, target.display_path)
     except EditError as error:
         if target.zone in (Zone.SECRET, Zone.OUTSIDE):
             message = str(error).partition(" Closest match")[0]

@@ -35,7 +35,7 @@ async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
     limit = arguments.limit or FIND_RESULTS
     target = await locate_directory(arguments.path or ".", context)
     pattern = arguments.pattern.removeprefix(target.path + "/")
-    matches = matcher(pattern, "" if target.shown == "." else target.shown)
+    matches = matcher(pattern, "" if target.display_path == "." else target.display_path)
     names = [name for name in await list_files(target.path, context.workspace) if matches(name)]
     if not names:
         return ToolOutput("No files found matching pattern", details={"results": 0})
@@ -46,7 +46,7 @@ async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
 
 def _display_path(folder: FileTarget, name: str) -> str:
     """Return the path of a file below a folder, as ``read`` accepts it."""
-    return name if folder.shown == "." else os.path.join(folder.shown, name)
+    return name if folder.display_path == "." else os.path.join(folder.display_path, name)
 
 
 def render_call(given: Mapping[str, Any]) -> str:

@@ -100,7 +100,7 @@ async def run(arguments: GrepArguments, context: ToolContext) -> ToolOutput:
     """Return the matching lines, ``FILE:LINE: TEXT``."""
     target, kind = await locate_existing(arguments.path or ".", context)
     if kind == "other":
-        raise ToolError(f"Path is a device, socket or pipe: {target.shown}")
+        raise ToolError(f"Path is a device, socket or pipe: {target.display_path}")
     search = GrepSearch(arguments, target, kind == "file", context.workspace)
     await search.run()
     return search.result()
@@ -116,7 +116,7 @@ class GrepSearch:
         self._target = target
         self._folder = os.path.dirname(target.path) if is_file else target.path
         self._name = os.path.basename(target.path) if is_file else ""
-        self._prefix = "" if target.shown == "." else target.shown
+        self._prefix = "" if target.display_path == "." else target.display_path
         self._matches_glob = matcher(arguments.glob or "*", self._prefix)
         self._collector = MatchCollector(arguments.limit or GREP_MATCHES)
         self._secrets: list[str] = []
@@ -220,7 +220,7 @@ class GrepSearch:
 
     def _display_path(self, name: str) -> str:
         if self._name:
-            return self._target.shown
+            return self._target.display_path
         return os.path.join(self._prefix, name)
 
 

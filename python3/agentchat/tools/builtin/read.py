@@ -206,7 +206,7 @@ async def run(arguments: ReadArguments, context: ToolContext) -> ToolOutput:
     try:
         return await _read(target, offset, arguments.limit, context.workspace)
     except FileNotFoundError as error:
-        raise ToolError(f"Path not found: {target.shown}") from error
+        raise ToolError(f"Path not found: {target.display_path}") from error
     except OSError as error:
         raise read_error(target, error) from error
 
@@ -264,7 +264,8 @@ def _result(
     if window.first > max(window.total, 1):
         lines = "1 line" if window.total == 1 else f"{window.total} lines"
         raise ToolError(
-            f"offset {window.first} is beyond the end of {target.shown}: the file has {lines}."
+            f"offset {window.first} is beyond the end of {target.display_path}: "
+            f"the file has {lines}."
         )
     notices = [notice for notice in (note, _rest_notice(window, limit)) if notice]
     details = {"first": window.first, "last": window.last, "total": window.total}
@@ -286,11 +287,15 @@ async def _read_image(target: FileTarget, kind: str, source: Workspace) -> ToolO
     data = await source.read(target.path, LARGEST_IMAGE + 1)
     if len(data) > LARGEST_IMAGE:
         size = LARGEST_IMAGE // (KIB * KIB)
-        raise ToolError(f"{target.shown} is an image of more than {size} MiB, too large to show.")
+        raise ToolError(
+            f"{target.display_path} is an image of more than {size} MiB, too large to show."
+        )
     try:
         image, note = await asyncio.to_thread(scale_down, data, kind)
     except UndecodableImage as error:
-        raise ToolError(f"{target.shown} looks like {kind} but is damaged: {error}") from error
+        raise ToolError(
+            f"{target.display_path} looks like {kind} but is damaged: {error}"
+        ) from error
     text = f"Read image file [{kind}]"
     return ToolOutput(f"{text}\n{note}" if note else text, images=(image,))
 
@@ -315,7 +320,9 @@ async def _read_utf16(
 
 async def _describe_binary(target: FileTarget, source: Workspace) -> ToolOutput:
     size = await source.size(target.path)
-    return ToolOutput(f"{target.shown} is a binary file of {size} bytes; its content is not shown.")
+    return ToolOutput(
+        f"{target.display_path} is a binary file of {size} bytes; its content is not shown."
+    )
 
 
 def render_call(given: Mapping[str, Any]) -> str:

@@ -21,10 +21,10 @@ class ToolSearchArguments(ToolArguments):
 
 async def run(arguments: ToolSearchArguments, context: ToolContext) -> ToolOutput:
     """Return the tools that match; they can be called from the next request on."""
-    if context.toolbox is None:
+    if context.tool_finder is None:
         raise ToolError("This chat has no tools to search.")
-    deferred = len(context.toolbox.deferred())
-    tools = context.toolbox.search(arguments.query)
+    deferred = len(context.tool_finder.deferred())
+    tools = context.tool_finder.search(arguments.query)
     details = {"tools": [tool.name for tool in tools]}
     if tools:
         lines = [f"- {tool.name}: {tool.description}" for tool in tools]

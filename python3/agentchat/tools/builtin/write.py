@@ -44,11 +44,11 @@ async def dry_run(arguments: WriteArguments, context: ToolContext) -> DryRunResu
         raise read_error(target, error) from error
     if kind not in ("file", None):
         noun = "a directory" if kind == "directory" else "a device, socket or pipe"
-        raise ToolError(f"Path is {noun}, not a file: {target.shown}. Nothing was changed.")
+        raise ToolError(f"Path is {noun}, not a file: {target.display_path}. Nothing was changed.")
     refuse_locked(target)
     before = await read_for_change(target, context) if kind else None
     after, anchor = encode_content(arguments.content), target.anchor if before is None else None
-    change = FileChange(target.path, before, after, target.shown, anchor=anchor)
+    change = FileChange(target.path, before, after, target.display_path, anchor=anchor)
     return DryRunResult(ChangeSet((change,)))
 
 

@@ -165,7 +165,7 @@ class RemoteTool:
             request = {**target, "action": action, "reason": reason, "extra": data}
             answer = await self.pool.call_in(worker, "resolve", request)
             worker.previews.discard(preview)
-            return None if answer is None else ToolOutput(**answer)
+            return None if answer is None else _output(answer)
 
         async def apply(reason: str, extra: Extra) -> ToolOutput:
             try:
@@ -193,7 +193,7 @@ class RemoteTool:
             command = self.spec.command(step)
             if command is None:
                 answer = await self.call("run", arguments, context, step=step, given=given)
-                result, step = ToolOutput(**answer["result"]), answer["next"]
+                result, step = _output(answer["result"]), answer["next"]
             else:
                 result = await self._run_command(command, arguments, context, given)
                 step += 1
@@ -226,12 +226,12 @@ class RemoteTool:
 
     async def _undo(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         result = await self.call("hook", arguments, context, role="undo")
-        return ToolOutput(NO_OUTPUT) if result is None else ToolOutput(**result)
+        return ToolOutput(NO_OUTPUT) if result is None else _output(result)
 
     def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
         """Return how the tool's ``undo`` takes the call back."""
         name = self.spec.name
-        return UndoCall(f"{name} takes it back", tool=name, given=arguments.sent)
+        return UndoCall(f"{name} takes it back", tool=name, arguments=arguments.sent)
 
     def _touches(self, arguments: Mapping[str, Any]) -> Access:
         command = self.spec.command(0)
@@ -279,15 +279,15 @@ class RemoteTool:
         """Return the result with the text that the user reads."""
         if not self._renders("render_result"):
             return result
-        names = ("text", "details", "is_error", "shown")
-        given = [{name: getattr(result, name) for name in names}]
+        given = [{name: getattr(result, name) for name in ("text", "details", "is_error")}]
+        given[0]["shown"] = result.display_text
         try:
             async with asyncio.timeout(RENDER_SECONDS):
                 rendered = await self.call("hook", arguments, role="render_result", given=given)
         except Exception as error:
             self._note_render_error(error)
             return result
-        return result if rendered is None else replace(result, shown=str(rendered["text"]))
+        return result if rendered is None else replace(result, display_text=str(rendered["text"]))
 
     def _renders(self, role: str) -> bool:
         """Whether to call a function that renders; not again after it was slow."""
@@ -305,3 +305,9 @@ def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, .
         value = arguments.get(name)
         paths += [] if value is None else value if isinstance(value, list) else [value]
     return tuple(str(path) for path in paths)
+
+
+def _output(result: Mapping[str, Any]) -> ToolOutput:
+    """Return what a worker sent as the result of a function."""
+    fields = {name: value for name, value in result.items() if name != "shown"}
+    return ToolOutput(**fields, display_text=result["shown"])
