@@ -33,8 +33,8 @@ Build = Callable[[], Any]
 class NvimView:
     """Draws one chat. Text waits for the next frame, everything else is sent immediately."""
 
-    def __init__(self, bridge: LuaApi, chat: str, root: str) -> None:
-        self._out = Outbox(bridge)
+    def __init__(self, lua: LuaApi, chat: str, root: str) -> None:
+        self._out = Outbox(lua)
         self._chat = chat
         self._root = root
         self._ops: list[list[Any]] = []

@@ -25,7 +25,7 @@ FAR_PROJECTS = "remote"
 
 
 def open_workspace(
-    payload: Mapping[str, Any], settings: Settings, guarded: Sequence[str], bridge: LuaApi
+    payload: Mapping[str, Any], settings: Settings, guarded: Sequence[str], lua: LuaApi
 ) -> Workspace:
     """Return where a chat works: its ``place`` on another machine, else its ``cwd`` on this one.
 
@@ -38,7 +38,7 @@ def open_workspace(
     if payload.get("place"):
         return _far_workspace(payload["place"], settings, guarded)
     local = LocalWorkspace(os.path.realpath(payload["cwd"]), guarded)
-    return BuffersWorkspace(local, NvimBuffers(bridge, settings.plain_save))
+    return BuffersWorkspace(local, NvimBuffers(lua, settings.plain_save))
 
 
 def project_folder(workspace: Workspace, place: str, state: Path) -> str:

@@ -46,6 +46,16 @@ class ToolBlock:
     append: str | None = None
 
 
+class Observer(Protocol):
+    """The session of a chat, as its parts see it."""
+
+    def refresh(self) -> None:
+        """Show the status of the chat as it is now."""
+
+    def add_note(self, text: str) -> None:
+        """Add what the model must know at the next request."""
+
+
 class View(Protocol):
     """Draws one chat. Calls return at once and never raise."""
 
