@@ -81,7 +81,7 @@ class KeptScreen:
     def user(self, text: str) -> None:
         self.users.append(text)
 
-    def give_back(self) -> None:
+    def return_messages(self) -> None:
         self.given_back += 1
 
     def begin_reply(self) -> None:
@@ -120,12 +120,12 @@ class KeptScreen:
         self.events.append((name, dict(data)))
         self._changed.set()
 
-    def ask(self, prompt: str, question: ApprovalRequest) -> None:
-        self.questions[prompt] = question
+    def ask(self, id: str, request: ApprovalRequest) -> None:
+        self.questions[id] = request
         self._changed.set()
 
-    def close_prompt(self, prompt: str) -> None:
-        self.questions.pop(prompt, None)
+    def close_request(self, id: str) -> None:
+        self.questions.pop(id, None)
         self._changed.set()
 
     def stage(self, pending: Preview) -> None:

@@ -145,7 +145,7 @@ class Session:
         self._jobs.cancel()
         if has_messages:
             # No turn has begun whose end returns them.
-            self._view.give_back()
+            self._view.return_messages()
 
     def undo(self, turn: int | None = None) -> None:
         """Undo the file changes of a turn, by default of the newest that has some."""
@@ -272,7 +272,7 @@ class Session:
             self._view.note("error", end.message)
         if end.reason != "stop" and not end.stopped and self._queue.drop_messages():
             # The error that ended this turn would end the next one, too.
-            self._view.give_back()
+            self._view.return_messages()
         self.refresh()
         self._view.event("AgentTurnFinished", {"reason": end.reason})
 

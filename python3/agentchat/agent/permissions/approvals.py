@@ -89,7 +89,7 @@ class Approvals:
                 choice = response.choice
             return response
         finally:
-            self._view.close_prompt(self._id)
+            self._view.close_request(self._id)
             self.request = self._response = None
             self._observer.refresh()
             self._send_event("AgentApprovalAnswered", tool=tool, choice=choice)

@@ -144,7 +144,7 @@ class RuleStore:
             place = f"{self.name(path)}:{error.line}"
             raise UserError(f"{place}: {error} Not written: fix the error first.") from error
         change = FileChange(str(self._real(path)), before, after, self.name(path))
-        FileTransaction(Disk(), lambda shown: shown).apply([change])
+        FileTransaction(Disk(), lambda name: name).apply([change])
         may_trust = path == self.project and (source is None or self._trusts(source))
         return WrittenRule(path, Source(path, after).digest if may_trust else "")
 

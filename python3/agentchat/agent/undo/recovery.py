@@ -195,12 +195,12 @@ def _is_partly_written(content: bytes, new: bytes, old: bytes) -> bool:
     return content[same:] == old[same:]
 
 
-def _common_prefix(one: bytes, other: bytes) -> int:
+def _common_prefix(left: bytes, right: bytes) -> int:
     """Return how many bytes at the start are the same."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+        low, high = (middle, high) if left[:middle] == right[:middle] else (low, middle - 1)
     return low
 
 

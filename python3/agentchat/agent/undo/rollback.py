@@ -151,28 +151,28 @@ class Rollback:
 
     async def _undo_call(self, call: CallRun) -> UndoOutcome:
         tool, undo = find_tool(self._toolbox, call.tool), call.undo
-        shown = _render_call(call, tool)
+        line = _render_call(call, tool)
         word = "redoable" if self._plan.undone else "undoable"
         if undo is None or not call.can_be_undone:
-            return UndoOutcome(f"not {word}: {shown}{_guide(undo)}", False)
+            return UndoOutcome(f"not {word}: {line}{_guide(undo)}", False)
         undo_tool = find_tool(self._toolbox, undo.tool)
         if undo_tool is None:
             missing = f"there is no tool {one_line(undo.tool)}"
-            return UndoOutcome(f"not {word}: {shown}: {missing}", False)
+            return UndoOutcome(f"not {word}: {line}: {missing}", False)
         if undo_tool.undo is not None and tool is not None and undo_tool.name == tool.name:
             undo_tool = replace(undo_tool, steps=(undo_tool.undo,), hooks=Hooks(), dry_run=None)
         try:
             await self._run(undo_tool, undo, self._ids[call.call_id])
         except (ArgumentError, ToolError) as error:
-            return UndoOutcome(f"could not undo {shown}: {one_line(str(error))}", False)
-        return UndoOutcome(f"undone: {shown} ({one_line(undo.description)})", True)
+            return UndoOutcome(f"could not undo {line}: {one_line(str(error))}", False)
+        return UndoOutcome(f"undone: {line} ({one_line(undo.description)})", True)
 
     async def _run(self, tool: Tool, undo: UndoCall, call_id: str) -> None:
         """Run a call that undoes another one; raises ArgumentError or ToolError."""
         arguments = await parse_arguments(tool, undo.given)
-        given = dict(undo.given)
-        sent = ToolCall(call_id, tool.name, json.dumps(given, default=str))
-        call = ValidCall(sent, tool, given, arguments)
+        fields = dict(undo.given)
+        sent = ToolCall(call_id, tool.name, json.dumps(fields, default=str))
+        call = ValidCall(sent, tool, fields, arguments)
         decision = Decision(Verdict.ALLOW, Reason("command"))
         try:
             await self._runner.set_up(call)

@@ -62,8 +62,8 @@ class View(Protocol):
     def user(self, text: str) -> None:
         """Show what the user sent."""
 
-    def give_back(self) -> None:
-        """Put what the user sent and nobody took back into the prompt."""
+    def return_messages(self) -> None:
+        """Put the messages that no request has carried back into the prompt."""
 
     def begin_reply(self) -> None:
         """Begin a message of the model."""
@@ -95,11 +95,11 @@ class View(Protocol):
     def event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event."""
 
-    def ask(self, prompt: str, question: ApprovalRequest) -> None:
-        """Show a question under a prompt id."""
+    def ask(self, id: str, request: ApprovalRequest) -> None:
+        """Show an approval request."""
 
-    def close_prompt(self, prompt: str) -> None:
-        """Take a question away; it is answered or void."""
+    def close_request(self, id: str) -> None:
+        """Close an approval request: it is answered or void."""
 
     def stage(self, pending: Preview) -> None:
         """Show a staged preview."""
