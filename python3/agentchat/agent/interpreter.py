@@ -77,8 +77,6 @@ class Interpreter:
         self._hook_limit: asyncio.Timeout | None = None
         self._set_up_calls: dict[str, ValidCall] = {}
         self._deadline: float | None = None
-        self._ended = asyncio.Event()
-        self._ended.set()
 
     # --- the turn ---------------------------------------------------------------------------------
 
@@ -88,7 +86,6 @@ class Interpreter:
         A stop before the first effect counts too. A cancelled task ends the plan as a stop does,
         then raises CancelledError.
         """
-        self._ended.clear()
         try:
             end = await self._play(plan)
         except Exception as error:
@@ -99,7 +96,6 @@ class Interpreter:
             for call in list(self._set_up_calls.values()):
                 await self._tear_down(call)
             stopped, self._deadline = self._stopped, None
-            self._ended.set()
         if _is_cancelled():
             raise asyncio.CancelledError
         return replace(end, stopped=stopped)
@@ -113,12 +109,6 @@ class Interpreter:
             self._running.cancel()
         if self._hook_limit is not None:
             self._hook_limit.reschedule(self._deadline)
-
-    async def close(self) -> None:
-        """Stop the running turn, if there is one, and wait for its end."""
-        if not self._ended.is_set():
-            self.stop()
-        await self._ended.wait()
 
     @property
     def _stopped(self) -> bool:

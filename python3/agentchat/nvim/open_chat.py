@@ -31,7 +31,7 @@ from agentchat.nvim.render import listings
 from agentchat.nvim.render.rules import draft_table, explain
 from agentchat.nvim.settings import Settings, read_settings
 from agentchat.nvim.view import NvimView
-from agentchat.nvim.workspaces import leftovers_of
+from agentchat.nvim.workspaces import LocalLeftovers
 
 Payload = Mapping[str, Any]
 
@@ -81,7 +81,7 @@ class OpenChat:
             self.view.notify("warn", problem)
         if resumed:
             self.session.replay()
-        self.session.recover(leftovers_of(self.workspace))
+        self.session.recover(LocalLeftovers())
 
     async def close(self) -> None:
         """End what runs and close the journal: the chat can be opened again then."""

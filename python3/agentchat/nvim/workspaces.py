@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.undo.recovery import LeftoverFiles
 from agentchat.core.tools.ports import Workspace
 from agentchat.models.select import environment_keys
 from agentchat.nvim.buffers import NvimBuffers
@@ -52,11 +51,6 @@ def project_folder(workspace: Workspace, place: str, state: Path) -> str:
     return str(state / REMOTE_PROJECTS / digest[:16])
 
 
-def leftovers_of(workspace: Workspace) -> LeftoverFiles:
-    """Return what cleans up after a killed process in a workspace."""
-    return NoLeftovers() if workspace.host else LocalLeftovers()
-
-
 class LocalLeftovers:
     """The leftovers on this machine."""
 
@@ -67,16 +61,6 @@ class LocalLeftovers:
     def sweep(self, made: Mapping[str, int]) -> None:
         """Remove temporary files beside each path, and the number of folders made for it."""
         cleanup.remove_leftovers(made)
-
-
-class NoLeftovers:
-    """The leftovers on another machine, where the server removes them."""
-
-    def put_back(self, paths: Iterable[str]) -> None:
-        """Do nothing."""
-
-    def sweep(self, made: Mapping[str, int]) -> None:
-        """Do nothing."""
 
 
 def _ssh_workspace(url: str, settings: Settings, guarded: Sequence[str]) -> SshWorkspace:

@@ -54,7 +54,7 @@ Contents = Mapping[str, bytes | None]
 
 
 class LeftoverFiles(Protocol):
-    """The files that a killed process leaves beside those it was changing; both methods block."""
+    """The files that a killed process leaves on this machine; both methods block."""
 
     def put_back(self, paths: Iterable[str]) -> None:
         """Rename files that were set aside to their own names."""
@@ -118,14 +118,19 @@ class Recovery:
         for change in reversed(timeline.unfinished):
             await self._recover(change)
             folders = {step.path: step.folders for step in change.steps}
-            await asyncio.to_thread(self._leftovers.sweep, folders)
+            await self._sweep(folders)
         # Leftovers of earlier changes that could not be removed then may be removable now.
         paths = dict.fromkeys((step.path for step in timeline.steps), 0)
-        await asyncio.to_thread(self._leftovers.sweep, paths)
+        await self._sweep(paths)
+
+    async def _sweep(self, folders: Mapping[str, int]) -> None:
+        if not self._workspace.host:
+            await asyncio.to_thread(self._leftovers.sweep, folders)
 
     async def _recover(self, change: UnfinishedChange) -> None:
-        deleted = [step.path for step in change.steps if step.after is None]
-        await asyncio.to_thread(self._leftovers.put_back, deleted)
+        if not self._workspace.host:
+            deleted = [step.path for step in change.steps if step.after is None]
+            await asyncio.to_thread(self._leftovers.put_back, deleted)
         hashes = {name for step in change.steps for name in (step.before, step.after) if name}
         contents = await asyncio.to_thread(read_contents, self._journal.records(), hashes)
         files = [await self._compare(step, contents) for step in change.steps]
