@@ -95,14 +95,14 @@ class Interpreter:
             plan.close()
             for call in list(self._set_up_calls.values()):
                 await self._tear_down(call)
-            stopped, self._deadline = self._stopped, None
+            stopped, self._deadline = self._is_stopped, None
         if _is_cancelled():
             raise asyncio.CancelledError
         return replace(end, stopped=stopped)
 
     def stop(self) -> None:
         """Cancel what is running; a second stop does nothing more."""
-        if self._stopped:
+        if self._is_stopped:
             return
         self._deadline = asyncio.get_running_loop().time() + STOP_SECONDS
         if self._running is not None:
@@ -111,7 +111,7 @@ class Interpreter:
             self._hook_limit.reschedule(self._deadline)
 
     @property
-    def _stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         return self._deadline is not None
 
     async def _play(self, plan: e.Plan[TurnEnd]) -> TurnEnd:
@@ -133,7 +133,7 @@ class Interpreter:
         try:
             if isinstance(effect, (e.Record, e.TearDown)):
                 return await self._perform(effect)
-            if self._stopped or _is_cancelled():
+            if self._is_stopped or _is_cancelled():
                 self.stop()
                 raise Cancelled
             self._running = asyncio.ensure_future(self._perform(effect))
@@ -241,7 +241,7 @@ class Interpreter:
 
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message
-        if isinstance(message, UserText) and self._stopped:
+        if isinstance(message, UserText) and self._is_stopped:
             # The stop has put it back into the prompt: the history must not have it too.
             raise Cancelled
         if isinstance(message, ToolResult):
