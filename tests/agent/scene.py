@@ -78,30 +78,30 @@ class KeptScreen:
         self.proposals: list[tuple[str, FileChange]] = []
         self._changed = asyncio.Event()
 
-    def user(self, text: str) -> None:
+    def add_user_message(self, text: str) -> None:
         self.users.append(text)
 
-    def return_messages(self) -> None:
+    def restore_prompt(self) -> None:
         self.given_back += 1
 
     def begin_reply(self) -> None:
         self.said += "|"
 
-    def text(self, piece: str) -> None:
+    def add_text(self, piece: str) -> None:
         self.said += piece
         self._changed.set()
 
-    def reasoning(self, piece: str) -> None:
+    def add_reasoning(self, piece: str) -> None:
         self.said += f"({piece})"
 
     def finish_reply(self) -> None:
         self._changed.set()
 
-    def block(self, call_id: str, change: ToolBlock) -> None:
+    def update_block(self, call_id: str, change: ToolBlock) -> None:
         self.blocks.setdefault(call_id, []).append(change)
         self._changed.set()
 
-    def note(self, level: str, text: str) -> None:
+    def add_note(self, level: str, text: str) -> None:
         self.notes.append((level, text))
         self._changed.set()
 
@@ -109,18 +109,18 @@ class KeptScreen:
         self.notes.append((level, text))
         self._changed.set()
 
-    def status(self, status: ChatStatus) -> None:
+    def show_status(self, status: ChatStatus) -> None:
         self.statuses.append(status)
         self._changed.set()
 
-    def tools(self, chat: Chat) -> None:
-        self.mentions = [tool.name for tool in chat.toolbox.tools()]
+    def show_tools(self, chat: Chat) -> None:
+        self.mentions = [tool.name for tool in chat.toolset.tools()]
 
-    def event(self, name: str, data: Mapping[str, Any]) -> None:
+    def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         self.events.append((name, dict(data)))
         self._changed.set()
 
-    def ask(self, id: str, request: ApprovalRequest) -> None:
+    def show_request(self, id: str, request: ApprovalRequest) -> None:
         self.questions[id] = request
         self._changed.set()
 
@@ -128,7 +128,7 @@ class KeptScreen:
         self.questions.pop(id, None)
         self._changed.set()
 
-    def stage(self, pending: Preview) -> None:
+    def show_preview(self, pending: Preview) -> None:
         ids = [other.id for other in self.staged]
         if pending.id in ids:
             self.staged[ids.index(pending.id)] = pending
@@ -136,10 +136,10 @@ class KeptScreen:
             self.staged.insert(0, pending)
         self._changed.set()
 
-    def propose(self, subject: str, file: FileChange) -> None:
+    def show_proposed_text(self, subject: str, file: FileChange) -> None:
         self.proposals.append((subject, file))
 
-    def unstage(self, pending: Preview) -> None:
+    def close_preview(self, pending: Preview) -> None:
         self.staged = [other for other in self.staged if other.id != pending.id]
         self._changed.set()
 

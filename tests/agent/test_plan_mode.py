@@ -50,8 +50,8 @@ async def test_the_user_reads_the_plan_and_a_yes_leaves_the_mode(tmp_path: Path)
     scene.session.send("go")
     await scene.screen.until(lambda: bool(scene.screen.questions))
     (question,) = scene.screen.questions.values()
-    assert question.pending is not None
-    assert question.pending.label == "Plan: Two steps"
+    assert question.staged_preview is not None
+    assert question.staged_preview.label == "Plan: Two steps"
     assert question.preview is not None
     assert question.preview.text == "1. Look\n2. Change"
     await scene.answer("accept")
@@ -60,7 +60,7 @@ async def test_the_user_reads_the_plan_and_a_yes_leaves_the_mode(tmp_path: Path)
         "The user approved the plan. You are in edit mode now: carry it out."
     )
     assert scene.chat.policy.mode == "edit"
-    assert scene.chat.pending.standing is None
+    assert scene.chat.previews.standing is None
     assert PLANNING not in scene.model.requests[1].system
 
 
@@ -71,7 +71,7 @@ async def test_a_no_sends_the_reason_back_and_stays(tmp_path: Path) -> None:
         "User rejected the resolve call. Reason: smaller steps\nStill in plan mode"
     )
     assert scene.chat.policy.mode == "plan"
-    assert scene.chat.pending.standing is not None
+    assert scene.chat.previews.standing is not None
 
 
 async def test_leaving_the_mode_takes_the_handler_away(tmp_path: Path) -> None:

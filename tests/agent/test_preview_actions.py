@@ -125,7 +125,7 @@ async def test_a_place_that_changed_itself_is_left_alone_and_stays_pending(tmp_p
     await resolved(scene)
     assert scene.screen.named("AgentPreviewResolved")[0]["status"] == "error"
     assert "a.txt changed since the preview. Nothing was changed." in scene.screen.notes[-1][1]
-    assert len(scene.chat.pending) == 1
+    assert len(scene.chat.previews) == 1
     assert "my line" in path.read_text()
 
 
@@ -181,7 +181,7 @@ async def test_nothing_kept_is_discarded_with_the_comments_as_reason(tmp_path: P
     scene.session.preview_actions.resolve(ResolveCommand("apply", hunks=(no,)))
     await resolved(scene)
     assert path.read_text() == BEFORE
-    assert len(scene.chat.pending) == 0
+    assert len(scene.chat.previews) == 0
     (event,) = scene.screen.named("AgentPreviewResolved")
     assert event["action"] == "discard"
     await scene.screen.until(lambda: bool(scene.screen.notes))

@@ -113,10 +113,12 @@ async def test_steps_feed_each_other_and_an_error_ends_the_chain(tmp_path: Path)
         return "one"
 
     def second(arguments: Any, context: ToolContext) -> ToolOutput:
-        return ToolOutput(f"{context.given} two", is_error=arguments.values.get("fail", False))
+        return ToolOutput(
+            f"{context.last_output} two", is_error=arguments.values.get("fail", False)
+        )
 
     def third(arguments: Any, context: ToolContext) -> dict[str, str]:
-        return {"given": context.given.text}
+        return {"given": context.last_output.text}
 
     chain = tool(first)
     chain = Tool(**{**vars(chain), "steps": (first, second, third)})
@@ -373,7 +375,7 @@ async def test_an_apply_that_returns_an_error_is_consumed(tmp_path: Path) -> Non
     await scene.play("go", "accept")
     assert scene.results()["2"] == "no luck"
     assert scene.screen.named("AgentToolFinished")[1]["status"] == "error"
-    assert len(scene.chat.pending) == 0
+    assert len(scene.chat.previews) == 0
     assert scene.screen.blocks["2"][-2].title == "Failed: x [Stage]"
 
 
@@ -387,7 +389,7 @@ async def test_a_discard_says_what_the_producer_says_or_the_usual(tmp_path: Path
         await scene.play()
         assert scene.results()["2"] == text
         assert stager.applied == []
-        assert len(scene.chat.pending) == 0
+        assert len(scene.chat.previews) == 0
 
 
 async def test_a_reject_that_raises_passes_unchanged_and_keeps(tmp_path: Path) -> None:
@@ -397,7 +399,7 @@ async def test_a_reject_that_raises_passes_unchanged_and_keeps(tmp_path: Path) -
     scene = Scene(tmp_path, [STAGE, a_resolve("2", "discard"), DONE], Stager(reject=fails).tool)
     await scene.play()
     assert scene.results()["2"] == "stuck"
-    assert len(scene.chat.pending) == 1
+    assert len(scene.chat.previews) == 1
 
 
 async def test_the_newest_preview_is_resolved_first(tmp_path: Path) -> None:
@@ -468,7 +470,7 @@ async def test_a_stop_while_applying_lets_it_end_and_shows_the_true_state(tmp_pa
     await scene.finished()
     assert scene.results()["2"] == "done"
     assert wrote == ["all of it"]
-    assert len(scene.chat.pending) == 0
+    assert len(scene.chat.previews) == 0
     assert scene.screen.statuses[-1].pending == 0
 
 
@@ -524,13 +526,13 @@ async def test_the_projects_rules_and_the_directory_reach_the_system_prompt(
 async def test_a_message_of_the_user_is_journaled_before_it_is_shown(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [DONE])
     journaled: list[list[str]] = []
-    show = scene.screen.user
+    show = scene.screen.add_user_message
 
     def user(text: str) -> None:
         journaled.append(scene.journal_lines())
         show(text)
 
-    scene.screen.user = user  # type: ignore[method-assign]
+    scene.screen.add_user_message = user  # type: ignore[method-assign]
     await scene.play()
     assert [lines[-1] for lines in journaled] == ["UserText"]
     assert scene.screen.users == ["go"]
@@ -620,12 +622,12 @@ async def test_the_sandbox_of_the_settings_counts_from_the_next_message_on(
 ) -> None:
     async def meanwhile(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
         scene.session.set_sandbox("required")
-        confined.append(scene.chat.policy.confined)
+        confined.append(scene.chat.policy.confinement)
         scene.session.send("confine it")
         return calls(a_call("1", "t"))
 
     async def later(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
-        confined.append(scene.chat.policy.confined)
+        confined.append(scene.chat.policy.confinement)
         return DONE
 
     confined: list[str] = []

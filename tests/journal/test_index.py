@@ -21,7 +21,7 @@ def a_journal(state: Path, chat: str, cwd: str, *said: str, at: float = 1000.0) 
     journal.append(r.ChatOpened(chat, cwd))
     for number, text in enumerate(said, 1):
         journal.append(r.TurnStarted(number))
-        journal.append(r.MessageRecorded(UserText(f"sent: {text}", shown=text)))
+        journal.append(r.MessageRecorded(UserText(f"sent: {text}", display_text=text)))
         journal.append(r.MessageRecorded(Reply(f"Answer {number}")))
     journal.close()
     os.utime(journal_path(state, chat), (at, at))

@@ -11,7 +11,7 @@ def test_a_log_shows_what_happened() -> None:
     records: list[r.Record] = [
         r.ChatOpened("c", "/work", "offline", "0.1.0"),
         r.TurnStarted(1),
-        r.MessageRecorded(UserText("rename x", shown="@ast_edit rename x")),
+        r.MessageRecorded(UserText("rename x", display_text="@ast_edit rename x")),
         r.MessageRecorded(Reply(calls=(ToolCall("1", "read", '{"path": "a"}'),))),
         r.DecisionMade("2", "bash", "rm x in /work", "reject", "too bold", "user"),
         r.PreviewStaged("p", "AST Edit", "ast_edit", (r.RecordedFile("/w/a", "1" * 64, None),)),

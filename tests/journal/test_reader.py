@@ -6,7 +6,7 @@ from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, U
 from agentchat.journal import records as r
 from agentchat.journal.reader import BROKEN_OFF, read_history
 
-ASKED = UserText("rename x", shown="@ast_edit rename x")
+ASKED = UserText("rename x", display_text="@ast_edit rename x")
 CALLS = Reply("Two calls.", (ToolCall("1", "read", '{"path": "a"}'), ToolCall("2", "bash", "{}")))
 READ = ToolResult("1", "read", "text")
 RAN = ToolResult("2", "bash", "out")

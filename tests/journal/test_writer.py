@@ -79,7 +79,7 @@ def test_a_call_without_a_change_is_written_before_it_starts(journal: JournalWri
     journal.record_call_started(ReadyCall(CALL, CallTarget("/w"), ALLOWED))
     decided, started = journal.records()
     assert isinstance(decided, r.DecisionMade)
-    assert (decided.scope, decided.verdict, decided.who) == (SCOPE.shown, "allow", "policy")
+    assert (decided.scope, decided.verdict, decided.who) == (SCOPE.description, "allow", "policy")
     assert isinstance(started, r.CallStarted)
     assert started.arguments == {"path": "a"}
 

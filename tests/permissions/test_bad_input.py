@@ -46,7 +46,7 @@ async def test_a_gate_that_breaks_asks(ground: Ground) -> None:
     broken: Any = 7
     chat = Chat(ground.root, Rule("allow", "bash"), Rule("deny", path=broken))
     assert await chat.call("write", path="new", content="") == ASK
-    assert chat.question.decision.why.startswith("the gate failed: ")
+    assert chat.question.decision.reason_text.startswith("the gate failed: ")
     assert chat.question.decision.scope is None
     chat.policy.mode = "yolo"
     assert await chat.call("write", path="new", content="") == ASK

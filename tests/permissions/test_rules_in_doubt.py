@@ -36,7 +36,7 @@ async def test_while_a_rule_cannot_be_read_every_effect_asks(ground: Ground, rul
     read, problems = parse_rules(rules)
     chat.policy.rules, chat.policy.problems = (*read, *allow("ls")), problems
     assert await chat.bash("git status") == ASK
-    assert "a rule cannot be read (g:agentchat.rules" in chat.question.decision.why
+    assert "a rule cannot be read (g:agentchat.rules" in chat.question.decision.reason_text
     assert await chat.bash("ls") == ASK
     chat.policy.mode = "yolo"
     assert await chat.call("write", path="new", content="") == ASK

@@ -45,9 +45,9 @@ class Bench:
         for step in tool.steps:
             output = step(arguments, context)
             output = await output if inspect.isawaitable(output) else output
-            context = replace(context, given=output)
-        assert isinstance(context.given, ToolOutput)
-        return context.given
+            context = replace(context, last_output=output)
+        assert isinstance(context.last_output, ToolOutput)
+        return context.last_output
 
     async def dry_run(self, tool: Tool, /, **given: Any) -> DryRunResult:
         assert tool.dry_run is not None

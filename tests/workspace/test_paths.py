@@ -24,15 +24,15 @@ def ws(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("path", ["d", "./d", "d/", "d/.", "d//", "sub/../d", "{ws}/d", "{ws}//d"])
 def test_ways_to_write_one_path_are_one_identity(ws: Path, path: str) -> None:
     target = Paths(str(ws)).locate(path.format(ws=ws))
-    assert (target.path, target.shown, target.zone) == (f"{ws}/d", "d", Zone.ORDINARY)
+    assert (target.path, target.display_path, target.zone) == (f"{ws}/d", "d", Zone.ORDINARY)
 
 
 @pytest.mark.parametrize("path", ["../x", "d/../../x", "{ws}/../x", "{ws}x", "/etc/passwd"])
 def test_what_is_not_below_the_root_is_outside(ws: Path, path: str) -> None:
     target = Paths(str(ws)).locate(path.format(ws=ws))
     assert target.zone is Zone.OUTSIDE
-    assert target.shown == target.path
-    assert os.path.isabs(target.shown)
+    assert target.display_path == target.path
+    assert os.path.isabs(target.display_path)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_links_out_of_the_root_show_where_they_lead(
 def test_a_link_that_leads_in_from_outside_is_the_file_inside(ws: Path) -> None:
     os.symlink(ws / "d", ws.parent / "in")
     target = Paths(str(ws)).locate(str(ws.parent / "in" / "f"))
-    assert (target.shown, target.zone) == ("d/f", Zone.ORDINARY)
+    assert (target.display_path, target.zone) == ("d/f", Zone.ORDINARY)
 
 
 def test_the_root_may_be_given_by_a_link(ws: Path) -> None:

@@ -51,7 +51,7 @@ class Attachments:
         """Return the message with its attachments, and lines about them for the user."""
         attachments: dict[str, Attachment] = {}
         problems: list[str] = []
-        for mention in context_mentions(message.shown):
+        for mention in context_mentions(message.display_text):
             name = mention.mention
             try:
                 attachments[name] = await self._attach(mention, captured)
@@ -79,7 +79,7 @@ class Attachments:
     async def _attach_file(self, path: str) -> Attachment:
         target = await self._workspace.locate(path)
         arguments = read.ReadArguments(path=path, offset=None, limit=None)
-        return _attachment(target.shown, await read.run(arguments, self._context))
+        return _attachment(target.display_path, await read.run(arguments, self._context))
 
     async def _attach_captured(self, context: CapturedContext) -> Attachment:
         if context.problem or not context.name:

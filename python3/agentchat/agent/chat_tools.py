@@ -28,7 +28,7 @@ class ChatTools:
         self, chat: Chat, view: View, journal: JournalWriter, files: ToolFiles | None
     ) -> None:
         self._chat = chat
-        self._toolbox = chat.toolbox
+        self._toolbox = chat.toolset
         self._view = view
         self._journal = journal
         self._files = files
@@ -60,7 +60,7 @@ class ChatTools:
             return
         lines = self._add(name)
         if lines:
-            self._view.note("info", "\n".join(lines))
+            self._view.add_note("info", "\n".join(lines))
         else:
             self._view.notify("info", f"This chat has {name} already.")
 
@@ -68,22 +68,22 @@ class ChatTools:
         """Remove a tool or group, with its part of the system prompt."""
         if self._toolbox.remove(name):
             self._save()
-            self._view.note("info", f"Tools removed: {name}")
+            self._view.add_note("info", f"Tools removed: {name}")
         else:
             self._view.notify("warn", f'This chat has no tool or group "{name}".')
 
     def show(self) -> None:
         """Update the names of tools and groups that a prompt can mention."""
-        self._view.tools(self._chat)
+        self._view.show_tools(self._chat)
 
     def _add(self, name: str) -> tuple[str, ...]:
-        named, before = self._toolbox.named(name), self._toolbox.tools()
+        named, before = self._toolbox.has_name(name), self._toolbox.tools()
         known = self._toolbox.add(name)
         if not known or (named and self._toolbox.tools() == before):
             return ()
         self._save()
-        return tuple(f"Tools: {text}" for text in self._toolbox.context(name))
+        return tuple(f"Tools: {text}" for text in self._toolbox.context_lines(name))
 
     def _save(self) -> None:
-        self._journal.record_tools(self._toolbox.held())
+        self._journal.record_tools(self._toolbox.selection())
         self.show()

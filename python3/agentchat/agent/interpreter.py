@@ -21,7 +21,7 @@ from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, Us
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn import effects as e
-from agentchat.core.turn.loop import TurnEnd, failure
+from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
 from agentchat.core.turn.view import Observer, ToolBlock, View
 from agentchat.journal.writer import JournalWriter
@@ -90,7 +90,7 @@ class Interpreter:
             end = await self._play(plan)
         except Exception as error:
             log.exception("the turn failed")
-            end = TurnEnd("error", failure(error))
+            end = TurnEnd("error", internal_error_message(error))
         finally:
             plan.close()
             for call in list(self._set_up_calls.values()):
@@ -158,7 +158,7 @@ class Interpreter:
             case e.RequestApproval():
                 return await self._request_approval(effect.request)
             case e.RefreshPreview():
-                return await self._previews.refresh(effect.pending)
+                return await self._previews.refresh(effect.preview)
             case e.ResolvePreview():
                 return await self._resolve(effect)
         return await self._perform_on_calls(effect)
@@ -166,7 +166,7 @@ class Interpreter:
     async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:
         match effect:
             case e.Parse():
-                return await parse_arguments(effect.tool, effect.given)
+                return await parse_arguments(effect.tool, effect.raw_arguments)
             case e.Locate():
                 return await self._locate(effect.call)
             case e.DryRun():
@@ -196,7 +196,7 @@ class Interpreter:
         return await locate_call(call, self._workspace)
 
     async def _request_approval(self, request: e.ApprovalRequest) -> e.ApprovalResponse:
-        self._view.block(request.call.call.id, ToolBlock(state="waiting"))
+        self._view.update_block(request.call.call.id, ToolBlock(state="waiting"))
         response = await self._approvals.ask(request)
         if response.decision is None:
             self._journal.record_response(request, response)
@@ -206,7 +206,7 @@ class Interpreter:
         async with self._slots:
             self._journal.record_call_started(ready)
             call = ready.call
-            self._show_start(call.call.id, call.tool.name, call.tool.title(call.given))
+            self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
             result = await self._runner.run(ready)
             self._journal.record_call_finished(result)
             return result
@@ -228,15 +228,15 @@ class Interpreter:
             return ToolResult(call.call.id, call.tool.name, str(stale), Status.ERROR)
 
     async def _resolve(self, effect: e.ResolvePreview) -> ToolResult:
-        call, label = effect.call, effect.pending.label
-        title = resolution_line(label, effect.action, failed=False, kept=effect.kept)
+        call, label = effect.call, effect.preview.label
+        title = resolution_line(label, effect.action, failed=False, extent=effect.extent)
         self._show_start(call.id, call.name, title)
         result = await self._previews.resolve(
-            effect.pending, effect.action, effect.reason, effect.extra
+            effect.preview, effect.action, effect.reason, effect.extra
         )
         if result.is_error:
-            title = resolution_line(label, effect.action, failed=True, kept=effect.kept)
-            self._view.block(call.id, ToolBlock(title=title))
+            title = resolution_line(label, effect.action, failed=True, extent=effect.extent)
+            self._view.update_block(call.id, ToolBlock(title=title))
         return self._runner.make_result(call.id, call.name, result)
 
     async def _record(self, effect: e.Record) -> Message:
@@ -284,8 +284,8 @@ class Interpreter:
             self._hook_limit = None
 
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
-        self._view.block(call_id, ToolBlock(title=title, state="running"))
-        self._view.event("AgentToolStarted", {"tool": tool, "call_id": call_id})
+        self._view.update_block(call_id, ToolBlock(title=title, state="running"))
+        self._view.fire_event("AgentToolStarted", {"tool": tool, "call_id": call_id})
 
 
 def _is_cancelled() -> bool:

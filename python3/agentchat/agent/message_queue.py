@@ -69,9 +69,9 @@ class MessageQueue:
         if item is not None:
             self._items.remove(item)
         if isinstance(message, UserText):
-            self._view.user(message.shown or message.text)
+            self._view.add_user_message(message.display_text or message.text)
         if isinstance(item, QueuedMessage) and item.lines:
-            self._view.note("info", "\n".join(item.lines))
+            self._view.add_note("info", "\n".join(item.lines))
 
     def drop_messages(self) -> bool:
         """Remove all messages of the user, not the notes; return whether there was one."""
@@ -91,7 +91,7 @@ class MessageQueue:
     async def _complete(self, item: QueuedMessage) -> None:
         await self._preparation.refresh()
         text, tool_lines = self._tools.add_mentioned(item.text)
-        message = UserText(text, shown=item.text)
+        message = UserText(text, display_text=item.text)
         item.message, lines = await self._attachments.complete(message, item.captured)
         item.lines = (*tool_lines, *lines)
 

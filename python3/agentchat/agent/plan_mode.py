@@ -27,11 +27,11 @@ class PlanMode:
     def _update_handler(self, before: str) -> None:
         """Set or remove the handler through which `resolve` submits a plan."""
         if self._chat.policy.mode != PLAN:
-            self._chat.pending.standing = None
-        elif self._chat.pending.standing is None:
+            self._chat.previews.standing = None
+        elif self._chat.previews.standing is None:
             self._before = before
-            self._chat.pending.standing = Preview(
-                "Plan", PLAN, self._approve, self._reject, standing=True
+            self._chat.previews.standing = Preview(
+                "Plan", PLAN, self._approve, self._reject, is_standing=True
             )
 
     async def _approve(self, reason: str, extra: Extra) -> ToolOutput:

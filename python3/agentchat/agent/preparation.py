@@ -44,20 +44,20 @@ class Preparation:
         except Unreachable as error:
             raise UserError(str(error)) from error
         await self._tools.ready()
-        self._chat.surroundings = await read_environment(self._workspace)
+        self._chat.environment = await read_environment(self._workspace)
 
     async def refresh(self) -> None:
         """Update sandbox and tools for a message that joins a running turn."""
-        if self.sandbox not in (None, self._workspace.confinement.wanted):
+        if self.sandbox not in (None, self._workspace.confinement.setting):
             await self._probe_sandbox()
         await self._tools.ready()
 
     async def _probe_sandbox(self) -> None:
         confinement = self._workspace.confinement
         if self.sandbox is not None:
-            confinement.wanted = self.sandbox
-        await confinement.look()
-        self._chat.policy.confined = confinement.describe()
+            confinement.setting = self.sandbox
+        await confinement.probe()
+        self._chat.policy.confinement = confinement.describe()
 
 
 async def read_environment(workspace: Workspace) -> Environment:

@@ -75,7 +75,7 @@ class PreviewActions:
         pending = self._stack.newest()
         if pending is not None and self._approvals.asks_about(pending):
             choice: Choice = "accept" if command.action == "apply" else "reject"
-            response = ApprovalResponse(choice, command.reason, hunks=command.hunks)
+            response = ApprovalResponse(choice, command.reason, hunk_decisions=command.hunks)
             self._approvals.answer_open(response)
         elif len(self._stack) == 0 or pending is None:
             self._view.notify("warn", NOTHING)
@@ -100,7 +100,7 @@ class PreviewActions:
         elif why_not_text(file.after) or has_surrogates(file.after.decode("utf-8", "replace")):
             self._view.notify("warn", f"{file.name} is not a text file: it cannot be edited here.")
         else:
-            self._view.propose(subject, file)
+            self._view.show_proposed_text(subject, file)
 
     def replace_proposal(self, preview: str, text: ProposedText) -> None:
         """Replace the proposed text of a file with the user's, and show the preview with it."""
@@ -110,7 +110,9 @@ class PreviewActions:
             self._view.notify("warn", NOT_PENDING)
             return
         fresh = replace(pending.preview, change=replace_proposed_texts(change, [text]))
-        self._previews.replace(replace(pending, preview=fresh, proposed=pending.proposed or change))
+        self._previews.replace(
+            replace(pending, preview=fresh, original_change=pending.original_change or change)
+        )
 
     def _find_preview(self, id: str) -> Preview | None:
         return next((preview for preview in self._stack if preview.id == id), None)
@@ -130,17 +132,17 @@ class PreviewActions:
             else:
                 await self._discard(pending, command)
         except ToolError as error:
-            self._view.note("error", f"{failed}\n{error}")
+            self._view.add_note("error", f"{failed}\n{error}")
         except Exception as error:
             log.exception("resolving %s failed", pending.label)
-            self._view.note("error", f"{failed}\n{error!r}. See the log.")
+            self._view.add_note("error", f"{failed}\n{error!r}. See the log.")
 
     async def _apply(self, pending: Preview, command: ResolveCommand) -> None:
         fresh = await self._previews.refresh(pending)
         if fresh is not pending:
             self._view.notify("warn", CHANGED.format(_changed_files(pending, fresh)))
             return
-        kept = apply_decisions(pending.preview, command.hunks, pending.proposed)
+        kept = apply_decisions(pending.preview, command.hunks, pending.original_change)
         if kept is None:
             await self._discard(pending, command)
         else:
@@ -155,7 +157,7 @@ class PreviewActions:
         reason = command.reason or NO_REASON
         result = await self._previews.resolve(pending, command.action, reason)
         line = resolution_line(pending.label, command.action, result.is_error, kept)
-        self._view.note("error" if result.is_error else "info", f"{line}\nReason: {reason}")
+        self._view.add_note("error" if result.is_error else "info", f"{line}\nReason: {reason}")
         note = f"The user ran :AgentResolve {command.action} on the preview {pending.label!r}."
         self._observer.add_note(f"{note} Reason: {reason}\n{result.text}")
 

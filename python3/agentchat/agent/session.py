@@ -77,7 +77,7 @@ class Session:
         )
         self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
         previews = Previews(
-            chat.pending, workspace=workspace, view=view, journal=journal, observer=self
+            chat.previews, workspace=workspace, view=view, journal=journal, observer=self
         )
         runner = ToolRunner(
             workspace,
@@ -85,11 +85,11 @@ class Session:
             journal=journal,
             previews=previews,
             results=results,
-            toolbox=chat.toolbox,
+            toolbox=chat.toolset,
             frontend=self._frontend,
         )
         self._undo_commands = UndoCommands(
-            chat.toolbox,
+            chat.toolset,
             workspace=workspace,
             view=view,
             journal=journal,
@@ -97,7 +97,7 @@ class Session:
             observer=self,
         )
         self.preview_actions = PreviewActions(
-            chat.pending,
+            chat.previews,
             approvals=self.approvals,
             previews=previews,
             view=view,
@@ -145,7 +145,7 @@ class Session:
         self._jobs.cancel()
         if has_messages:
             # No turn has begun whose end returns them.
-            self._view.return_messages()
+            self._view.restore_prompt()
 
     def undo(self, turn: int | None = None) -> None:
         """Undo the file changes of a turn, by default of the newest that has some."""
@@ -179,7 +179,7 @@ class Session:
 
     def replay(self) -> None:
         """Draw the history; turns wait until that is done."""
-        work = partial(replay, self.chat.history, self._view, self.chat.toolbox)
+        work = partial(replay, self.chat.history, self._view, self.chat.toolset)
         self._add_job(Job("replay", work))
 
     def warm_up(self) -> None:
@@ -217,7 +217,7 @@ class Session:
             asking=self._frontend is not None and self._frontend.asking,
             request=self.approvals.request,
         )
-        self._view.status(status)
+        self._view.show_status(status)
 
     def add_note(self, text: str) -> None:
         """Add what the model must know at the next request."""
@@ -259,22 +259,22 @@ class Session:
             await self._preparation.connect()
         except Unreachable as error:
             if not self._in_turn:  # a turn reports it itself
-                self._view.note("error", str(error))
+                self._view.add_note("error", str(error))
 
     async def _run_turn(self) -> None:
         self._in_turn = True
         self.chat.turn += 1
         self.refresh()
-        self._view.event("AgentTurnStarted", {"turn": self.chat.turn})
+        self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
         end = await self._play_turn()
         self._in_turn = False
         if end.message:
-            self._view.note("error", end.message)
+            self._view.add_note("error", end.message)
         if end.reason != "stop" and not end.stopped and self._queue.drop_messages():
             # The error that ended this turn would end the next one, too.
-            self._view.return_messages()
+            self._view.restore_prompt()
         self.refresh()
-        self._view.event("AgentTurnFinished", {"reason": end.reason})
+        self._view.fire_event("AgentTurnFinished", {"reason": end.reason})
 
     async def _play_turn(self) -> TurnEnd:
         end = TurnEnd("error")

@@ -34,7 +34,7 @@ def chat_status(
     return ChatStatus(
         state="waiting" if waiting else "running" if running else "idle",
         prompts=request.total - request.number + 1 if request is not None else 0,
-        pending=len(chat.pending),
+        pending=len(chat.previews),
         mode=chat.policy.mode,
         model=_model_name(model),
         turn=chat.turn,

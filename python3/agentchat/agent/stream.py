@@ -81,14 +81,14 @@ class ReplyStream:
         if reply.text and not self._text:
             # No progress record: the journal has the whole reply already.
             self._begin()
-            self._view.text(reply.text)
+            self._view.add_text(reply.text)
         self._view.finish_reply()
         for call in reply.calls:
             self._show_call(CallDelta(call.id, call.name, call.arguments))
-            self._view.block(call.id, ToolBlock(state="waiting"))
+            self._view.update_block(call.id, ToolBlock(state="waiting"))
         note = _note(reply)
         if note:
-            self._view.note("info", note)
+            self._view.add_note("info", note)
 
     def _show_piece(self, piece: Piece) -> None:
         match piece:
@@ -96,14 +96,14 @@ class ReplyStream:
                 self._show_text(piece.text)
             case ReasoningDelta():
                 self._begin()
-                self._view.reasoning(piece.text)
+                self._view.add_reasoning(piece.text)
             case CallDelta():
                 self._show_call(piece)
             case RetryDelay():
-                text = f"{piece.why} Trying again in {piece.seconds:g} s; <C-c> stops."
-                self._view.note("info", text)
+                text = f"{piece.reason} Trying again in {piece.seconds:g} s; <C-c> stops."
+                self._view.add_note("info", text)
             case Notice():
-                self._view.note("info", piece.text)
+                self._view.add_note("info", piece.text)
 
     def _begin(self) -> None:
         if not self._begun:
@@ -114,7 +114,7 @@ class ReplyStream:
         self._begin()
         self._text += text
         self._is_journaled = False
-        self._view.text(text)
+        self._view.add_text(text)
         if self._timer is None:
             self._journal_progress()
 
@@ -143,16 +143,16 @@ class ReplyStream:
         self._begin()
         self._calls.add(call.id)
         title = call_title(self._tools.get(call.name), call.name, call.arguments)
-        self._view.block(call.id, ToolBlock(title=title, tool=call.name, state="streaming"))
+        self._view.update_block(call.id, ToolBlock(title=title, tool=call.name, state="streaming"))
 
     def _cancel_calls(self) -> None:
         for call_id in self._calls:
-            self._view.block(call_id, ToolBlock(state="cancelled"))
+            self._view.update_block(call_id, ToolBlock(state="cancelled"))
 
 
 def show_result(result: ToolResult, view: View) -> None:
     """Show how a call ended."""
-    view.block(result.call_id, result_block(result))
+    view.update_block(result.call_id, result_block(result))
     data: dict[str, Any] = {
         "tool": result.name,
         "call_id": result.call_id,
@@ -160,7 +160,7 @@ def show_result(result: ToolResult, view: View) -> None:
     }
     if result.details is not None:
         data["details"] = dict(result.details)
-    view.event("AgentToolFinished", data)
+    view.fire_event("AgentToolFinished", data)
 
 
 def call_title(tool: Tool | None, name: str, arguments: str) -> str:
@@ -171,11 +171,11 @@ def call_title(tool: Tool | None, name: str, arguments: str) -> str:
 def result_block(result: ToolResult) -> ToolBlock:
     """Return the block of a call that has ended."""
     state = _STATES[result.status]
-    text = result.text if result.shown is None else result.shown
+    text = result.text if result.display_text is None else result.display_text
     if result.status is Status.CANCELLED:
         # Output printed before the stop stays.
         return ToolBlock(state=state, append=text)
-    body = excerpt(text, result.stored) if result.stored else text.split("\n")
+    body = excerpt(text, result.full_text_path) if result.full_text_path else text.split("\n")
     return ToolBlock(state=state, body=body)
 
 
@@ -189,25 +189,25 @@ async def replay(history: History, view: View, toolbox: Toolset) -> None:
 
 def _draw(message: Message, view: View, toolbox: Toolset) -> None:
     if isinstance(message, UserText):
-        view.user(message.shown or message.text)
+        view.add_user_message(message.display_text or message.text)
     elif isinstance(message, Reply):
         _draw_reply(message, view, toolbox)
     elif isinstance(message, ToolResult):
-        view.block(message.call_id, result_block(message))
+        view.update_block(message.call_id, result_block(message))
 
 
 def _draw_reply(reply: Reply, view: View, toolbox: Toolset) -> None:
     view.begin_reply()
     if reply.reasoning:
-        view.reasoning(reply.reasoning)
+        view.add_reasoning(reply.reasoning)
     if reply.text:
-        view.text(reply.text)
+        view.add_text(reply.text)
     view.finish_reply()
     for call in reply.calls:
         title = call_title(toolbox.find(call.name), call.name, call.arguments)
-        view.block(call.id, ToolBlock(title=title, tool=call.name, state="waiting"))
+        view.update_block(call.id, ToolBlock(title=title, tool=call.name, state="waiting"))
     if reply.error:
-        view.note("error", reply.error)
+        view.add_note("error", reply.error)
 
 
 def _note(reply: Reply) -> str:

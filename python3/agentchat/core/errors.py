@@ -1,26 +1,26 @@
-"""The few errors of the project; each message ends in what to do about it."""
+"""The errors of the project; each message ends with what to do about it."""
 
 from __future__ import annotations
 
 
 class AgentError(Exception):
-    """Base of all errors that are expected and have a reader."""
+    """Base of all expected errors; their messages are for the user or the model."""
 
 
 class UserError(AgentError):
-    """Something the user can mend; becomes one line through ``vim.notify``."""
+    """An error that the user can fix; becomes one line through ``vim.notify``."""
 
 
 class ModelError(AgentError):
-    """The model server failed or answered nonsense; ends the turn with reason ``error``."""
+    """The model server failed; ends the turn with reason ``error``."""
 
 
 class ToolError(AgentError):
-    """A tool's clear refusal; its message is told to the model unchanged."""
+    """A tool cannot do what it should; the model gets the message unchanged."""
 
 
 class StalePreview(ToolError):
-    """The text under a preview changed; the change must be previewed and asked again."""
+    """A file changed since its preview; the change must be previewed and approved again."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} changed since the preview. Nothing was changed.")
@@ -28,11 +28,8 @@ class StalePreview(ToolError):
 
 
 class Unreachable(ToolError):
-    """The machine of the workspace cannot be reached, or was lost while it was needed."""
+    """The machine of the workspace cannot be reached, or its connection was lost."""
 
 
 class Cancelled(Exception):
-    """The user stopped the turn; thrown into the plan, which answers what is unanswered."""
-
-
-StalePreview = StalePreview  # the old name, until every room uses the new one
+    """The user stopped the turn; thrown into the plan, which then answers all open calls."""

@@ -1,4 +1,4 @@
-"""Every limit of the tools and the queue, named once; sizes in bytes, times in seconds."""
+"""The limits of the tools and the turn; sizes in bytes, times in seconds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ READ_BYTES = 256 * KIB
 BASH_SECONDS = 120
 BASH_BYTES = 512 * KIB
 RESULT_BYTES = 64 * KIB
-"""A larger result reaches the model as its head and tail, half of this each."""
+"""A larger result is sent as its head and tail, half of this each."""
 
 LONGEST_ERROR = 60 * KIB
-"""Characters of an error that the model is told, whoever raised it."""
+"""Most characters of an error for the model."""
 
 GREP_MATCHES = 100
 GREP_LINE_CHARACTERS = 500
@@ -22,11 +22,9 @@ DIAGNOSTICS = 200
 IMAGE_PIXELS = 2_000
 PARALLEL_TOOLS = 10
 DEFERRED_THRESHOLD = 15
-SHOWN_LINES = 10
-"""Lines of a result that the chat shows before the fold."""
 
 PREVIEWS_PER_CALL = 3
-"""How often a call whose text keeps moving is previewed again before it is given up."""
+"""How often a call is previewed if its files keep changing."""
 
 UNRESOLVED_REPLIES = 3
-"""How many replies in a row may ignore a pending preview before the turn ends."""
+"""Replies in a row that may ignore a pending preview; the last one ends the turn."""

@@ -1,4 +1,4 @@
-"""What is said in a chat: frozen values, oldest first in a history."""
+"""The messages of a chat, as frozen values, and its history."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class UserText:
-    """What the user typed, mentions already replaced; ``shown`` is the text as typed."""
+    """The user's text with mentions replaced; ``display_text`` is the text as typed."""
 
     text: str
-    shown: str = ""
+    display_text: str = ""
     images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something the plugin tells the model on its own (what the user did meanwhile)."""
+    """A message of the plugin to the model, for example about what the user did meanwhile."""
 
     text: str
 
@@ -97,14 +97,14 @@ class ToolResult:
     status: Status = Status.SUCCESS
     details: Mapping[str, Any] | None = None
     images: tuple[Image, ...] = ()
-    shown: str | None = None
-    """What the chat shows instead of ``text``, where that differs."""
-    stored: str | None = None
-    """Path of the file with all of the text, where the model got a part of it."""
+    display_text: str | None = None
+    """The text that the chat shows instead of ``text``, if different."""
+    full_text_path: str | None = None
+    """Path of the file with the full text, if ``text`` is only a part."""
 
     @property
     def is_error(self) -> bool:
-        """Whether the model should take this as a failure."""
+        """Whether the call did not succeed."""
         return self.status is not Status.SUCCESS
 
 
@@ -113,7 +113,7 @@ Message = UserText | Note | Reply | ToolResult
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All that was said, oldest first."""
+    """All messages, oldest first."""
 
     messages: tuple[Message, ...] = field(default=())
 
@@ -122,7 +122,7 @@ class History:
         return History(self.messages + messages)
 
     def usage(self) -> Usage | None:
-        """Return what the newest reply that was counted used."""
+        """Return the usage of the newest reply that has one."""
         replies = (m for m in reversed(self.messages) if isinstance(m, Reply))
         return next((reply.usage for reply in replies if reply.usage is not None), None)
 

@@ -1,4 +1,4 @@
-"""Text that people and models read: hidden characters, cuts of long texts, masked secrets."""
+"""Text for people and models: hidden characters, long texts, masked secrets."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _HIDDEN = re.compile(
 
 
 def has_hidden_characters(text: str) -> bool:
-    """Whether the text holds anything that :func:`escape` would show."""
+    """Whether the text contains a character that :func:`escape_hidden_characters` escapes."""
     return _HIDDEN.search(text) is not None
 
 
-def escape(text: str) -> str:
-    """Return the text with every hidden character shown like ``<U+202E>``.
+def escape_hidden_characters(text: str) -> str:
+    """Return the text with every hidden character written like ``<U+202E>``.
 
-    A byte that is no UTF-8 (decoded with ``surrogateescape``) is shown like ``<0xFF>``.
+    A byte that is not UTF-8 (decoded with ``surrogateescape``) is written like ``<0xFF>``.
     """
-    return _HIDDEN.sub(lambda found: escape_character(found.group()), text)
+    return _HIDDEN.sub(lambda match: escape_character(match.group()), text)
 
 
 def hidden_character_offsets(text: str) -> list[int]:
     """Return the offsets of all hidden characters."""
-    return [found.start() for found in _HIDDEN.finditer(text)]
+    return [match.start() for match in _HIDDEN.finditer(text)]
 
 
 def escape_character(char: str) -> str:
-    """Return how one hidden character is shown."""
+    """Return the visible form of one hidden character."""
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
         return f"<0x{code - 0xDC00:02X}>"
@@ -48,46 +48,46 @@ def escape_character(char: str) -> str:
 
 
 HEAD, TAIL = 4, 3
-"""Lines: with the two between and below them no more than a block shows unfolded."""
+"""Lines of an excerpt; with the two others no more than a block shows unfolded."""
 
 WIDEST = 200
-"""Characters of a line."""
+"""Most characters of a line in an excerpt."""
 
 ECHO_CHARACTERS = 500
-"""Characters of what the model sent that an error repeats."""
+"""Most characters of the model's own text that an error repeats."""
 
 
 def excerpt(text: str, path: str) -> list[str]:
-    """Return the first and last lines of a text, and where all of it is.
+    """Return the first and last lines of a text, and the path of the full text.
 
     Args:
-        text: what the model reads, cut already.
-        path: the file with all of it; the last line ends in it, so that an editor can open it.
+        text: the text for the model, possibly truncated.
+        path: the file with the full text; the last line ends in it, so that an editor can open it.
     """
     lines = text.rstrip("\n").split("\n")
     if len(lines) > HEAD + TAIL + 1:
         lines = [*lines[:HEAD], "[...]", *lines[-TAIL:]]
-    return [*map(_clip, lines), f"full output: {path}"]
+    return [*map(_clip_line, lines), f"full output: {path}"]
 
 
-def _clip(line: str) -> str:
+def _clip_line(line: str) -> str:
     return line if len(line) <= WIDEST else f"{line[: WIDEST - 4]} ..."
 
 
-def clip(text: str, most: int = ECHO_CHARACTERS) -> str:
-    """Return a text with its middle left out if it has more than ``most`` characters."""
-    if len(text) <= most:
+def clip(text: str, limit: int = ECHO_CHARACTERS) -> str:
+    """Return a text without its middle if it has more than ``limit`` characters."""
+    if len(text) <= limit:
         return text
-    half = most // 2
+    half = limit // 2
     return f"{text[:half]}[... {len(text) - 2 * half} characters ...]{text[-half:]}"
 
 
 def head_and_tail(text: str, path: str, limit: int = RESULT_BYTES) -> str:
-    """Return a text as it is, or as its first and last ``limit // 2`` bytes of UTF-8.
+    """Return a short text unchanged, and a long one as its first and last ``limit // 2`` bytes.
 
     Args:
-        path: where all of the text is kept.
-        limit: bytes.
+        path: the file with the full text.
+        limit: bytes of UTF-8.
     """
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= limit:
@@ -100,18 +100,18 @@ def head_and_tail(text: str, path: str, limit: int = RESULT_BYTES) -> str:
 
 
 def join_head_and_tail(head: str, tail: str, dropped: int, path: str) -> str:
-    """Return head and tail with the line between them that tells what is missing."""
+    """Return head and tail with a line between them about the missing bytes."""
     before = "" if head.endswith("\n") or not head else "\n"
     return f"{head}{before}[... {dropped} bytes truncated; full output: {path} ...]\n{tail}"
 
 
 def drop_partial_end(data: bytes) -> bytes:
     """Return UTF-8 without the beginning of a character at its end."""
-    for back in range(1, min(4, len(data)) + 1):
-        byte = data[-back]
+    for length in range(1, min(4, len(data)) + 1):
+        byte = data[-length]
         if byte >= 0xC0:
-            needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return data if back >= needed else data[:-back]
+            complete = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return data if length >= complete else data[:-length]
         if byte < 0x80:
             break
     return data
@@ -149,7 +149,7 @@ _TOKEN = re.compile("(?<![A-Za-z0-9])(?:" + "|".join(f"({p})" for p in _TOKENS.v
 
 
 def mask_secrets(text: str) -> str:
-    """Return a text in which every key that is known by its mark reads ``[masked: KIND]``."""
+    """Return a text in which each key with a known prefix is replaced by ``[masked: KIND]``."""
     if "PRIVATE KEY" in text:
         text = _PRIVATE_KEY.sub("[masked: private key]", text)
-    return _TOKEN.sub(lambda found: f"[masked: {_NAMES[(found.lastindex or 1) - 1]}]", text)
+    return _TOKEN.sub(lambda match: f"[masked: {_NAMES[(match.lastindex or 1) - 1]}]", text)

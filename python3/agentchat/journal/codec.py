@@ -61,8 +61,11 @@ STORED_NAMES = {
     (r.ToolsGiven, "removed"): "taken",
     (r.ChangeStarted, "reverts"): "takes",
     (r.UndoOffered, "arguments"): "given",
+    (UserText, "display_text"): "shown",
+    (ToolResult, "display_text"): "shown",
+    (ToolResult, "full_text_path"): "stored",
 }
-"""Names on disk of the fields that have another name in ``records``."""
+"""Names on disk of the fields that have another name in ``records`` and ``messages``."""
 
 CONTENT_KIND = "content"
 WITH_FILES = (r.ChangeStarted, r.ChangeApplied, r.ChangeSettled, r.PreviewStaged)

@@ -138,7 +138,7 @@ def find_title(records: Iterable[Record], cwd: str, words: list[str]) -> str:
 def _message_text(record: MessageRecorded) -> str:
     message = record.message
     if isinstance(message, UserText):
-        return message.shown or message.text
+        return message.display_text or message.text
     return message.text if isinstance(message, Reply) else ""
 
 

@@ -42,7 +42,7 @@ def _message_entry(record: r.MessageRecorded) -> Iterator[str]:
     message = record.message
     if isinstance(message, UserText):
         yield "user"
-        yield message.shown or message.text
+        yield message.display_text or message.text
     elif isinstance(message, Note):
         yield "note to the model"
         yield message.text

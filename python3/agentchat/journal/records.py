@@ -70,7 +70,7 @@ class ChatOpened:
 
 @dataclass(frozen=True, slots=True)
 class ToolsGiven:
-    """The tools of the chat after its user added or removed one, see ``core.toolbox.Held``."""
+    """The tools of the chat after its user added or removed one, see ``ToolSelection``."""
 
     given: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()

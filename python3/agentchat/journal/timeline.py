@@ -318,7 +318,7 @@ def _end_call(call: CallRun, record: r.CallFinished | r.UndoOffered) -> CallRun:
     undo = UndoCall(
         description=record.description,
         tool=record.tool,
-        given=record.arguments,
+        arguments=record.arguments,
         irreversible=record.irreversible,
         guide=record.guide,
     )

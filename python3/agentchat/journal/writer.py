@@ -63,7 +63,7 @@ class JournalWriter:
     def record_tools(self, held: ToolSelection) -> None:
         """Record the tools of the chat, after the user added or removed one."""
         self._file.append(
-            r.ToolsGiven(given=held.given, removed=held.taken, activated=held.activated)
+            r.ToolsGiven(given=held.given, removed=held.removed, activated=held.activated)
         )
 
     def record_turn_started(self, number: int) -> None:
@@ -99,15 +99,15 @@ class JournalWriter:
     def record_response(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
         """Record the user's response to an approval request."""
         call, scope = request.call, request.decision.scope
-        why = [response.reason, decision_note(request.preview, response.hunks)]
+        why = [response.reason, decision_note(request.preview, response.hunk_decisions)]
         if response.choice == "edit":
-            edited = (f"Edited {one.path}" for one in response.replaced)
+            edited = (f"Edited {one.path}" for one in response.replacements)
             why += [response.arguments or "", *edited]
         self._file.append(
             r.DecisionMade(
                 call_id=call.call.id,
                 tool=call.tool.name,
-                scope=scope.shown if scope else "",
+                scope=scope.description if scope else "",
                 verdict=response.choice,
                 why=" ".join(filter(None, why)),
                 who="user",
@@ -121,7 +121,7 @@ class JournalWriter:
         started = r.CallStarted(
             call_id=call.call.id,
             tool=call.tool.name,
-            arguments=call.given,
+            arguments=call.raw_arguments,
             operation=metadata.audit_operation,
             permission=metadata.permission_class,
             reserved=call.reserved,
@@ -189,7 +189,7 @@ class JournalWriter:
                 call_id=call_id,
                 description=undo.description,
                 tool=undo.tool,
-                arguments=undo.given,
+                arguments=undo.arguments,
                 irreversible=undo.irreversible,
                 guide=undo.guide,
             )
@@ -213,9 +213,9 @@ class JournalWriter:
             r.DecisionMade(
                 call_id=call_id,
                 tool=tool,
-                scope=decision.scope.shown if decision.scope else "",
+                scope=decision.scope.description if decision.scope else "",
                 verdict=decision.verdict.value,
-                why=decision.why,
+                why=decision.reason_text,
                 who="policy",
             )
         )

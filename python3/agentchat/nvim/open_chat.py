@@ -245,8 +245,8 @@ def parse_response(payload: Payload) -> ApprovalResponse:
         choice=payload["choice"],
         reason=payload.get("reason") or "",
         arguments=payload.get("arguments"),
-        hunks=_parse_hunks(payload),
-        replaced=tuple(
+        hunk_decisions=_parse_hunks(payload),
+        replacements=tuple(
             ProposedText(file["path"], file["text"]) for file in _list(payload, "replaced")
         ),
     )

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.text import escape
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
@@ -44,11 +44,11 @@ class NvimView:
         self._output: dict[str, LiveOutput] = {}
         self._frame: asyncio.TimerHandle | None = None
 
-    def user(self, text: str) -> None:
+    def add_user_message(self, text: str) -> None:
         """Show what the user sent."""
         self._draw("message", "user", text)
 
-    def return_messages(self) -> None:
+    def restore_prompt(self) -> None:
         """Put messages that no request has carried back into the prompt."""
         self.flush()
         self._outbox.call("chat.refuse", self._chat)
@@ -57,11 +57,11 @@ class NvimView:
         """Begin a message of the model."""
         self._draw("message", "agent", "")
 
-    def text(self, piece: str) -> None:
+    def add_text(self, piece: str) -> None:
         """Add to the model's message at the next frame."""
         self._stream("text", piece)
 
-    def reasoning(self, piece: str) -> None:
+    def add_reasoning(self, piece: str) -> None:
         """Add to the model's reasoning at the next frame."""
         self._stream("reasoning", piece)
 
@@ -69,7 +69,7 @@ class NvimView:
         """The model's message is complete."""
         self._draw("finish")
 
-    def block(self, call_id: str, change: ToolBlock) -> None:
+    def update_block(self, call_id: str, change: ToolBlock) -> None:
         """Show or change the block of one call."""
         fields = {name: value for name, value in asdict(change).items() if value is not None}
         if change.append is not None:
@@ -80,7 +80,9 @@ class NvimView:
                 return
             fields.update(stream=output.take(), append=change.append.split("\n"))
         if change.title is not None:
-            fields["title"] = escape(" ".join(change.title.split()))[:TITLE_CHARACTERS]
+            fields["title"] = escape_hidden_characters(" ".join(change.title.split()))[
+                :TITLE_CHARACTERS
+            ]
         if change.body is not None and call_id in self._output:
             self._show_output(call_id, self._output.pop(call_id))
         if change.state == "streaming":
@@ -88,7 +90,7 @@ class NvimView:
         else:
             self._draw("block", call_id, fields)
 
-    def note(self, level: str, text: str) -> None:
+    def add_note(self, level: str, text: str) -> None:
         """Add a line of the plugin's own to the transcript."""
         self._draw("message", "error" if level == "error" else "note", text)
 
@@ -96,24 +98,24 @@ class NvimView:
         """Show one line to the user."""
         self._draw("notify", level, text)
 
-    def status(self, status: ChatStatus) -> None:
+    def show_status(self, status: ChatStatus) -> None:
         """Show the chat's state, if it changed."""
         if status != self._status:
             self._status = status
             self._draw("status", {k: v for k, v in asdict(status).items() if v is not None})
 
-    def event(self, name: str, data: Mapping[str, Any]) -> None:
+    def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event after everything that was drawn before."""
         self._draw(*_event(name, data))
 
-    def tools(self, chat: Chat) -> None:
+    def show_tools(self, chat: Chat) -> None:
         """Update the tools and groups that a prompt can mention, if they changed."""
         names = mentions(chat)
         if names != self._mentions:
             self._mentions = names
             self._draw("tools", names)
 
-    def ask(self, id: str, request: ApprovalRequest) -> None:
+    def show_request(self, id: str, request: ApprovalRequest) -> None:
         """Show an approval request."""
         self.flush()
         build = partial(request_table, id, request, self._root)
@@ -123,19 +125,19 @@ class NvimView:
         """Close an approval request."""
         self._outbox.call("approval.close", self._chat, id)
 
-    def stage(self, pending: Preview) -> None:
+    def show_preview(self, preview: Preview) -> None:
         """Show a staged preview."""
-        build = partial(preview_table, pending, self._root)
+        build = partial(preview_table, preview, self._root)
         self._outbox.call_built("review.show", self._chat, build=build)
 
-    def propose(self, subject: str, file: FileChange) -> None:
+    def show_proposed_text(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing."""
         table = proposal_table(subject, file, self._root)
         self._outbox.call("approval.edit_proposal", self._chat, table)
 
-    def unstage(self, pending: Preview) -> None:
+    def close_preview(self, preview: Preview) -> None:
         """Close a preview."""
-        self._outbox.call("review.close", self._chat, pending.id)
+        self._outbox.call("review.close", self._chat, preview.id)
 
     def flush(self) -> None:
         """Send everything that waits."""

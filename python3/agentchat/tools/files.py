@@ -21,7 +21,7 @@ async def locate_existing(path: str, context: ToolContext) -> tuple[FileTarget, 
     except OSError as error:
         raise cannot_read(target, error) from error
     if kind is None:
-        raise ToolError(f"Path not found: {target.shown}")
+        raise ToolError(f"Path not found: {target.display_path}")
     return target, kind
 
 
@@ -29,9 +29,9 @@ async def locate_file(path: str, context: ToolContext) -> FileTarget:
     """Return the target; raises ToolError unless it is a file."""
     target, kind = await locate_existing(path, context)
     if kind == "directory":
-        raise ToolError(f"Path is a directory, not a file: {target.shown}")
+        raise ToolError(f"Path is a directory, not a file: {target.display_path}")
     if kind != "file":
-        raise ToolError(f"Path is a device, socket or pipe, not a file: {target.shown}")
+        raise ToolError(f"Path is a device, socket or pipe, not a file: {target.display_path}")
     return target
 
 
@@ -39,7 +39,7 @@ async def locate_directory(path: str, context: ToolContext) -> FileTarget:
     """Return the target; raises ToolError unless it is a directory."""
     target, kind = await locate_existing(path, context)
     if kind != "directory":
-        raise ToolError(f"Path is not a directory: {target.shown}")
+        raise ToolError(f"Path is not a directory: {target.display_path}")
     return target
 
 
@@ -49,12 +49,12 @@ async def read_for_change(target: FileTarget, context: ToolContext) -> bytes:
         if await context.workspace.size(target.path) > LARGEST_EDIT:
             size = LARGEST_EDIT // (1024 * 1024)
             raise ToolError(
-                f"{target.shown} is larger than {size} MiB, too large to change here; use bash. "
-                "Nothing was changed."
+                f"{target.display_path} is larger than {size} MiB, too large to change here; "
+                "use bash. Nothing was changed."
             )
         return await context.workspace.read(target.path)
     except FileNotFoundError as error:
-        raise ToolError(f"Path not found: {target.shown}") from error
+        raise ToolError(f"Path not found: {target.display_path}") from error
     except OSError as error:
         raise cannot_read(target, error) from error
 
@@ -62,12 +62,14 @@ async def read_for_change(target: FileTarget, context: ToolContext) -> bytes:
 def refuse_locked(target: FileTarget) -> None:
     """Raise ToolError if the file is open in a buffer that cannot be changed."""
     if target.loaded is BufferState.LOCKED:
-        raise ToolError(f"The buffer of {target.shown} is 'nomodifiable'. Nothing was changed.")
+        raise ToolError(
+            f"The buffer of {target.display_path} is 'nomodifiable'. Nothing was changed."
+        )
 
 
 def cannot_read(target: FileTarget, error: OSError) -> ToolError:
     """Return what the model is told when the system refuses to read."""
-    return ToolError(f"Cannot read {target.shown}: {error.strerror or error}.")
+    return ToolError(f"Cannot read {target.display_path}: {error.strerror or error}.")
 
 
 async def apply_change(change: ChangeSet, context: ToolContext) -> list[str]:

@@ -6,7 +6,7 @@ import codecs
 import re
 from collections.abc import Sequence
 
-from agentchat.core.text import escape
+from agentchat.core.text import escape_hidden_characters
 
 
 def with_notices(text: str, notices: Sequence[str]) -> str:
@@ -29,7 +29,7 @@ def argument_text(value: object, missing: str = "...") -> str:
 
 def escape_name(name: str) -> str:
     """Return a file name without anything that would break or hide the line."""
-    return escape(name).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
+    return escape_hidden_characters(name).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
 
 
 _ESCAPES = re.compile(

@@ -8,7 +8,7 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
-from agentchat.core.shell.parse import scan
+from agentchat.core.shell.parse import candidate_words
 from agentchat.core.shell.programs import INTERPRETERS, LAUNCHERS
 
 LARGEST = 4 * 1024 * 1024
@@ -40,7 +40,7 @@ def command_fingerprint(
 
     ``commands`` are the words of each command it consists of.
     """
-    words = dict.fromkeys([*(w for texts in commands for w in texts), *scan(command)])
+    words = dict.fromkeys([*(w for texts in commands for w in texts), *candidate_words(command)])
     known = list(words)[:_MOST_WORDS]
     programs = dict.fromkeys([*(texts[0] for texts in commands), *known[:1]])
     lines = [*_programs(programs, cwd), *_configured(known, cwd), *_scripts(known, cwd)]

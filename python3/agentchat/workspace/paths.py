@@ -56,7 +56,7 @@ class Paths:
             raise ToolError(f"{path}: {_reason(error)}.") from error
         return FileTarget(
             path=real,
-            shown=self.show(real),
+            display_path=self.show(real),
             zone=self.zone(real),
             exists=found is not None,
             read_only=found is not None and _read_only(real, found),

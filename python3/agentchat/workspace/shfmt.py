@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-from agentchat.core.shell.parse import Script, read_tree, why_unparsable
+from agentchat.core.shell.parse import Script, parse_tree, why_unparsable
 
 SECONDS = 1.0
 """A parse that takes longer is given up: the user is asked."""
@@ -27,11 +27,11 @@ def parse_shell_sync(command: str) -> Script:
     """Return what a command consists of, waiting for the parser."""
     reason = why_unparsable(command)
     if reason:
-        return Script(unread=reason)
+        return Script(parse_problem=reason)
     try:
         return _read(command)
     except _Unread as unread:
-        return Script(unread=str(unread))
+        return Script(parse_problem=str(unread))
 
 
 class _Unread(Exception):
@@ -60,8 +60,10 @@ def _read(command: str) -> Script:
         raise _Unread(f"the shell parser failed ({type(error).__name__})") from error
     if tree is None:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return Script(unread=f"it does not parse ({said[-1] if said else 'no reason given'})")
-    return read_tree(tree, source)
+        return Script(
+            parse_problem=f"it does not parse ({said[-1] if said else 'no reason given'})"
+        )
+    return parse_tree(tree, source)
 
 
 @functools.lru_cache(1)

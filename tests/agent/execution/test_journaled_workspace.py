@@ -118,7 +118,7 @@ async def test_a_preview_that_is_being_applied_is_applied_and_the_model_hears_it
     await scene.finished()
     assert "LINE 5\n" in path.read_text()
     assert scene.results()["2"] == "made"
-    assert len(scene.chat.pending) == 0
+    assert len(scene.chat.previews) == 0
     lines = scene.journal_lines()
     assert lines.index("changing 1") < lines.index("changed 1")
     assert "settled 1" not in lines

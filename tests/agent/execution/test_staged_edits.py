@@ -109,7 +109,7 @@ async def test_edits_of_one_reply_are_one_preview_and_applied_together(folder: P
         "b.py": "uno = 1\n",
         "new.py": "four = 4\n",
     }
-    assert len(made.chat.pending) == 0
+    assert len(made.chat.previews) == 0
 
 
 async def test_a_later_call_works_on_what_an_earlier_one_staged(folder: Path) -> None:
@@ -139,7 +139,7 @@ async def test_a_file_deleted_here_and_written_there_is_renamed(folder: Path) ->
     made = await staged(folder, delete("a.py"), write("d.py", FILES["a.py"] + "four = 4\n"))
     (file,) = change(made).files
     assert (file.letter, file.name) == ("R", "a.py → d.py")
-    assert [target.shown for target in made.screen.staged[0].targets] == ["a.py", "d.py"]
+    assert [target.display_path for target in made.screen.staged[0].targets] == ["a.py", "d.py"]
     assert made.screen.staged[0].label == "Edit: 1 file renamed"
     made.resolve("apply")
     await resolved(made)
@@ -156,7 +156,7 @@ async def test_nothing_is_applied_when_one_file_moved(folder: Path) -> None:
     await resolved(made)
     assert (folder / "a.py").read_text() == FILES["a.py"]
     assert (folder / "b.py").read_text() == "mine = 1\n"
-    assert len(made.chat.pending) == 1
+    assert len(made.chat.previews) == 1
 
 
 async def test_the_users_own_text_stays_when_more_joins(folder: Path) -> None:
@@ -177,15 +177,18 @@ async def test_the_users_own_text_stays_when_more_joins(folder: Path) -> None:
     await made.play()
     (pending,) = made.screen.staged
     assert change(made).files[0].after == mine.replace("two = 2", "dos = 2").encode()
-    assert pending.proposed is not None
-    assert pending.proposed.files[0].after == FILES["a.py"].replace("one = 1", "uno = 1").encode()
+    assert pending.original_change is not None
+    assert (
+        pending.original_change.files[0].after
+        == FILES["a.py"].replace("one = 1", "uno = 1").encode()
+    )
 
 
 async def test_hunks_are_kept_one_by_one_and_the_model_is_told(folder: Path) -> None:
     called = (edit("a.py", ("one = 1", "uno = 1")), edit("b.py", ("one = 1", "uno = 1")))
     made = scene(folder, [replies(*called)[0], applies(), DONE])
     no = HunkDecision(str(folder / "b.py"), 0, keep=False, comment="leave it")
-    await made.play("go", ApprovalResponse("accept", hunks=(no,)))
+    await made.play("go", ApprovalResponse("accept", hunk_decisions=(no,)))
     assert texts(folder) == {**FILES, "a.py": "uno = 1\ntwo = 2\nthree = 3\n"}
     assert (
         "Applied 0 of 1 hunks in b.py. Rejected: hunk 1 (lines 1-1): leave it"
@@ -202,7 +205,7 @@ async def test_only_the_replacements_that_were_kept_are_counted(folder: Path) ->
     )
     made = scene(folder, [replies(*called)[0], applies(), DONE])
     no = HunkDecision(str(folder / "a.py"), 0)
-    await made.play("go", ApprovalResponse("accept", hunks=(no,)))
+    await made.play("go", ApprovalResponse("accept", hunk_decisions=(no,)))
     (result,) = [m for m in made.chat.history.messages if getattr(m, "call_id", "") == "r"]
     assert result.details["sourceResultDetails"]["replacements"] == 2  # type: ignore[union-attr,index]
 

@@ -45,7 +45,9 @@ class Wording:
 
     def __call__(self, result: ToolResult) -> ToolResult:
         self.heard.append(result.status.value)
-        return dataclasses.replace(result, text=f"[{result.text}]", shown=result.status.value)
+        return dataclasses.replace(
+            result, text=f"[{result.text}]", display_text=result.status.value
+        )
 
 
 ENDINGS = [
@@ -127,7 +129,7 @@ async def test_a_large_result_shows_its_ends_and_where_all_of_it_is(tmp_path: Pa
     assert len(body) <= 10
     (result,) = [m for m in scene.chat.history.messages if isinstance(m, ToolResult)]
     assert result.details is details
-    assert result.stored == str(kept)
+    assert result.full_text_path == str(kept)
     assert len(result.text.encode()) < RESULT_BYTES + 500
 
 

@@ -116,7 +116,7 @@ async def test_only_the_replacements_that_were_kept_are_counted(path: Path) -> N
     edits = [{"old_text": f"line {n}\n", "new_text": f"LINE {n}\n"} for n in (5, 6, 30)]
     call = a_call("1", "edit", json.dumps({"path": "a.txt", "edits": edits}))
     scene = Scene(path.parent, [calls(call), DONE], edit.TOOL)
-    await scene.play("go", ApprovalResponse("accept", hunks=(HunkDecision(str(path), 1),)))
+    await scene.play("go", ApprovalResponse("accept", hunk_decisions=(HunkDecision(str(path), 1),)))
     assert scene.results()["1"].startswith("Applied 1 of 2 hunks in a.txt.")
     (finished,) = scene.screen.named("AgentToolFinished")
     assert finished["details"]["replacements"] == 2

@@ -13,7 +13,7 @@ from agentchat.agent.permissions.rule_drafts import RuleDraft, RuleDrafts
 from agentchat.agent.permissions.rule_store import PROJECT_FILE, RuleStore
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.permissions.proposals import consequence
+from agentchat.core.permissions.proposals import describe_consequence
 from agentchat.core.permissions.rules import Rule
 from agentchat.journal.index import PastCall
 from agentchat.nvim.render.rules import meaning, past_lines
@@ -76,7 +76,7 @@ class Room:
         return new
 
     def then(self, draft: RuleDraft) -> str:
-        return consequence(draft.rule, draft.call, draft.target, self.scene.chat.policy)
+        return describe_consequence(draft.rule, draft.call, draft.target, self.scene.chat.policy)
 
     async def write(self, draft: RuleDraft) -> str:
         """Write a rule that answers the open question, and wait until it has."""

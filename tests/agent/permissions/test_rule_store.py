@@ -60,7 +60,7 @@ class House:
         await screen.until(lambda: bool(screen.questions) or over())
         asked = bool(screen.questions)
         if asked:
-            self.why = next(iter(screen.questions.values())).decision.why
+            self.why = next(iter(screen.questions.values())).decision.reason_text
             await self.scene.answer(answer)
         await screen.until(over)
         ran = self.result().status is Status.SUCCESS
@@ -218,7 +218,7 @@ def test_a_rule_is_added_to_a_file_that_is_not_there_yet(house: House) -> None:
     written = house.book.write(house.project, Rule("allow", "bash", words=("ls",)))
     assert written.trust == hashlib.sha256(house.project.read_bytes()).hexdigest()
     house.trust(house.project)
-    assert [rule.located for rule in house.book.read().rules] == [
+    assert [rule.label for rule in house.book.read().rules] == [
         "allow tool bash words ls (.agentchat/rules.json:4)"
     ]
     assert house.book.write(house.user, Rule("deny")).trust == ""

@@ -13,10 +13,10 @@ from agentchat.core.diff.text_file import (
     NotTextError,
     decode,
     encode,
+    normalize_newlines,
     split_lines,
-    with_plain_newlines,
 )
-from agentchat.core.text import escape, has_hidden_characters
+from agentchat.core.text import escape_hidden_characters, has_hidden_characters
 
 
 @settings(deadline=None)
@@ -50,7 +50,7 @@ def test_lines_joined_are_the_text(text: str) -> None:
 @settings(deadline=None)
 @given(text=st.text("ab\r\n"))
 def test_every_offset_with_plain_newlines_has_its_original(text: str) -> None:
-    plain = with_plain_newlines(text)
+    plain = normalize_newlines(text)
     offsets = [plain.raw_offset(at) for at in range(len(plain.text) + 1)]
     pieces = [text[start:end] for start, end in pairwise(offsets)]
     assert "".join(pieces) == text
@@ -64,7 +64,7 @@ def test_every_offset_with_plain_newlines_has_its_original(text: str) -> None:
     [("a", ""), ("a\nb\n", "\n"), ("a\r\nb\r\n", "\r\n"), ("a\rb", "\r"), ("a\r\nb\n", "mixed")],
 )
 def test_the_kind_of_line_end_is_known(text: str, kind: str) -> None:
-    assert with_plain_newlines(text).kind == kind
+    assert normalize_newlines(text).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_the_kind_of_line_end_is_known(text: str, kind: str) -> None:
 )
 def test_hidden_characters_are_shown(text: str, shown: str) -> None:
     assert has_hidden_characters(text)
-    assert escape(text) == shown
+    assert escape_hidden_characters(text) == shown
 
 
 @pytest.mark.parametrize("text", ["", "plain", "tab\tand\nnewline", "größe é𝄞 日本語 שלום", "“—”"])
 def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
     assert not has_hidden_characters(text)
-    assert escape(text) == text
+    assert escape_hidden_characters(text) == text

@@ -13,8 +13,8 @@ from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import Metadata, Tool
 from tests.core.turn.world import a_tool
 
-ORDINARY = FileTarget(path="/ws/a", shown="a")
-PROTECTED = FileTarget(path="/ws/.git/config", shown=".git/config", zone=Zone.PROTECTED)
+ORDINARY = FileTarget(path="/ws/a", display_path="a")
+PROTECTED = FileTarget(path="/ws/.git/config", display_path=".git/config", zone=Zone.PROTECTED)
 
 
 def decided(
@@ -51,7 +51,7 @@ def test_each_answer_outweighs_those_behind_it() -> None:
         decided("allow"),
         decided(),
     ]
-    assert [(str(one.verdict.value), one.why) for one in order] == [
+    assert [(str(one.verdict.value), one.reason_text) for one in order] == [
         ("deny", "rule: deny tool edit"),
         ("ask", "rule: ask tool edit"),
         ("allow", "remembered answer"),
@@ -77,14 +77,14 @@ def test_a_tool_that_has_an_effect_and_does_not_ask_is_not_said_to_only_read(
     tool = a_tool("mine", metadata=Metadata(read_only=read_only))
     decision = decide(called(tool), CallTarget(cwd="/ws", asks=False), Policy(Grants()))
     assert decision.verdict is Verdict.ALLOW
-    assert (decision.reason.kind, decision.why) == (kind, why)
+    assert (decision.reason.kind, decision.reason_text) == (kind, why)
 
 
 def test_a_tool_that_reads_and_asks_has_no_scope_for_hidden_characters() -> None:
     tool = a_tool("mine", metadata=Metadata(read_only=True))
     hidden = ValidCall(ToolCall("1", "mine", "{}"), tool, {"path": "a\u202e"}, None)
     assert scope_of(hidden, CallTarget(cwd="/ws", asks=True)) is None
-    outside = FileTarget(path="/x\u202e", shown="/x\u202e", zone=Zone.OUTSIDE)
+    outside = FileTarget(path="/x\u202e", display_path="/x\u202e", zone=Zone.OUTSIDE)
     once = scope_of(hidden, CallTarget(cwd="/ws", reads=(outside,)))
     assert once is not None
     assert once.key == ("paths", "/x\u202e")

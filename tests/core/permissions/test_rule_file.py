@@ -30,7 +30,7 @@ def test_each_rule_knows_the_line_it_stands_in() -> None:
     rules, wrong = read_rules(text.encode(), "rules.json")
     assert wrong == ()
     assert rules == (Rule("deny", words=("rm",)), Rule("ask", path="**"))
-    assert [rule.located for rule in rules] == [
+    assert [rule.label for rule in rules] == [
         "deny words rm (rules.json:4)",
         "ask path ** (rules.json:7)",
     ]

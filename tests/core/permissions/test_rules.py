@@ -9,7 +9,7 @@ import pytest
 from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, Verdict, decide
-from agentchat.core.permissions.proposals import proposals
+from agentchat.core.permissions.proposals import propose_rules
 from agentchat.core.permissions.rules import matches, parse_rules
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget
@@ -121,9 +121,11 @@ def test_an_allow_by_path_needs_every_path_to_match() -> None:
 @pytest.mark.parametrize("path", ["app/[id]/page.ts", "a*b", "!x", "{a,b}/c", "b\\?"])
 def test_a_rule_that_is_proposed_for_a_path_is_about_that_path_alone(path: str) -> None:
     call = ValidCall(ToolCall("1", "t", "{}"), a_tool("t"), {}, None)
-    place = CallTarget(cwd="/ws", writes=(FileTarget(path=f"/ws/{path}", shown=path),))
-    rule = proposals(call, place)[0]
+    place = CallTarget(cwd="/ws", writes=(FileTarget(path=f"/ws/{path}", display_path=path),))
+    rule = propose_rules(call, place)[0]
     assert matches(rule, call, place)
     for other in ("app/i/page.ts", "axb", "x", "a/c", "b\\x"):
-        elsewhere = CallTarget(cwd="/ws", writes=(FileTarget(path=f"/ws/{other}", shown=other),))
+        elsewhere = CallTarget(
+            cwd="/ws", writes=(FileTarget(path=f"/ws/{other}", display_path=other),)
+        )
         assert not matches(rule, call, elsewhere)

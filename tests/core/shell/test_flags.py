@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agentchat.core.shell.flags import flags
+from agentchat.core.shell.flags import parse_flags
 from agentchat.core.shell.programs import find_program, read_table
 
-KNOWN = flags(r"-ab -n: -c? -o=x|y -C=! -# --all --long: ~-W\w+")
+KNOWN = parse_flags(r"-ab -n: -c? -o=x|y -C=! -# --all --long: ~-W\w+")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_value_may_have_to_match(words: str, fits: bool) -> None:
 
 
 def test_one_dash_may_begin_a_long_name() -> None:
-    known = flags("-name: -print --only", single=True)
+    known = parse_flags("-name: -print --only", single=True)
     assert known.read(["-name", "-print"], 0).end == 2
     assert known.read(["--print"], 0).known
     assert known.read(["--only"], 0).known

@@ -43,12 +43,12 @@ def test_these_are_plain_text(text: str) -> None:
 
 
 def test_a_mention_reads_as_what_it_stands_for_and_its_text_follows() -> None:
-    message = UserText("fix #file:a.py, as #file:a.py says", shown="typed")
+    message = UserText("fix #file:a.py, as #file:a.py says", display_text="typed")
     said = add_attachments(message, {"#file:a.py": Attachment("src/a.py", "x = 1\n")})
     assert said.text == (
         'fix src/a.py, as src/a.py says\n\n<context name="src/a.py">\nx = 1\n</context>'
     )
-    assert said.shown == "typed"
+    assert said.display_text == "typed"
 
 
 def test_text_that_is_attached_cannot_close_its_own_frame() -> None:

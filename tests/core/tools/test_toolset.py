@@ -32,7 +32,6 @@ def a_toolbox(*given: str) -> Toolset:
 def test_a_tool_answers_to_its_alias_until_it_is_unregistered() -> None:
     registry = Registry([READ])
     assert registry.get("read_file") is READ
-    assert registry.metadata_for("read_file") == READ.metadata
     assert registry.unregister("read")
     assert registry.get("read_file") is None
     assert not registry.unregister("read")
@@ -46,9 +45,7 @@ def test_a_name_is_taken_once_and_both_owners_are_named(name: str) -> None:
 
 def test_what_a_registry_knows() -> None:
     registry = Registry([READ, BASH])
-    assert registry.names() == ("read", "bash")
     assert registry.all() == (READ, BASH)
-    assert registry.count() == 2
     assert registry.filter(["bash", "nothing", "read_file", "read"]) == (BASH, READ)
 
 
@@ -209,9 +206,9 @@ def test_a_group_that_is_removed_leaves_what_was_given_by_itself() -> None:
 def test_a_group_is_one_line_of_context_or_one_for_each_tool() -> None:
     wide = replace(FILES, name="wide", collapse=False)
     toolbox = Toolset(Registry([READ, BASH, GREP]), [FILES, wide], [])
-    assert toolbox.context("files") == ("files",)
-    assert toolbox.context("wide") == ("read", "grep")
-    assert toolbox.context("read_file") == ("read",)
+    assert toolbox.context_lines("files") == ("files",)
+    assert toolbox.context_lines("wide") == ("read", "grep")
+    assert toolbox.context_lines("read_file") == ("read",)
 
 
 LOUD = replace(BASH, name="loud", system_prompt="Mind the loud tool.")
@@ -246,7 +243,7 @@ def test_a_chat_gets_back_what_it_had_even_if_it_is_known_later() -> None:
     first.remove("extra_4")
     registry = Registry([READ, FINDER])
     again = Toolset(registry, [], ["read"])
-    again.restore(first.held())
+    again.restore(first.selection())
     for tool in many(20):
         registry.register(tool)
     assert offered(again) == offered(first) == ["read", "extra_3", "tool_search"]
@@ -257,6 +254,6 @@ def test_a_description_may_depend_on_the_chat_and_changes_no_definition() -> Non
     tool = a_tool("where", describe=lambda around: f"Work in {around.cwd}.")
     chat = a_chat(tool)
     sent = chat.request().tools[0]
-    assert sent.description == f"Work in {chat.surroundings.cwd}."
+    assert sent.description == f"Work in {chat.environment.cwd}."
     assert tool.description == "where"
-    assert chat.toolbox.find("where") is tool
+    assert chat.toolset.find("where") is tool

@@ -81,7 +81,7 @@ def test_second_thoughts_must_be_told_before_a_call_that_needs_them() -> None:
     kept: list[Any] = []
     world = World(
         [calls(a_call("1", "deep"), a_call("2", "deep", thoughts)), DONE],
-        on_run=lambda call: kept.append((call.given, call.reserved)),
+        on_run=lambda call: kept.append((call.raw_arguments, call.reserved)),
     )
     world.play(turn(a_chat(deep)))
     assert world.results()["1"].startswith("requires _reverse_thinking (hidden_assumptions")

@@ -15,8 +15,8 @@ from agentchat.core.turn.hunk_decisions import (
     ProposedText,
     apply_decisions,
     change_hash,
-    changed_lines,
     decision_note,
+    hunk_line_range,
     rebase_change,
     rejection_reason,
     replace_proposed_texts,
@@ -109,7 +109,7 @@ def test_what_the_user_made_of_the_text_is_told_as_a_diff() -> None:
 def test_the_lines_of_a_hunk_are_those_of_the_text_before() -> None:
     def only(before: bytes, after: bytes) -> tuple[int, int]:
         (hunk,) = hunks(FileChange("/ws/x", before, after))
-        return changed_lines(hunk)
+        return hunk_line_range(hunk)
 
     assert only(b"a\nb\nc\n", b"a\nc\n") == (2, 2)
     assert only(b"a\nb\n", b"a\nnew\nb\n") == (1, 2)
@@ -143,7 +143,9 @@ def test_a_change_is_put_on_top_of_changes_elsewhere_only() -> None:
 
 def test_the_tool_runs_with_what_is_kept() -> None:
     world = World(
-        [CALL, DONE], [ApprovalResponse("accept", hunks=(NO_TO_SECOND,))], previews={"1": PREVIEW}
+        [CALL, DONE],
+        [ApprovalResponse("accept", hunk_decisions=(NO_TO_SECOND,))],
+        previews={"1": PREVIEW},
     )
     assert play(world) == "stop"
     assert world.applied == [apply_decisions(PREVIEW, [NO_TO_SECOND])]
@@ -151,7 +153,9 @@ def test_the_tool_runs_with_what_is_kept() -> None:
 
 def test_nothing_kept_is_a_no_with_the_comments_as_reason() -> None:
     world = World(
-        [CALL, DONE], [ApprovalResponse("accept", hunks=NO_TO_BOTH)], previews={"1": PREVIEW}
+        [CALL, DONE],
+        [ApprovalResponse("accept", hunk_decisions=NO_TO_BOTH)],
+        previews={"1": PREVIEW},
     )
     play(world)
     assert world.ran == []
@@ -161,7 +165,7 @@ def test_nothing_kept_is_a_no_with_the_comments_as_reason() -> None:
 
 
 def test_comments_are_not_lost_in_a_no() -> None:
-    answer = ApprovalResponse("reject", "later", hunks=(NO_TO_SECOND,))
+    answer = ApprovalResponse("reject", "later", hunk_decisions=(NO_TO_SECOND,))
     world = World([CALL, DONE], [answer], previews={"1": PREVIEW})
     play(world)
     assert world.results()["1"].endswith("Reason: later; a.py hunk 2 (lines 30-30): not this")
@@ -169,7 +173,7 @@ def test_comments_are_not_lost_in_a_no() -> None:
 
 def test_text_the_user_wrote_is_shown_and_asked_about_before_it_is_applied() -> None:
     mine = AFTER.decode().replace("LINE 5", "five")
-    edit = ApprovalResponse("edit", replaced=(ProposedText("/ws/a.py", mine),))
+    edit = ApprovalResponse("edit", replacements=(ProposedText("/ws/a.py", mine),))
     world = World([CALL, DONE], [edit, "accept"], previews={"1": PREVIEW})
     play(world)
     first, second = world.questions
@@ -183,7 +187,7 @@ def test_text_the_user_wrote_is_shown_and_asked_about_before_it_is_applied() -> 
 
 
 def test_a_text_taken_back_by_the_user_is_a_no() -> None:
-    edit = ApprovalResponse("edit", replaced=(ProposedText("/ws/a.py", BEFORE.decode()),))
+    edit = ApprovalResponse("edit", replacements=(ProposedText("/ws/a.py", BEFORE.decode()),))
     world = World([CALL, DONE], [edit, "accept"], previews={"1": PREVIEW})
     play(world)
     assert world.ran == []
@@ -192,7 +196,7 @@ def test_a_text_taken_back_by_the_user_is_a_no() -> None:
 
 def test_what_the_user_wrote_outlives_a_change_elsewhere() -> None:
     mine = AFTER.decode().replace("LINE 5", "five")
-    edit = ApprovalResponse("edit", replaced=(ProposedText("/ws/a.py", mine),))
+    edit = ApprovalResponse("edit", replacements=(ProposedText("/ws/a.py", mine),))
     world = World(
         [CALL, DONE],
         [edit, "accept", "accept"],
@@ -209,8 +213,8 @@ def test_what_the_user_wrote_outlives_a_change_elsewhere() -> None:
     last = world.questions[-1]
     assert "changed since it was shown" in last.problem
     assert change_of(last.preview).files[0].after == b"first\n" + mine.encode()
-    assert last.proposed is not None
-    assert last.proposed.files[0].after == b"first\n" + AFTER
+    assert last.original_change is not None
+    assert last.original_change.files[0].after == b"first\n" + AFTER
 
 
 # --- a preview ------------------------------------------------------------------------------
@@ -234,18 +238,18 @@ def resolve(id: str = "1") -> Reply:
 
 def a_chat_with(pending: Preview) -> Chat:
     chat = a_chat(EDIT)
-    chat.pending.push(pending)
+    chat.previews.push(pending)
     return chat
 
 
 def test_a_preview_is_applied_with_what_is_kept() -> None:
-    world = World([resolve(), DONE], [ApprovalResponse("accept", hunks=(NO_TO_SECOND,))])
+    world = World([resolve(), DONE], [ApprovalResponse("accept", hunk_decisions=(NO_TO_SECOND,))])
     play(world, a_chat_with(staged()))
     assert world.applied == [apply_decisions(PREVIEW, [NO_TO_SECOND])]
 
 
 def test_a_preview_of_which_nothing_is_kept_is_discarded_with_the_comments() -> None:
-    world = World([resolve(), DONE], [ApprovalResponse("accept", hunks=NO_TO_BOTH)])
+    world = World([resolve(), DONE], [ApprovalResponse("accept", hunk_decisions=NO_TO_BOTH)])
     play(world, a_chat_with(staged()))
     why = "a.py hunk 2 (lines 30-30): not this"
     assert world.resolved == [("Stage: x", "discard", why)]

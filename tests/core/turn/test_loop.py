@@ -47,7 +47,7 @@ def a_preview(label: str = "Stage: x") -> Preview:
 
 def a_chat_with_preview(*tools: object) -> Chat:
     chat = a_chat(*tools)  # type: ignore[arg-type]
-    chat.pending.push(a_preview())
+    chat.previews.push(a_preview())
     return chat
 
 
@@ -141,8 +141,8 @@ def test_no_arguments_at_all_are_an_empty_object(sent: str) -> None:
 
 def test_a_tool_the_chat_was_not_given_never_runs() -> None:
     chat = a_chat(QUIET, EFFECT)
-    chat.toolbox.remove("all")
-    chat.toolbox.add("quiet")
+    chat.toolset.remove("all")
+    chat.toolset.add("quiet")
     world = World([calls(a_call("1", "m1")), DONE])
     play(chat, world)
     assert world.results()["1"] == 'Tool "m1" not found. Available tools: quiet.'
@@ -277,7 +277,7 @@ def test_confidence_is_asked_for_checked_and_stripped() -> None:
         a_call("3", "careful", '{"_confidence": 70, "x": 1}'),
         a_call("4", "careful", '{"_confidence": true}'),
     )
-    world = World([batch, DONE], on_run=lambda call: given.append(dict(call.given)))
+    world = World([batch, DONE], on_run=lambda call: given.append(dict(call.raw_arguments)))
     play(a_chat(careful), world)
     assert world.results() == {
         "1": "requires _confidence (0-100) in input, min=70",
@@ -350,7 +350,7 @@ def test_arguments_the_user_changed_are_checked_and_told() -> None:
     )
     play(a_chat(needs), world)
     assert "Field required" in world.questions[1].problem
-    assert world.questions[2].call.given == {"path": "b"}
+    assert world.questions[2].call.raw_arguments == {"path": "b"}
     head, _, rest = world.results()["1"].partition("\n")
     assert head == 'The user changed the arguments before running: {"path": "b"}'
     assert rest == "done"
@@ -401,7 +401,7 @@ def test_cancelling_an_apply_leaves_it_pending() -> None:
     chat = a_chat_with_preview()
     world = World([calls(resolve("1"))], ["cancel"])  # type: ignore[arg-type]
     assert play(chat, world) == "cancelled"
-    assert len(chat.pending) == 1
+    assert len(chat.previews) == 1
     assert world.resolved == []
 
 
@@ -415,7 +415,7 @@ def test_other_calls_beside_resolve_are_refused_and_the_third_time_ends_the_turn
     assert play(chat, world) == "error"
     assert set(world.results().values()) == {RESOLVE_FIRST}
     assert world.ran == []
-    assert len(chat.pending) == 1
+    assert len(chat.previews) == 1
 
 
 def test_notes_of_the_plugin_reach_the_model() -> None:

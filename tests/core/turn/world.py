@@ -171,7 +171,7 @@ class World:
             case Record():
                 return self._recorded(effect)
             case RefreshPreview():
-                return _one(self.refreshed.pop(0) if self.refreshed else effect.pending)
+                return _one(self.refreshed.pop(0) if self.refreshed else effect.preview)
             case ResolvePreview():
                 return self._resolution(effect)
         return self._about_a_call(effect)
@@ -179,7 +179,7 @@ class World:
     def _about_a_call(self, effect: Effect[Any]) -> Any:
         match effect:
             case Parse():
-                return effect.tool.arguments.parse(effect.given)
+                return effect.tool.arguments.parse(effect.raw_arguments)
             case Locate():
                 self.located.append(effect.call.call.id)
                 return self._target_of(effect.call)
@@ -208,10 +208,10 @@ class World:
         return message
 
     def _resolution(self, effect: ResolvePreview) -> ToolResult:
-        self.applied.append(effect.pending.preview)
+        self.applied.append(effect.preview.preview)
         if self.moves:
             raise self.moves.pop(0)
-        self.resolved.append((effect.pending.label, effect.action, effect.reason))
+        self.resolved.append((effect.preview.label, effect.action, effect.reason))
         text = f"{effect.action}: {effect.reason}"
         return ToolResult(effect.call.id, "resolve", text)
 

@@ -60,7 +60,7 @@ def test_many_files_are_one_fact_where_a_diff_names_them() -> None:
 
 def test_the_question_about_a_preview_says_who_wants_to_apply_it() -> None:
     pending = Preview("Rename: 2 files", "own_tool", apply=cast("Any", None))
-    question = replace(a_question(DryRunResult(text="a diff")), pending=pending)
+    question = replace(a_question(DryRunResult(text="a diff")), staged_preview=pending)
     assert request_table("p1", question, "/w")["title"] == "own_tool wants to apply Rename: 2 files"
 
 

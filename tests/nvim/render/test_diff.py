@@ -155,7 +155,7 @@ def test_a_path_outside_the_workspace_is_absolute() -> None:
 
 
 def test_the_name_that_the_reader_was_told_is_used() -> None:
-    file = FileChange("/real/a.py", None, b"x\n", shown="link/a.py", mode=0o755)
+    file = FileChange("/real/a.py", None, b"x\n", display_path="link/a.py", mode=0o755)
     document = diff_document(ChangeSet((file,)), "/w")
     assert document["lines"][0] == "A link/a.py  +1 -0  new file  mode 0755"
 

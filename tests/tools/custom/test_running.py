@@ -114,7 +114,7 @@ async def test_details_arrive_as_plain_data(tmp_path: Path) -> None:
     details = {"exitCode": 3, "big": 2**70, "where": Path("/x"), "c": (Colour.RED, None, 1.5)}
     result = await result_of(tmp_path, lambda: Result("text", details, shown="for the user"))
     assert result.details == {"exitCode": 3, "big": 2**70, "where": "/x", "c": ["red", None, 1.5]}
-    assert result.shown == "for the user"
+    assert result.display_text == "for the user"
 
 
 async def test_a_text_without_end_is_cut(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ async def test_every_function_is_given_the_arguments_it_names(tmp_path: Path) ->
     assert scene.screen.blocks["1"][0].title == "word of p"
     result = scene.chat.history.messages[-2]
     assert isinstance(result, ToolResult)
-    assert (result.text, result.shown) == ("worked", "worked on p")
+    assert (result.text, result.display_text) == ("worked", "worked on p")
 
 
 async def test_what_a_set_up_returns_is_dropped(tmp_path: Path) -> None:
@@ -527,7 +527,7 @@ async def test_a_command_is_confined_as_bash_is(
 
     found = made(root, lambda: None, name="t", command="touch ../by_command")
     scene = scene_of(root, found, made(root, runs, name="runs"))
-    scene.workspace.confinement.wanted = "required"
+    scene.workspace.confinement.setting = "required"
     monkeypatch.setenv("PATH", str(root))  # there is no sandbox to be found
     await scene.play()
     assert scene.results() == dict.fromkeys("12", f"Nothing was run: {IMPOSSIBLE}.")
@@ -608,7 +608,7 @@ async def test_a_callback_that_raises_leaves_the_preview_pending(tmp_path: Path)
     scene.model.replies.append(DONE)
     await scene.play("go", "accept")
     assert scene.results()["2"] == "Apply failed: bad"
-    assert len(scene.chat.pending) == 1
+    assert len(scene.chat.previews) == 1
 
 
 async def test_staging_outside_a_run_is_refused(tmp_path: Path) -> None:
@@ -856,7 +856,7 @@ def t(ctx: Context):
     assert scene.results()["2"] == f"Apply failed: {told}"
     assert scene.results()["3"] == f"Apply failed: {told}"
     assert scene.results()["4"] == "Discarded: it. Reason: ok"
-    assert len(scene.chat.pending) == 0
+    assert len(scene.chat.previews) == 0
 
 
 async def test_a_gigabyte_of_output_is_shown_in_parts(tmp_path: Path) -> None:

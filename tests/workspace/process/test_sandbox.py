@@ -141,7 +141,7 @@ async def test_a_sandbox_is_tried_once_in_the_background_however_many_chats_ask(
         return ("/usr/bin/env",)
 
     chats = [Sandbox(str(tmp_path), "auto", [SandboxMethod("slow", wrap)]) for _ in range(3)]
-    looking = [asyncio.ensure_future(chat.look()) for chat in chats]
+    looking = [asyncio.ensure_future(chat.probe()) for chat in chats]
     assert await asyncio.to_thread(begun.wait, 10)
     goes_on.set()
     await asyncio.gather(*looking)

@@ -48,7 +48,7 @@ async def locate_call(
         evidence=evidence,
         asks=None if unknown else await _asks(call),
         host=workspace.host,
-        located=located,
+        targets_by_path=located,
     )
 
 
@@ -62,10 +62,10 @@ async def locate_named_call(
         ToolError: the call cannot act.
     """
     name, _, argument = text.strip().partition(" ")
-    tool = next((t for t in chat.toolbox.all_tools() if name in _names(t)), None)
+    tool = next((t for t in chat.toolset.all_tools() if name in _names(t)), None)
     if tool is None:
         raise UserError(f"There is no tool {name}. {USAGE}" if name else USAGE)
-    call = ValidCall(ToolCall("", tool.name, ""), tool, given={}, arguments=None)
+    call = ValidCall(ToolCall("", tool.name, ""), tool, raw_arguments={}, arguments=None)
     return call, await locate_call(call, workspace, _named_access(tool, argument.strip()))
 
 

@@ -61,7 +61,7 @@ class Previews:
                 continue
             self._stack.push(preview)
             self._journal.record_preview_staged(preview)
-            self._view.stage(preview)
+            self._view.show_preview(preview)
             self._send_event("AgentPreviewStaged", preview)
 
     def find_collecting(self) -> Preview | None:
@@ -92,7 +92,7 @@ class Previews:
         """Show a preview in the place of the one with its id."""
         self._stack.replace(pending)
         self._journal.record_preview_staged(pending)
-        self._view.stage(pending)
+        self._view.show_preview(pending)
 
     async def resolve(
         self, pending: Preview, action: Action, reason: str, extra: Extra = None
@@ -167,7 +167,7 @@ class Previews:
     ) -> ToolOutput:
         if any(pending.id == other.id for other in self._stack):
             self._stack.remove(pending)
-            self._view.unstage(pending)
+            self._view.close_preview(pending)
         details = resolution_details(pending, action, reason, extra, result)
         text = discard_message(pending, reason) if action == "discard" else ""
         output = result or ToolOutput(text)
@@ -199,12 +199,12 @@ class Previews:
         rebased = rebase_change(change, contents)
         if rebased is change:
             return pending
-        proposed = pending.proposed
+        proposed = pending.original_change
         if proposed is not None:
             with contextlib.suppress(StalePreview):
                 proposed = rebase_change(proposed, contents)
         preview = replace(pending.preview, change=rebased, places=())
-        return replace(pending, preview=preview, proposed=proposed)
+        return replace(pending, preview=preview, original_change=proposed)
 
     async def _read(self, path: str) -> bytes | None:
         """Return the content of a file; a file that cannot be read counts as missing."""
@@ -220,7 +220,7 @@ class Previews:
 
     def _send_event(self, name: str, pending: Preview, **more: str) -> None:
         self._observer.refresh()
-        self._view.event(name, {"label": pending.label, "source": pending.source, **more})
+        self._view.fire_event(name, {"label": pending.label, "source": pending.source, **more})
 
 
 def _paths(pending: StagedChange) -> tuple[str, ...]:
@@ -230,14 +230,14 @@ def _paths(pending: StagedChange) -> tuple[str, ...]:
 
 def _extend(earlier: Preview, preview: Preview) -> Preview:
     """Return a preview under the id of the earlier one, with the text proposed before edits."""
-    change, edited = preview.preview.change, earlier.proposed
+    change, edited = preview.preview.change, earlier.original_change
     proposed = None
     if edited is not None and change is not None:
         texts = {file.path: file.after for file in edited.files}
         proposed = ChangeSet(
             tuple(replace(file, after=texts.get(file.path, file.after)) for file in change.files)
         )
-    return replace(preview, id=earlier.id, proposed=proposed)
+    return replace(preview, id=earlier.id, original_change=proposed)
 
 
 def _scope(call: ValidCall, pending: Preview) -> Scope | None:

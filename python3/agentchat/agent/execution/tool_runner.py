@@ -106,7 +106,7 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedChange] = []
-        context = self._context(call, staged.append, ready.preview, ready.target.located)
+        context = self._context(call, staged.append, ready.preview, ready.target.targets_by_path)
         result = await _run_safely(call.tool, call.arguments, context)
         await self._previews.stage(call, staged)
         if _status(result) is Status.SUCCESS:
@@ -117,7 +117,7 @@ class ToolRunner:
         """Return what a call would do; raises ToolError if it would fail."""
         if call.tool.dry_run is None:
             return DryRunResult()
-        context = self._context(call, refuse_staging, None, target.located)
+        context = self._context(call, refuse_staging, None, target.targets_by_path)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError:
@@ -168,8 +168,8 @@ class ToolRunner:
             status=_status(result),
             details=result.details,
             images=result.images,
-            shown=result.shown,
-            stored=result.stored or stored,
+            display_text=result.display_text,
+            full_text_path=result.full_text_path or stored,
         )
 
     async def _hook(self, call: ValidCall, hook: Step | None) -> None:
@@ -208,7 +208,7 @@ class ToolRunner:
         located: Mapping[str, FileTarget] | None = None,
     ) -> ToolContext:
         def progress(text: str) -> None:
-            self._view.block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
+            self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
         workspace = JournaledWorkspace(
             self._workspace, self._journal, call.call.id, located=located or {}
@@ -222,9 +222,9 @@ class ToolRunner:
             store=self._results.keep,
             overflow=self._results.free_path(),
             preview=preview,
-            collected=self._previews.find_collecting(),
+            open_preview=self._previews.find_collecting(),
             frontend=self._frontend,
-            toolbox=self._toolbox,
+            tool_finder=self._toolbox,
             flags=self._flags,
         )
 
@@ -275,7 +275,7 @@ async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> ToolOu
         output = await _run_step(step, arguments, context)
         if isinstance(output, ToolOutput) and output.is_error:
             break
-        context = replace(context, given=output)
+        context = replace(context, last_output=output)
     return as_result(output)
 
 
@@ -319,7 +319,7 @@ def _copy_format(result: ToolResult, formatted: object) -> ToolResult:
     return replace(
         result,
         text=formatted.text,
-        shown=formatted.shown,
+        display_text=formatted.display_text,
         details=formatted.details,
         images=formatted.images,
     )

@@ -12,7 +12,7 @@ from agentchat.core.permissions.policy import Decision, Verdict, decide
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Choice
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.resolve import judge_resolution
+from agentchat.core.turn.resolve import decide_resolution
 from agentchat.core.turn.view import Observer, View
 
 log = logging.getLogger(__name__)
@@ -72,14 +72,14 @@ class Approvals:
 
     def asks_about(self, pending: Preview) -> bool:
         """Whether the open request is about applying this preview."""
-        asked = self.request.pending if self.request is not None else None
+        asked = self.request.staged_preview if self.request is not None else None
         return asked is not None and asked.id == pending.id
 
     async def _ask(self, request: ApprovalRequest) -> ApprovalResponse:
         self._id, self.request = uuid.uuid4().hex, request
         self._response = asyncio.get_running_loop().create_future()
         tool = request.call.tool.name
-        self._view.ask(self._id, request)
+        self._view.show_request(self._id, request)
         self._observer.refresh()
         self._send_event("AgentApprovalRequested", tool=tool)
         choice: Choice = "cancel"
@@ -95,7 +95,7 @@ class Approvals:
             self._send_event("AgentApprovalAnswered", tool=tool, choice=choice)
 
     def _send_event(self, name: str, **data: str) -> None:
-        self._view.event(name, {"prompt": self._id, **data})
+        self._view.fire_event(name, {"prompt": self._id, **data})
 
     # --- rules ------------------------------------------------------------------------------------
 
@@ -115,11 +115,11 @@ class Approvals:
     def _judge(self, request: ApprovalRequest) -> Decision | None:
         # The user was there when the request was opened, and may come back.
         policy = replace(self._chat.policy, attended=True)
-        if request.pending is None:
+        if request.staged_preview is None:
             return decide(request.call, request.target, policy)
-        if request.pending.standing:
+        if request.staged_preview.is_standing:
             return None
-        return judge_resolution(policy, request.pending, "apply")
+        return decide_resolution(policy, request.staged_preview, "apply")
 
     def _apply_rules(self, reading: RuleReading) -> None:
         is_new, self._last = reading != self._last, reading

@@ -20,7 +20,7 @@ from agentchat.core.permissions.proposals import (
     RuleHome,
     next_action,
     offers_rule,
-    proposals,
+    propose_rules,
 )
 from agentchat.core.permissions.rule_file import read_rule
 from agentchat.core.permissions.rules import Rule, matches
@@ -73,7 +73,7 @@ class LocatedCall:
     def line(self) -> str:
         """The call in one line."""
         files = (*self.target.reads, *self.target.writes)
-        argument = self.target.command or ", ".join(file.shown for file in files)
+        argument = self.target.command or ", ".join(file.display_path for file in files)
         return " ".join(f"{self.past.tool} {argument}".split())
 
 
@@ -116,7 +116,7 @@ class RuleDrafts:
         """
         call, target = await self._find_call(text)
         self._calls = tuple(await self._locate_all(past_calls))
-        choices = proposals(call, target)
+        choices = propose_rules(call, target)
         draft = RuleDraft(id="", call=call, target=target, choices=choices, rule=choices[0])
         return self._try(draft)
 
@@ -179,7 +179,7 @@ class RuleDrafts:
         request = self._approvals.request
         if text:
             call, target = await locate_named_call(self._chat, self._workspace, text)
-        elif request is not None and request.pending is None:
+        elif request is not None and request.staged_preview is None:
             call, target = request.call, request.target
         else:
             raise UserError(NO_REQUEST)
@@ -213,7 +213,7 @@ class RuleDrafts:
         return [call for call in located if call is not None]
 
     async def _locate(self, past: PastCall) -> LocatedCall | None:
-        tool = self._chat.toolbox.find(past.tool)
+        tool = self._chat.toolset.find(past.tool)
         if tool is None:
             return None
         try:

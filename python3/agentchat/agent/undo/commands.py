@@ -108,7 +108,7 @@ class UndoCommands:
         done = any(outcome.done for outcome in outcomes)
         verb = "Redo" if plan.undone else "Undo"
         title = f"{verb} of turn {plan.turn}:" + ("" if done else " nothing was changed")
-        self._view.note("info" if done else "error", f"{title}\n{lines}")
+        self._view.add_note("info" if done else "error", f"{title}\n{lines}")
         self._observer.add_note(f"The user ran :Agent{verb} on turn {plan.turn}.\n{lines}")
 
     def _is_reported(self, call: CallRun) -> bool:

@@ -176,7 +176,7 @@ class Recovery:
             lines = [f"- taken back: {_names(written)}"]
         lines += [f"- left alone: {one_line(file.step.path)}: {file.reason}" for file in foreign]
         text = "\n".join(["The plugin's process ended while it changed files:", *lines])
-        self._view.note("error" if problem else "info", text)
+        self._view.add_note("error" if problem else "info", text)
         self._observer.add_note(text)
 
 

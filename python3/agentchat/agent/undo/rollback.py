@@ -13,7 +13,7 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.messages import Status, ToolCall
 from agentchat.core.permissions.policy import Decision, Reason, Verdict
-from agentchat.core.text import escape
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import AppliedFile, FileTarget, Workspace
 from agentchat.core.tools.tool import ArgumentError, Hooks, Tool, UndoCall
@@ -94,7 +94,7 @@ class Rollback:
         name = one_line(file.path)
         try:
             target = await self._workspace.locate(file.path)
-            name = one_line(target.shown)
+            name = one_line(target.display_path)
             if target.path != file.path:
                 raise ToolError("its path leads to another file now")
             return await self._restore(file, target, name)
@@ -116,7 +116,7 @@ class Rollback:
             path=file.path,
             before=content,
             after=self._content(restore),
-            shown=target.shown,
+            display_path=target.display_path,
             mode=restore.mode,
             owner=restore.owner,
             attributes=restore.attributes,
@@ -169,8 +169,8 @@ class Rollback:
 
     async def _run(self, tool: Tool, undo: UndoCall, call_id: str) -> None:
         """Run a call that undoes another one; raises ArgumentError or ToolError."""
-        arguments = await parse_arguments(tool, undo.given)
-        fields = dict(undo.given)
+        arguments = await parse_arguments(tool, undo.arguments)
+        fields = dict(undo.arguments)
         sent = ToolCall(call_id, tool.name, json.dumps(fields, default=str))
         call = ValidCall(sent, tool, fields, arguments)
         decision = Decision(Verdict.ALLOW, Reason("command"))
@@ -204,7 +204,7 @@ async def read_file(workspace: Workspace, path: str) -> bytes | None:
 
 def one_line(text: str) -> str:
     """Return a text that others wrote as a part of one line."""
-    return " ".join(escape(text).split())[:SHOWN_CHARACTERS]
+    return " ".join(escape_hidden_characters(text).split())[:SHOWN_CHARACTERS]
 
 
 def _verb(change: FileChange, redo: bool) -> str:

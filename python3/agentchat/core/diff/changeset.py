@@ -44,18 +44,18 @@ LineEdit = tuple[int, int, list[str]]
 class FileChange:
     """One file of a change.
 
-    ``path`` is absolute, ``shown`` what the reader is told (the path, if empty). ``before`` is
+    ``path`` is absolute; ``display_path`` is the name in messages (empty: ``path``). ``before`` is
     ``None`` for a file that is created, ``after`` for one that is deleted. ``mode`` is the
     permission bits that a created file gets, if not the usual ones, ``owner`` its user and group,
-    ``attributes`` its extended ones. ``old_path`` is where a renamed file lies before.
-    ``folders`` is how many folders above a created file are made with it, or go with a deleted
-    one if they are empty then.
+    ``attributes`` its extended attributes. ``old_path`` is the path of a renamed file before.
+    ``folders`` is how many folders above the file are created with it, or deleted with it if
+    they are empty then.
     """
 
     path: str
     before: bytes | None
     after: bytes | None
-    shown: str = ""
+    display_path: str = ""
     mode: int | None = None
     old_path: str = ""
     owner: tuple[int, int] | None = None
@@ -79,14 +79,16 @@ class FileChange:
         """The change path by path: a renamed file is one that is created and one deleted."""
         if not self.old_path:
             return (self,)
-        made = replace(self, before=None, shown="", old_path="")
-        gone = replace(self, path=self.old_path, after=None, shown="", old_path="", folders=0)
+        made = replace(self, before=None, display_path="", old_path="")
+        gone = replace(
+            self, path=self.old_path, after=None, display_path="", old_path="", folders=0
+        )
         return (made, gone)
 
     @property
     def name(self) -> str:
         """What the reader is told the file is called."""
-        return self.shown or self.path
+        return self.display_path or self.path
 
     @property
     def letter(self) -> str:

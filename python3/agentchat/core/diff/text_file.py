@@ -88,7 +88,7 @@ class NormalizedLines:
         return "\r\n" if self.crlf[place : place + 1] == (offset,) else "\n"
 
 
-def with_plain_newlines(text: str) -> NormalizedLines:
+def normalize_newlines(text: str) -> NormalizedLines:
     """Return the text with plain newlines.
 
     A lone ``\\r`` is an ordinary character, unless the text has no ``\\n`` at all.

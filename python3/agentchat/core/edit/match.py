@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from agentchat.core.diff.text_file import BOM, NormalizedLines, has_surrogates, with_plain_newlines
+from agentchat.core.diff.text_file import BOM, NormalizedLines, has_surrogates, normalize_newlines
 from agentchat.core.edit.closest import find_closest
 from agentchat.core.edit.fuzzy import EditText, FuzzyMatch, find_fuzzy_matches
 from agentchat.core.edit.normalize import NormalizedText
@@ -68,7 +68,7 @@ def apply_edits(text: str, edits: Sequence[Edit], path: str) -> EditOutcome:
         raise EditError("edits must contain at least one replacement.")
     bom = BOM if text.startswith(BOM) else ""
     raw = text.removeprefix(BOM)
-    file = with_plain_newlines(raw)
+    file = normalize_newlines(raw)
     matcher = _Matcher(file, path, bom=bool(bom))
     found = [one for index, edit in enumerate(edits) for one in matcher.find(index, edit)]
     found.sort(key=lambda one: (one.start, one.end))

@@ -1,1 +1,1 @@
-"""What may run, what asks and what is refused: rules, grants, modes and sensitive paths; pure."""
+"""Decides what runs, asks or is refused: rules, grants, modes and sensitive paths."""

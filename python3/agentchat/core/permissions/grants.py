@@ -1,4 +1,4 @@
-"""What was answered with *always* in one chat, and exactly what such an answer covers."""
+"""The grants of one chat: what the user answered with *always*, and exactly what that covers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from agentchat.core.tools.ports import FileTarget
 class Scope:
     """Exactly what an *always* would cover; equal scopes are the same grant.
 
-    ``key`` starts with ``command``, ``paths`` or ``tool``; ``shown`` is for the user to read.
+    ``key`` starts with ``command``, ``paths`` or ``tool``; ``description`` is for the user.
     """
 
     tool: str
     definition: str
     key: tuple[str, ...]
-    shown: str
+    description: str
 
 
 class Grants:
-    """What one chat answered with *always*: in memory, exact, counted."""
+    """The grants of one chat, in memory, each with the number of its uses."""
 
     def __init__(self) -> None:
         self._uses: dict[Scope, int] = {}
@@ -41,12 +41,12 @@ class Grants:
         return scope in self._uses
 
     def use(self, scope: Scope) -> None:
-        """Count one run under a remembered scope."""
+        """Count one use of a remembered scope."""
         if scope in self._uses:
             self._uses[scope] += 1
 
     def items(self) -> tuple[tuple[Scope, int], ...]:
-        """Return the scopes, oldest first, each with how often it was used."""
+        """Return the scopes, oldest first, each with the number of its uses."""
         return tuple(self._uses.items())
 
     def revoke(self, scope: Scope) -> None:
@@ -58,36 +58,36 @@ class Grants:
         self._uses.clear()
 
 
-def scope_of(call: ValidCall, place: CallTarget) -> Scope | None:
-    """Return exactly what *always* would mean for a call; nothing where it cannot be offered."""
+def scope_of(call: ValidCall, target: CallTarget) -> Scope | None:
+    """Return what *always* would cover for a call; ``None`` if *always* cannot be offered."""
     name = call.tool.name
-    if place.command is not None and len(place.command) > LONGEST:
+    if target.command is not None and len(target.command) > LONGEST:
         return None
-    if hides_characters(call) and not _asks_once(call, place):
+    if hides_characters(call) and not _asks_once(call, target):
         return None
-    if place.command is not None and not call.tool.source:
-        return _command_scope(call, place)
-    if place.unusual or (call.tool.metadata.destructive and place.writes):
-        return path_scope(name, call.tool.definition, (*place.reads, *place.writes))
-    return tool_scope(name, call.tool.definition, bool(place.writes))
+    if target.command is not None and not call.tool.source:
+        return _command_scope(call, target)
+    if target.unusual or (call.tool.metadata.destructive and target.writes):
+        return path_scope(name, call.tool.definition, (*target.reads, *target.writes))
+    return tool_scope(name, call.tool.definition, bool(target.writes))
 
 
-def _asks_once(call: ValidCall, place: CallTarget) -> bool:
-    """Whether any yes to a call holds for these very paths: they are only read."""
-    return call.tool.metadata.read_only and bool(place.unusual)
+def _asks_once(call: ValidCall, target: CallTarget) -> bool:
+    """Whether any approval of the call is remembered for its paths: they are only read."""
+    return call.tool.metadata.read_only and bool(target.unusual)
 
 
 def hides_characters(call: ValidCall) -> bool:
-    """Whether the arguments of a call hold characters that cannot be seen."""
-    return any(map(has_hidden_characters, _strings(call.given)))
+    """Whether the arguments of a call contain invisible characters."""
+    return any(map(has_hidden_characters, _strings(call.raw_arguments)))
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield every piece of text in a JSON value, names included, and of JSON within a text."""
+    """Yield each text in a JSON value, names and JSON inside a text included."""
     if isinstance(value, str):
         yield value
         if "\\u" in value:
-            yield from _strings(_parsed(value))
+            yield from _strings(_parse_json(value))
     elif isinstance(value, Mapping):
         for name, item in value.items():
             yield from _strings(name)
@@ -97,30 +97,34 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _parsed(text: str) -> object:
-    """Return the value of a text that is JSON, as some arguments may be sent; else nothing."""
+def _parse_json(text: str) -> object:
+    """Return the value of a text that is JSON; ``None`` for any other text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _command_scope(call: ValidCall, place: CallTarget) -> Scope:
-    command = place.command or ""
+def _command_scope(call: ValidCall, target: CallTarget) -> Scope:
+    command = target.command or ""
     digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
-    key = ("command", digest, place.cwd, *place.evidence)
-    shown = f"`{command}` in {place.cwd}" + (f" on {place.host}" if place.host else "")
-    return Scope(tool=call.tool.name, definition=call.tool.definition, key=key, shown=shown)
+    key = ("command", digest, target.cwd, *target.evidence)
+    description = f"`{command}` in {target.cwd}"
+    if target.host:
+        description += f" on {target.host}"
+    return Scope(
+        tool=call.tool.name, definition=call.tool.definition, key=key, description=description
+    )
 
 
 def path_scope(tool: str, definition: str, targets: tuple[FileTarget, ...]) -> Scope:
     """Return the scope of one tool on exactly these paths."""
     paths = sorted({t.path for t in targets})
-    shown = f"{tool} on {', '.join(paths)}"
-    return Scope(tool=tool, definition=definition, key=("paths", *paths), shown=shown)
+    description = f"{tool} on {', '.join(paths)}"
+    return Scope(tool=tool, definition=definition, key=("paths", *paths), description=description)
 
 
 def tool_scope(tool: str, definition: str, on_files: bool) -> Scope:
-    """Return the scope of one tool, on ordinary files of the workspace where it has files."""
-    where = " on ordinary files of the workspace" if on_files else ""
-    return Scope(tool=tool, definition=definition, key=("tool",), shown=f"{tool}{where}")
+    """Return the scope of one tool; of a tool for files: on ordinary files of the workspace."""
+    description = f"{tool} on ordinary files of the workspace" if on_files else tool
+    return Scope(tool=tool, definition=definition, key=("tool",), description=description)

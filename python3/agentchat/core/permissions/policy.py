@@ -1,37 +1,37 @@
-"""What may run, what asks and what is refused: the decision about one call.
+"""The decision about one call: does it run, ask or fail?
 
-A call comes here after its checks: the tool is one of this chat, the call is complete, its JSON
-and schema are right, and it passed the confidence gate. :func:`decide` then takes the first of
-these that says something about it:
+A call comes here after its validation: the tool is one of this chat, the call is complete, its
+JSON and schema are right, and it passed the confidence gate. :func:`decide` then takes the first
+line of this table that matches:
 
-====  ===================================================================  ======
- 1    the mode forbids it: in *plan* nothing but reading runs              denied
- 2    a rule with ``deny`` is about it, or about any part of its command   denied
- 3    a rule with ``ask`` is about it, or about any part of its command    asks
- 4    this chat remembers *always* for exactly its scope (``grants.py``)   runs
- 5    a path is protected, secret, outside or has a second hard link       asks
- 6    the mode frees it: *edit* for edits, *yolo* unless it is destructive runs
- 7    rules with ``allow`` are about it, and about all parts of a command  runs
- 8    the tool itself says whether it asks; else what only reads runs      either
-====  ===================================================================  ======
+====  ====================================================================  ======
+ 1    the mode forbids it: in *plan* only reading runs                      denied
+ 2    a ``deny`` rule matches it, or any part of its command                denied
+ 3    an ``ask`` rule matches it, or any part of its command                asks
+ 4    this chat remembers *always* for exactly its scope (``grants.py``)    runs
+ 5    a path is protected, secret, outside or has a second hard link        asks
+ 6    the mode allows it: *edit* for edits, *yolo* if not destructive       runs
+ 7    ``allow`` rules match it, and all parts of its command                runs
+ 8    the tool itself says whether it asks; by default only reading runs    either
+====  ====================================================================  ======
 
-So among rules ``deny`` comes before ``ask`` and ``ask`` before ``allow``, wherever they were
-written. Denials stand first because no answer and no mode outweighs them. A remembered answer
-stands before the paths because it may be about that very path; it stands behind ``ask``, because
-the user wrote that rule to be asked each time. Modes and rules that allow stand behind the paths:
-they are about work in general, and never about a file that runs code later or holds a secret.
+So ``deny`` rules win over ``ask`` rules and these over ``allow`` rules, in any order. Denials come
+first because no answer and no mode overrides them. A grant comes before the check of paths because
+it may be about that path; it comes after ``ask`` rules, because the user wrote these to be asked
+each time. Modes and ``allow`` rules come after the check of paths: they are about work in general,
+not about a file that runs code later or contains a secret.
 
-Two things change the outcome afterwards. While a rule cannot be read, what would run asks, for that
-rule may be one that denies; only what cannot have an effect still runs. With nobody there to
-answer, what would ask is denied, and the model is told the rule that is missing. An exception in
-here is a question without *always*: doubt never runs anything.
+Two things change the outcome afterwards. While a rule cannot be read, a call that would run asks,
+because that rule may be one that denies; only a call without an effect still runs. If nobody is
+there to answer, a call that would ask is denied, and the message names the missing rule. An
+exception in this module is a question without *always*: in doubt nothing runs.
 
-What follows is up to the turn: a tool that requires a checkpoint is denied without a handler; what
-asks is previewed and put to the user, whose *always* becomes a grant of the decision's scope. The
-approval request is judged here again when rules or the mode change while it is open.
+The turn does the rest: it denies a tool that requires a checkpoint without a handler, and it
+previews a call that asks and requests approval; *always* becomes a grant of the decision's scope.
+An open request is decided again when rules or the mode change.
 
-A :class:`Reason` says why, as a kind and a detail. Code compares kinds; the text is for people, in
-the request, the journal and ``:AgentApprovals explain``.
+A :class:`Reason` is a kind and a detail. Code compares kinds; the text is for people, in the
+request, the journal and ``:AgentApprovals explain``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from agentchat.core.permissions.rules import (
     allowing_rules,
     judge_parts,
     refusing_rule,
-    suggestion,
+    suggest_rules,
 )
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget
@@ -98,7 +98,7 @@ _TEXTS: Mapping[ReasonKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a call runs, asks or is denied; its text is what people read."""
+    """Why a call runs, asks or is denied; as text it is for people."""
 
     kind: ReasonKind
     detail: str = ""
@@ -108,34 +108,34 @@ class Reason:
 
 
 EFFECT = Reason("effect")
-"""Why most calls ask; a question need not say it."""
+"""Why most calls ask; an approval request does not show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict and its reason; ``message`` is what the model is told of a denial."""
+    """A verdict and its reason; ``message`` is the model's message about a denial."""
 
     verdict: Verdict
     reason: Reason
     scope: Scope | None = None
     message: str = ""
     parts: tuple[PartVerdict, ...] = ()
-    """What the rules say of each part of a command."""
-    confined: str = ""
+    """The rules' verdict about each part of a command."""
+    confinement: str = ""
     """How a command would be confined."""
 
     @property
-    def why(self) -> str:
-        """The reason, as people read it."""
+    def reason_text(self) -> str:
+        """The reason as text for people."""
         return str(self.reason)
 
 
 @dataclass(slots=True)
 class Policy:
-    """What the user decided ahead of a call.
+    """What the user decided in advance.
 
     ``problems`` name the rules that could not be read: while there are any, every effect asks.
-    Without anybody ``attended``, what would ask is denied.
+    If the chat is not ``attended``, calls that would ask are denied.
     """
 
     grants: Grants
@@ -143,17 +143,17 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     problems: tuple[str, ...] = ()
     attended: bool = True
-    confined: str = ""
-    """How commands are confined; an answer for a sandbox is none for a run without it."""
+    confinement: str = ""
+    """How commands are confined; a grant for a sandbox does not cover runs without it."""
 
 
-def decide(call: ValidCall, place: CallTarget, policy: Policy) -> Decision:
-    """Return what happens to a call, with the reason and the scope an *always* would have.
+def decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
+    """Return what happens to a call, with the reason and the scope of an *always*.
 
-    Whatever goes wrong here is a question, without *always*.
+    An exception becomes a question without *always*.
     """
     try:
-        return _decide(call, place, policy)
+        return _decide(call, target, policy)
     except Exception as error:
         reason = Reason("failure", repr(error))
         if policy.attended:
@@ -161,88 +161,88 @@ def decide(call: ValidCall, place: CallTarget, policy: Policy) -> Decision:
         return Decision(Verdict.DENY, reason, message=NOBODY)
 
 
-def _decide(call: ValidCall, place: CallTarget, policy: Policy) -> Decision:
-    scope = scope_of(call, place)
-    confined = policy.confined if place.command is not None else ""
-    if scope is not None and confined:
-        scope = replace(scope, key=(*scope.key, f"confined {confined}"))
-    decision = _denial(call, place, policy)
+def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
+    scope = scope_of(call, target)
+    confinement = policy.confinement if target.command is not None else ""
+    if scope is not None and confinement:
+        scope = replace(scope, key=(*scope.key, f"confined {confinement}"))
+    decision = _denial(call, target, policy)
     if decision is None:
-        decision = _while_unreadable(call, policy, _first_answer(call, place, policy, scope))
+        decision = _while_unreadable(call, policy, _first_match(call, target, policy, scope))
     if decision.verdict is Verdict.ASK and not policy.attended:
-        decision = _while_unattended(call, place, decision)
-    parts = judge_parts(policy.rules, call, place)
-    return replace(decision, scope=scope, parts=parts, confined=confined)
+        decision = _while_unattended(call, target, decision)
+    parts = judge_parts(policy.rules, call, target)
+    return replace(decision, scope=scope, parts=parts, confinement=confinement)
 
 
-def _denial(call: ValidCall, place: CallTarget, policy: Policy) -> Decision | None:
+def _denial(call: ValidCall, target: CallTarget, policy: Policy) -> Decision | None:
     name = call.tool.name
-    if forbidden(policy.mode, call.tool):
+    if mode_forbids(policy.mode, call.tool):
         message = f"Not allowed in plan mode: {name}."
         return Decision(Verdict.DENY, Reason("mode", policy.mode), message=message)
-    rule = refusing_rule(policy.rules, "deny", call, place)
+    rule = refusing_rule(policy.rules, "deny", call, target)
     if rule is None:
         return None
     message = f"Denied by rule: {rule}"
-    return Decision(Verdict.DENY, Reason("rule", rule.located), message=message)
+    return Decision(Verdict.DENY, Reason("rule", rule.label), message=message)
 
 
-def _first_answer(
-    call: ValidCall, place: CallTarget, policy: Policy, scope: Scope | None
+def _first_match(
+    call: ValidCall, target: CallTarget, policy: Policy, scope: Scope | None
 ) -> Decision:
-    asked = refusing_rule(policy.rules, "ask", call, place)
-    if asked is not None:
-        return Decision(Verdict.ASK, Reason("rule", asked.located))
+    asking = refusing_rule(policy.rules, "ask", call, target)
+    if asking is not None:
+        return Decision(Verdict.ASK, Reason("rule", asking.label))
     if policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, Reason("grant"))
-    if place.unusual:
-        return Decision(Verdict.ASK, _unusual(place.unusual[0]))
+    if target.unusual:
+        return Decision(Verdict.ASK, _path_reason(target.unusual[0]))
     if mode_allows(policy.mode, call.tool.name in EDITING, call.tool.metadata.destructive):
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode))
-    allowed = allowing_rules(policy.rules, call, place)
-    if allowed:
-        return Decision(Verdict.ALLOW, Reason("rule", "; ".join(r.located for r in allowed)))
-    return _by_nature(call, place)
+    allowing = allowing_rules(policy.rules, call, target)
+    if allowing:
+        return Decision(Verdict.ALLOW, Reason("rule", "; ".join(r.label for r in allowing)))
+    return _tool_default(call, target)
 
 
-def _by_nature(call: ValidCall, place: CallTarget) -> Decision:
+def _tool_default(call: ValidCall, target: CallTarget) -> Decision:
     only_reads = call.tool.metadata.read_only
-    asks = place.asks if place.asks is not None else not only_reads
+    asks = target.asks if target.asks is not None else not only_reads
     if not asks:
         return Decision(Verdict.ALLOW, Reason("reads" if only_reads else "unasked"))
-    if place.script is not None and place.script.unread:
-        return Decision(Verdict.ASK, Reason("not_understood", place.script.unread))
+    if target.script is not None and target.script.parse_problem:
+        return Decision(Verdict.ASK, Reason("not_understood", target.script.parse_problem))
     return Decision(Verdict.ASK, EFFECT)
 
 
-def _unusual(target: FileTarget) -> Reason:
+def _path_reason(target: FileTarget) -> Reason:
     """Return why a path asks in every mode."""
     if target.ordinary or target.hard_linked:
-        return Reason("hard_link", target.shown)
-    return Reason("path", f"{target.shown} is {target.zone.value}")
+        return Reason("hard_link", target.display_path)
+    return Reason("path", f"{target.display_path} is {target.zone.value}")
 
 
 def _while_unreadable(call: ValidCall, policy: Policy, decision: Decision) -> Decision:
-    """Ask about every effect while a rule cannot be read: it might be one that denies."""
+    """Ask about every effect while a rule cannot be read, because it may be one that denies."""
     harmless = call.tool.metadata.read_only or call.tool.name in PLANNING
     if decision.verdict is not Verdict.ALLOW or harmless or not policy.problems:
         return decision
     return Decision(Verdict.ASK, Reason("unreadable_rule", policy.problems[0]))
 
 
-def _while_unattended(call: ValidCall, place: CallTarget, decision: Decision) -> Decision:
-    """Deny what would ask, and tell the model which rule would allow it, if one can."""
-    rule = "" if decision.reason.kind == "rule" else suggestion(call, place)
+def _while_unattended(call: ValidCall, target: CallTarget, decision: Decision) -> Decision:
+    """Deny a call that would ask, and name the rule that would allow it, if there is one."""
+    rule = "" if decision.reason.kind == "rule" else suggest_rules(call, target)
     if rule:
         message = f"{NOBODY} Add a rule to g:agentchat.rules: {rule}"
     else:
-        message = f"{NOBODY} It asks: {_missing_rule(place) or decision.why}."
-    return Decision(Verdict.DENY, Reason("unattended", decision.why), message=message)
+        message = f"{NOBODY} It asks: {_missing_rule(target) or decision.reason_text}."
+    return Decision(Verdict.DENY, Reason("unattended", decision.reason_text), message=message)
 
 
-def _missing_rule(place: CallTarget) -> str:
-    parts = place.script.parts if place.script is not None else ()
-    return next((f"no rule covers {p.source!r}, {p.unsure}" for p in parts if p.unsure), "")
+def _missing_rule(target: CallTarget) -> str:
+    parts = target.script.parts if target.script is not None else ()
+    return next((f"no rule covers {p.source!r}, {p.doubt}" for p in parts if p.doubt), "")
 
 
 def parse_mode(text: str) -> Mode:
@@ -253,11 +253,11 @@ def parse_mode(text: str) -> Mode:
     raise UserError(f"Unknown mode {text}; choose one of {', '.join(MODES)}.")
 
 
-def forbidden(mode: Mode, tool: Tool) -> bool:
-    """Whether the mode lets no call of this tool run."""
+def mode_forbids(mode: Mode, tool: Tool) -> bool:
+    """Whether no call of this tool may run in this mode."""
     return mode == "plan" and not tool.metadata.read_only and tool.name not in PLANNING
 
 
 def mode_allows(mode: Mode, editing: bool, destructive: bool) -> bool:
-    """Whether the mode runs this without a question, on ordinary paths."""
+    """Whether the mode runs a call on ordinary paths without asking."""
     return not destructive and (mode == "yolo" or (mode == "edit" and editing))

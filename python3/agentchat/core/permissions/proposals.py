@@ -1,4 +1,4 @@
-"""Rules that could be written about a call, and what one of them would make of it."""
+"""Propose rules for a call, and predict the effect of a rule on it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
-from agentchat.core.globs import literal
+from agentchat.core.globs import escape_glob
 from agentchat.core.permissions.grants import hides_characters
 from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Verdict, decide
 from agentchat.core.permissions.rules import ACTIONS, Rule, why_not_safe
@@ -16,14 +16,14 @@ from agentchat.core.text import has_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
 
 RuleHome = Literal["chat", "project", "user"]
-"""Where a rule is kept: in this chat alone, in the project's file or in the user's."""
+"""Where a rule is stored: only in this chat, in the project's file or in the user's file."""
 
 RULE_HOMES: Final[tuple[RuleHome, ...]] = get_args(RuleHome)
 
 
-def offers_rule(call: ValidCall, place: CallTarget) -> bool:
-    """Whether a rule can be written from a question: all of the call is shown, as it is."""
-    command = place.command or ""
+def offers_rule(call: ValidCall, target: CallTarget) -> bool:
+    """Whether a request may offer a rule: only if it shows all of the call, unchanged."""
+    command = target.command or ""
     return (
         len(command) <= LONGEST
         and not has_hidden_characters(command)
@@ -31,24 +31,24 @@ def offers_rule(call: ValidCall, place: CallTarget) -> bool:
     )
 
 
-def proposals(call: ValidCall, place: CallTarget) -> tuple[Rule, ...]:
-    """Return rules that allow calls like this one, the likeliest first; there is always one."""
+def propose_rules(call: ValidCall, target: CallTarget) -> tuple[Rule, ...]:
+    """Return at least one rule that allows calls like this one, the most likely first."""
     tool = call.tool.name
-    found = [*_by_words(tool, place), *_by_path(tool, place), Rule(action="allow", tool=tool)]
+    rules = [*_by_words(tool, target), *_by_path(tool, target), Rule(action="allow", tool=tool)]
     if call.tool.metadata.server:
-        found.append(Rule(action="allow", server=call.tool.metadata.server))
-    return tuple(dict.fromkeys(found))
+        rules.append(Rule(action="allow", server=call.tool.metadata.server))
+    return tuple(dict.fromkeys(rules))
 
 
-def consequence(rule: Rule, call: ValidCall, place: CallTarget, policy: Policy) -> str:
-    """Return what would become of the call if the rule were in force."""
-    with_it = replace(policy, rules=(*policy.rules, rule), attended=True)
-    decision = decide(call, place, with_it)
+def describe_consequence(rule: Rule, call: ValidCall, target: CallTarget, policy: Policy) -> str:
+    """Return what would happen to the call if the rule existed."""
+    with_rule = replace(policy, rules=(*policy.rules, rule), attended=True)
+    decision = decide(call, target, with_rule)
     if decision.verdict is Verdict.ALLOW:
         return "runs without a question"
     if decision.verdict is Verdict.DENY:
         return "is denied"
-    return "asks" if rule.action == "ask" else f"still asks: {_why(decision)}"
+    return "asks" if rule.action == "ask" else f"still asks: {_reason_to_ask(decision)}"
 
 
 def next_action(rule: Rule) -> Rule:
@@ -57,42 +57,42 @@ def next_action(rule: Rule) -> Rule:
     return replace(rule, action=order[(order.index(rule.action) + 1) % len(order)])
 
 
-def _why(decision: Decision) -> str:
-    """Return why a call asks all the same; of a command, what is missing of its first part."""
+def _reason_to_ask(decision: Decision) -> str:
+    """Return why a call still asks; for a command, why its first asking part does."""
     if decision.reason != EFFECT:
-        return decision.why
-    asking = next((judged for judged in decision.parts if judged.action == "ask"), None)
+        return decision.reason_text
+    asking = next((part for part in decision.parts if part.action == "ask"), None)
     if asking is None:
-        return decision.why
-    return asking.why or f"no rule covers {asking.part.source}"
+        return decision.reason_text
+    return asking.reason_text or f"no rule covers {asking.part.source}"
 
 
-def _by_words(tool: str, place: CallTarget) -> Iterator[Rule]:
-    for part in place.script.parts if place.script is not None else ():
+def _by_words(tool: str, target: CallTarget) -> Iterator[Rule]:
+    for part in target.script.parts if target.script is not None else ():
         if part.words:
             for lead in _leads(part):
                 yield Rule(action="allow", tool=tool, words=part.texts[:lead])
 
 
 def _leads(part: Part) -> list[int]:
-    """Return how many first words a rule could have: what names the command, then all of them."""
+    """Return how many first words a rule could have: the name of the command, or all words."""
     texts = part.texts
-    named = 2 if has_commands(part.program) and len(texts) > 1 else 1
-    leads = [named, len(texts)]
-    sure = [lead for lead in leads if not part.unsure and not why_not_safe(part, lead)]
-    return sure or leads[:1]
+    name_length = 2 if has_commands(part.program) and len(texts) > 1 else 1
+    leads = [name_length, len(texts)]
+    safe = [lead for lead in leads if not part.doubt and not why_not_safe(part, lead)]
+    return safe or leads[:1]
 
 
-def _by_path(tool: str, place: CallTarget) -> Iterator[Rule]:
-    if place.command is not None:
+def _by_path(tool: str, target: CallTarget) -> Iterator[Rule]:
+    if target.command is not None:
         return
-    shown = [target.shown for target in (*place.reads, *place.writes)]
-    for path in shown:
-        yield Rule(action="allow", tool=tool, path=literal(path))
-    for path in shown:
+    paths = [file.display_path for file in (*target.reads, *target.writes)]
+    for path in paths:
+        yield Rule(action="allow", tool=tool, path=escape_glob(path))
+    for path in paths:
         folder, slash, name = path.rpartition("/")
         if slash:
-            yield Rule(action="allow", tool=tool, path=f"{literal(folder)}/**")
+            yield Rule(action="allow", tool=tool, path=f"{escape_glob(folder)}/**")
         _, dot, ending = name.rpartition(".")
         if dot and ending:
-            yield Rule(action="allow", tool=tool, path=f"**/*.{literal(ending)}")
+            yield Rule(action="allow", tool=tool, path=f"**/*.{escape_glob(ending)}")

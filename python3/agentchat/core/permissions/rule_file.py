@@ -1,6 +1,6 @@
-"""A file of rules: read with the line of each rule, and one rule added to it.
+"""A file of rules: read it with the line of each rule, and add a rule to it.
 
-The file is JSON: ``{"version": 1, "rules": [RULE, …]}``. What cannot be read is named by its line.
+The file is JSON: ``{"version": 1, "rules": [RULE, …]}``. Problems are reported with their line.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _LIST = re.compile(r'"rules"[ \t\r\n]*:[ \t\r\n]*\[')
 _TWICE = " (twice)"
 
 Items = list[tuple[int, int, Any]]
-"""The rules of a list as spans of the text, with their values."""
+"""The start, end and value of each rule in a text."""
 
 
 class RuleFileError(UserError):
-    """A file that is not as it should be, from ``line`` on."""
+    """A file with a problem in ``line``."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
@@ -32,10 +32,10 @@ class RuleFileError(UserError):
 
 
 def read_rules(data: bytes, name: str) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
-    """Return the rules of a file, and one line for each thing in it that cannot be read.
+    """Return the rules of a file, and one line for each problem.
 
     Args:
-        name: of the file, as the user knows it.
+        name: the name of the file in messages.
     """
     try:
         text = _decode(data)
@@ -45,31 +45,31 @@ def read_rules(data: bytes, name: str) -> tuple[tuple[Rule, ...], tuple[str, ...
     rules: list[Rule] = []
     problems: list[str] = []
     for start, _, item in items:
-        place = f"{name}:{_line(text, start)}"
+        source = f"{name}:{_line(text, start)}"
         try:
-            rules.append(parse_rule(item, place))
+            rules.append(parse_rule(item, source))
         except UserError as error:
-            problems.append(f"{place}: {error}")
+            problems.append(f"{source}: {error}")
     return tuple(rules), tuple(problems)
 
 
 def add_rule(data: bytes | None, rule: Rule) -> bytes:
-    """Return a file with one more rule at the end of its list; ``None`` is no file yet.
+    """Return the file with one more rule at the end of its list; ``None`` is a missing file.
 
-    What there is stays as it was written, unless there are no rules yet: then it is written anew.
+    Keeps the text of existing rules; a file without rules is rewritten.
 
     Raises:
-        RuleFileError: the data is no file of rules.
+        RuleFileError: the data is not a file of rules.
     """
     text = _decode(data) if data is not None else ""
     document: dict[str, Any] = _document(text) if data is not None else {"version": VERSION}
-    there: list[Any] = document.get("rules", [])
-    if not there:
+    rules: list[Any] = document.get("rules", [])
+    if not rules:
         return _new_file(document, rule).encode()
-    wanted = {**document, "rules": [*there, rule_fields(rule)]}
-    for items in _lists(text, there):
-        after = _inserted(text, items, rule)
-        if _document(after) == wanted:
+    expected = {**document, "rules": [*rules, rule_fields(rule)]}
+    for items in _lists(text, rules):
+        after = _insert(text, items, rule)
+        if _document(after) == expected:
             return after.encode()
     raise RuleFileError(1, 'the list must be written as "rules": [.')
 
@@ -88,13 +88,13 @@ def rule_fields(rule: Rule) -> dict[str, Any]:
 
 def format_rule(rule: Rule) -> str:
     """Return a rule in one line of JSON."""
-    pairs = (f"{_dumped(name)}: {_dumped(value)}" for name, value in rule_fields(rule).items())
+    pairs = (f"{_dump(name)}: {_dump(value)}" for name, value in rule_fields(rule).items())
     return f"{{ {', '.join(pairs)} }}"
 
 
 def read_rule(text: str) -> Rule:
-    """Return the rule that a user wrote as JSON; raises UserError that says what is wrong."""
-    return parse_rule(_loaded(text))
+    """Return the rule that a user wrote as JSON; raises UserError with the problem."""
+    return parse_rule(_load(text))
 
 
 def _decode(data: bytes) -> str:
@@ -106,8 +106,8 @@ def _decode(data: bytes) -> str:
 
 
 def _document(text: str) -> dict[str, Any]:
-    """Return the object that a file is; raises RuleFileError where it is none of this version."""
-    document = _loaded(text)
+    """Return the object in a file; raises RuleFileError if it has no rules of this version."""
+    document = _load(text)
     if not isinstance(document, dict):
         raise RuleFileError(1, 'it must be an object like {"version": 1, "rules": []}.')
     for name in document:
@@ -119,15 +119,15 @@ def _document(text: str) -> dict[str, Any]:
         raise RuleFileError(1, f'"version": {VERSION} is missing.')
     if version != VERSION or isinstance(version, bool):
         line = _line(text, text.find('"version"'))
-        raise RuleFileError(line, f"version must be {VERSION}: another one is not known here.")
+        raise RuleFileError(line, f"version must be {VERSION}; other versions are unknown.")
     if not isinstance(document.get("rules", []), list):
         raise RuleFileError(_line(text, text.find('"rules"')), "rules must be a list.")
     return document
 
 
-def _loaded(text: str) -> Any:
+def _load(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        return json.loads(text, object_pairs_hook=_mark_repeats)
     except json.JSONDecodeError as error:
         reason = f"{error.msg} (column {error.colno})."
         raise RuleFileError(error.lineno, reason) from error
@@ -135,37 +135,37 @@ def _loaded(text: str) -> Any:
         raise RuleFileError(1, "it is nested too deeply.") from error
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, with a name more for each that is there twice."""
+def _mark_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, with an extra name for each name that occurs twice."""
     names = [name for name, _ in pairs]
     twice = {f"{name}{_TWICE}": None for name in names if names.count(name) > 1}
     return {**dict(pairs), **twice}
 
 
 def _lists(text: str, rules: list[Any]) -> Iterator[Items]:
-    """Yield the items of each list in a file, which parses, that has these rules and their name."""
+    """Yield the items of each list named ``rules`` in a valid file that has these rules."""
     for found in _LIST.finditer(text):
         try:
             items = list(_items(text, found.end()))
-        except (json.JSONDecodeError, IndexError):  # it is within a text
+        except (json.JSONDecodeError, IndexError):  # it is inside a string
             continue
         if [item for _, _, item in items] == rules:
             yield items
 
 
-def _items(text: str, at: int) -> Iterator[tuple[int, int, Any]]:
-    """Yield the items of a list that is opened before ``at``."""
-    at = _skip(text, at)
-    while text[at] != "]":
-        item, end = _DECODER.raw_decode(text, at)
-        yield at, end, item
-        at = _skip(text, end)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
+def _items(text: str, offset: int) -> Iterator[tuple[int, int, Any]]:
+    """Yield the items of a list whose bracket is before ``offset``."""
+    offset = _skip_blanks(text, offset)
+    while text[offset] != "]":
+        item, end = _DECODER.raw_decode(text, offset)
+        yield offset, end, item
+        offset = _skip_blanks(text, end)
+        if text[offset] == ",":
+            offset = _skip_blanks(text, offset + 1)
 
 
-def _inserted(text: str, items: Items, rule: Rule) -> str:
-    """Return the text with a rule behind the last one, on a line of its own if that has one."""
+def _insert(text: str, items: Items, rule: Rule) -> str:
+    """Return the text with a rule after the last one, on its own line if that has one."""
     start, end, _ = items[-1]
     before = text[text.rfind("\n", 0, start) + 1 : start]
     line = "\r\n" if "\r\n" in text else "\n"
@@ -174,22 +174,22 @@ def _inserted(text: str, items: Items, rule: Rule) -> str:
 
 
 def _new_file(document: dict[str, Any], rule: Rule) -> str:
-    members = [f"{_dumped(k)}: {_dumped(v)}" for k, v in document.items() if k != "rules"]
+    members = [f"{_dump(k)}: {_dump(v)}" for k, v in document.items() if k != "rules"]
     members.append(f'"rules": [\n    {format_rule(rule)}\n  ]')
     return "{\n  " + ",\n  ".join(members) + "\n}\n"
 
 
-def _dumped(value: Any) -> str:
+def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _skip(text: str, at: int) -> int:
-    blank = _BLANK.match(text, at)
-    return blank.end() if blank else at
+def _skip_blanks(text: str, offset: int) -> int:
+    blank = _BLANK.match(text, offset)
+    return blank.end() if blank else offset
 
 
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, max(at, 0)) + 1
+def _line(text: str, offset: int) -> int:
+    return text.count("\n", 0, max(offset, 0)) + 1
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+_DECODER = json.JSONDecoder(object_pairs_hook=_mark_repeats)

@@ -1,7 +1,7 @@
-"""Names that deserve a question: files that run code on their own, and files that hold secrets.
+"""Names of files that always ask: files that run code on their own, and files with secrets.
 
-Names are compared folded (:func:`fold_name`), because file systems fold case and composition
-in their own ways, and a name that is one of these on any of them is treated as one everywhere.
+Names are compared after :func:`fold_name`, because file systems fold case and composition in
+different ways: a name that matches on any of them is treated as a match everywhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from agentchat.core.globs import translated
+from agentchat.core.globs import glob_to_regex
 
 PROTECTED_FOLDERS = frozenset(
     {
@@ -53,8 +53,8 @@ SECRET_FILES = (
 SECRET_FOLDERS = frozenset({".ssh", ".gnupg"})
 SECRET_PATHS = ((".aws", "credentials"), (".docker", "config.json"), (".kube", "config"))
 
-_PROTECTED = re.compile("|".join(map(translated, PROTECTED_FILES)))
-_SECRET = re.compile("|".join(map(translated, SECRET_FILES)))
+_PROTECTED = re.compile("|".join(map(glob_to_regex, PROTECTED_FILES)))
+_SECRET = re.compile("|".join(map(glob_to_regex, SECRET_FILES)))
 
 _IGNORABLE = dict.fromkeys((173, 847, 1564, 6158, 65279)) | dict.fromkeys(
     (*range(8203, 8208), *range(8234, 8239), *range(8288, 8304))
@@ -62,7 +62,7 @@ _IGNORABLE = dict.fromkeys((173, 847, 1564, 6158, 65279)) | dict.fromkeys(
 
 
 def fold_name(name: str) -> str:
-    """Return a path component as the most forgiving file system would compare it."""
+    """Return a path component as the most tolerant file system compares it."""
     if name.isascii():
         return name.lower()
     plain = unicodedata.normalize("NFKC", name.translate(_IGNORABLE)).casefold()
@@ -79,25 +79,26 @@ def is_protected(parts: Sequence[str]) -> bool:
     folded = [fold_name(part) for part in parts]
     return (
         not PROTECTED_FOLDERS.isdisjoint(folded)
-        or any(_holds(folded, path) for path in PROTECTED_PATHS)
-        or _named(folded, _PROTECTED)
+        or any(_contains(folded, path) for path in PROTECTED_PATHS)
+        or _has_name(folded, _PROTECTED)
     )
 
 
 def is_secret(parts: Sequence[str]) -> bool:
-    """Whether reading this path could tell a key or a password; ``parts`` as above."""
+    """Whether the file at this path may contain a key or a password; ``parts`` as above."""
     folded = [fold_name(part) for part in parts]
     return (
         not SECRET_FOLDERS.isdisjoint(folded[:-1])
-        or any(_holds(folded, path) for path in SECRET_PATHS)
-        or _named(folded, _SECRET)
+        or any(_contains(folded, path) for path in SECRET_PATHS)
+        or _has_name(folded, _SECRET)
     )
 
 
-def _named(folded: Sequence[str], names: re.Pattern[str]) -> bool:
+def _has_name(folded: Sequence[str], names: re.Pattern[str]) -> bool:
     return bool(folded) and names.fullmatch(folded[-1]) is not None
 
 
-def _holds(folded: Sequence[str], path: tuple[str, ...]) -> bool:
+def _contains(folded: Sequence[str], path: tuple[str, ...]) -> bool:
     length = len(path)
-    return any(tuple(folded[at : at + length]) == path for at in range(len(folded) - length + 1))
+    starts = range(len(folded) - length + 1)
+    return any(tuple(folded[start : start + length]) == path for start in starts)

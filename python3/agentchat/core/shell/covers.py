@@ -37,12 +37,12 @@ def why_not_covered(words: tuple[str, ...], lead: int, fed: bool = False) -> str
     return _uncovered(words, lead, fed, script_program() if _is_script(words[0]) else None)
 
 
-def writes(words: Sequence[str]) -> Writes:
+def write_kind(words: Sequence[str]) -> Writes:
     """Return what the operands of a command name that it changes."""
     name = base_name(words[0])
     if _runs_others(name):
         inner = words[_before(words) :]
-        return writes(inner) if inner else ""
+        return write_kind(inner) if inner else ""
     program, _ = _find(name, words)
     return program.writes if program is not None else ""
 
@@ -107,7 +107,7 @@ def _find(name: str, words: Sequence[str]) -> tuple[Program | None, int]:
     """
     wrapper = WRAPPERS.get(name)
     if wrapper is not None:
-        return wrapper.describing(words) or wrapper.program, 1
+        return wrapper.describing_program(words) or wrapper.program, 1
     base = find_program(name)
     if not has_commands(name):
         return base, 1
@@ -170,7 +170,7 @@ class _Reading:
             return f"{self._words[at]} {_UNKNOWN}"
         if option.pattern == self._program.script:
             self._has_script = True
-        if option.value is None or option.at < self._lead:
+        if option.value is None or option.value_index < self._lead:
             return ""
         fits = option.pattern.fullmatch(option.value)
         return "" if fits else f"{self._words[at]} {option.value} {_UNKNOWN}"

@@ -33,14 +33,14 @@ _NUMBER = re.compile(r"-\d+")
 class Option:
     """One flag of a command, as it was read.
 
-    ``value`` is the word at ``at``, or a part of it, and should match ``pattern``; ``end`` is the
-    index of the word behind. A flag that is not ``known`` may mean anything.
+    ``value`` is the word at ``value_index``, or a part of it, and should match ``pattern``;
+    ``end`` is the index of the next word. A flag that is not ``known`` may mean anything.
     """
 
     known: bool
     end: int
     value: str | None = None
-    at: int = 0
+    value_index: int = 0
     pattern: re.Pattern[str] = _ANYTHING
 
 
@@ -96,7 +96,7 @@ class Flags:
         return Option(True, at + 2, words[at + 1], at + 1, pattern)
 
 
-def flags(text: str, single: bool = False) -> Flags:
+def parse_flags(text: str, single: bool = False) -> Flags:
     """Return the flags that a text in the notation lists."""
     alone, attached, patterns = set[str](), set[str](), list[re.Pattern[str]]()
     valued: dict[str, re.Pattern[str]] = {}

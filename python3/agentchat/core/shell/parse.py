@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentchat.core.shell.flags import flags
+from agentchat.core.shell.flags import parse_flags
 from agentchat.core.shell.programs import Program
 
 UNSURE = "it cannot be told what it runs"
@@ -22,20 +22,20 @@ _ASSIGNING = ("env", "sudo", "doas")
 class Wrapper:
     """How a program's own words end: its options, then as many operands as ``program`` may have.
 
-    With one of ``instead`` first it only describes the commands that follow.
+    With one of ``describing_options`` first it only describes the commands that follow.
     """
 
     program: Program
-    instead: tuple[str, ...] = ()
+    describing_options: tuple[str, ...] = ()
 
-    def describing(self, words: Sequence[str]) -> Program | None:
+    def describing_program(self, words: Sequence[str]) -> Program | None:
         """Return the program with all of its words where it only describes commands."""
-        found = len(words) > 1 and words[1] in self.instead
+        found = len(words) > 1 and words[1] in self.describing_options
         return replace(self.program, most=None) if found else None
 
 
 def _wrapper(known: str = "", operands: int = 0) -> Wrapper:
-    return Wrapper(Program(flags(known), most=operands))
+    return Wrapper(Program(parse_flags(known), most=operands))
 
 
 WRAPPERS: Mapping[str, Wrapper] = {
@@ -49,7 +49,7 @@ WRAPPERS: Mapping[str, Wrapper] = {
     "setsid": _wrapper("-cfw --ctty --fork --wait"),
     "stdbuf": _wrapper("-i: -o: -e: --input: --output: --error:"),
     "time": _wrapper("-pv"),
-    "command": Wrapper(Program(flags("-pvV"), most=0), instead=("-v", "-V")),
+    "command": Wrapper(Program(parse_flags("-pvV"), most=0), describing_options=("-v", "-V")),
     "builtin": _wrapper(),
     "exec": _wrapper(),
     "sudo": _wrapper("-u: -g: --user: --group: -nEH"),
@@ -66,7 +66,7 @@ def unwrap(words: Sequence[str]) -> tuple[int, str]:
     """Return how many of the words are the command's own, and what is unsure of what it runs."""
     name = words[0].rpartition("/")[2] if words else ""
     wrapper = WRAPPERS.get(name)
-    if wrapper is None or wrapper.describing(words) is not None:
+    if wrapper is None or wrapper.describing_program(words) is not None:
         return len(words), ""
     end, problem = _options(wrapper.program, words)
     end = min(end + (wrapper.program.most or 0), len(words))
@@ -142,17 +142,17 @@ class Part:
     """One simple command. ``words`` are its own: a wrapper's end where the inner command begins.
 
     ``obscure`` says why its words are not surely what will run; ``writes`` are the files that
-    redirections name; ``fed`` says that another command writes its input.
+    redirections name; ``has_piped_input`` says that another command writes its input.
     """
 
     source: str
     words: tuple[Word, ...] = ()
     obscure: str = ""
     writes: tuple[str, ...] = ()
-    fed: bool = False
+    has_piped_input: bool = False
 
     @property
-    def unsure(self) -> str:
+    def doubt(self) -> str:
         """Return why no rule of first words covers it, whatever the words; empty if one may."""
         return self.obscure or (f"it writes {self.writes[0]}" if self.writes else "")
 
@@ -169,10 +169,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A whole command. ``unread`` says why it could not be taken apart, if it could not."""
+    """A whole command. ``parse_problem`` says why it could not be taken apart, if it could not."""
 
     parts: tuple[Part, ...] = ()
-    unread: str = ""
+    parse_problem: str = ""
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -193,18 +193,18 @@ def why_unparsable(command: str) -> str:
     return ""
 
 
-def read_tree(tree: Node, source: bytes) -> Script:
+def parse_tree(tree: Node, source: bytes) -> Script:
     """Return the parts of a parsed command, in the order in which they stand."""
     try:
         parts = tuple(_unwrapped(_Reader(source).parts(tree)))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        return Script(unread=f"its syntax tree is unknown ({type(error).__name__})")
+        return Script(parse_problem=f"its syntax tree is unknown ({type(error).__name__})")
     if len(parts) > MOST_PARTS:
-        return Script(unread=f"it has more than {MOST_PARTS} parts")
+        return Script(parse_problem=f"it has more than {MOST_PARTS} parts")
     return Script(parts)
 
 
-def scan(command: str) -> list[str]:
+def candidate_words(command: str) -> list[str]:
     """Return everything that could be a word, without any grammar."""
     return [word for word in SEPARATORS.split(command) if word]
 
@@ -237,7 +237,9 @@ class _Reader:
             obscure = obscure or f"it is part of {_NAMES.get(kind, 'a compound command')}"
         if kind == "BinaryCmd" and node["Op"] in _PIPES:
             yield from self.parts(node["X"], obscure)
-            yield from (replace(part, fed=True) for part in self.parts(node["Y"], obscure))
+            yield from (
+                replace(part, has_piped_input=True) for part in self.parts(node["Y"], obscure)
+            )
             return
         for child in _inner_nodes(node):
             yield from self.parts(child, obscure)

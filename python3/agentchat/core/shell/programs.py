@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from agentchat.core.shell.flags import Flags, flags
+from agentchat.core.shell.flags import Flags, parse_flags
 
 Writes = Literal["", "files", "folders"]
 
@@ -132,7 +132,7 @@ def _read(entry: str) -> Program:
     single = bool(fields.pop("single", False))
     if "most" in fields:
         fields["most"] = int(fields["most"])
-    return Program(flags(known, single), **fields)
+    return Program(parse_flags(known, single), **fields)
 
 
 def _shared(name: str) -> str:

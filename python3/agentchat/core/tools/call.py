@@ -1,4 +1,4 @@
-"""A call on its way from the model's reply to its run."""
+"""A valid call, and the target that it would act on."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from agentchat.core.tools.tool import Tool
 
 @dataclass(frozen=True)
 class ValidCall:
-    """A call whose tool is known and whose arguments fit.
+    """A call of a known tool with arguments that fit its schema.
 
-    ``given`` is the JSON object as sent, ``arguments`` what the tool takes.
+    ``raw_arguments`` is the JSON object as sent, ``arguments`` the tool's own form of it.
     """
 
     call: ToolCall
     tool: Tool
-    given: Mapping[str, Any]
+    raw_arguments: Mapping[str, Any]
     arguments: Any
     changed_by_user: bool = False
     reserved: Mapping[str, Any] = field(default_factory=dict)
-    """What the model wrote in reserved fields: its confidence, its second thoughts."""
+    """Values of the reserved fields, see ``turn.validate``."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallTarget:
-    """Where a call would act: what it reads and writes, the working directory, its command."""
+    """The files that a call would read and write, its working directory and its command."""
 
     cwd: str
     reads: tuple[FileTarget, ...] = ()
     writes: tuple[FileTarget, ...] = ()
     command: str | None = None
     script: Script | None = None
-    """What the command consists of, as far as it could be parsed."""
+    """The parsed command."""
     evidence: tuple[str, ...] = ()
-    """What the command would run, named and fingerprinted: a grant is void when that changes."""
+    """Names and fingerprints of what the command would run; a grant is void when they change."""
     asks: bool | None = None
-    """What the tool itself says about asking, if it says anything."""
+    """Whether the tool itself wants to ask; ``None``: the policy decides."""
     host: str = ""
     """The machine, as the user calls it; empty for the user's own."""
-    located: Mapping[str, FileTarget] = field(default_factory=dict)
-    """The same files by their paths as the model wrote them: a run looks none up again."""
+    targets_by_path: Mapping[str, FileTarget] = field(default_factory=dict)
+    """The same files by the paths that the model wrote: a run need not locate them again."""
 
     @property
     def unusual(self) -> tuple[FileTarget, ...]:
@@ -53,6 +53,3 @@ class CallTarget:
         reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)
-
-
-# The old names, until every room uses the new ones.

@@ -14,27 +14,27 @@ MENTION = re.compile(r"(?<![\w@])@(?:\{(?P<braced>[\w.-]+)\}|(?P<bare>\w(?:[\w.-
 
 @dataclass(frozen=True, slots=True)
 class ParsedPrompt:
-    """What the model reads, and the tools and groups that were named."""
+    """The text for the model, and the tools and groups that it mentions."""
 
     text: str
     names: tuple[str, ...]
 
 
-def read_mentions(text: str, toolbox: Toolset) -> ParsedPrompt:
-    """Replace mentions of known tools and groups by words; unknown ones stay plain text."""
+def read_mentions(text: str, toolset: Toolset) -> ParsedPrompt:
+    """Replace mentions of known tools and groups by their description; others stay plain text."""
     names: list[str] = []
 
-    def words(match: re.Match[str]) -> str:
+    def description(match: re.Match[str]) -> str:
         name = match["braced"] or match["bare"]
-        if not toolbox.can_be_mentioned(name):
+        if not toolset.can_be_mentioned(name):
             return match[0]
         names.append(name)
-        group = toolbox.group(name)
+        group = toolset.group(name)
         if group is None:
             return f"the {name} tool"
         return group.prompt or f"the {name} tools"
 
-    return ParsedPrompt(MENTION.sub(words, text), tuple(dict.fromkeys(names)))
+    return ParsedPrompt(MENTION.sub(description, text), tuple(dict.fromkeys(names)))
 
 
 CONTEXT_MENTION = re.compile(
@@ -42,12 +42,12 @@ CONTEXT_MENTION = re.compile(
     r"|(?:buffer(?::\d+)?|selection|diagnostics|diff)(?![\w:-]))"
 )
 _AFTER_A_PATH = ".,;:!?)]'\""
-"""What ends a sentence rather than a path."""
+"""Characters at the end of a mention that belong to the sentence, not to the path."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextMention:
-    """One mention as it was typed; ``path`` is that of a ``#file``."""
+    """One mention as typed; ``path`` is set for ``#file``."""
 
     mention: str
     path: str = ""
@@ -55,10 +55,10 @@ class ContextMention:
 
 @dataclass(frozen=True, slots=True)
 class CapturedContext:
-    """What the editor had when a mention was sent.
+    """The editor's answer to a mention, captured when the prompt was sent.
 
-    ``path`` is a file whose text is read; without one, ``text`` is all there is. ``problem``
-    says why there is nothing.
+    ``path`` is a file to read; without one, ``text`` is the context. ``problem`` says why there
+    is none.
     """
 
     name: str = ""
@@ -69,7 +69,7 @@ class CapturedContext:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """What a mention stands for: ``name`` replaces it in the sentence, the rest goes below."""
+    """The context of a mention: ``name`` replaces the mention, the rest goes below the message."""
 
     name: str
     text: str = ""
@@ -78,27 +78,27 @@ class Attachment:
 
 def context_mentions(text: str) -> tuple[ContextMention, ...]:
     """Return the context mentions of a text, each once, in order."""
-    return tuple(dict.fromkeys(one for _, _, one in _iter_mentions(text)))
+    return tuple(dict.fromkeys(mention for _, _, mention in _iter_mentions(text)))
 
 
-def add_attachments(message: UserText, given: Mapping[str, Attachment]) -> UserText:
+def add_attachments(message: UserText, attachments: Mapping[str, Attachment]) -> UserText:
     """Return the message with its attachments below it; mentions without one stay as typed."""
-    if not given:
+    if not attachments:
         return message
     pieces, end = [], 0
-    for start, stop, one in _iter_mentions(message.text):
-        attachment = given.get(one.mention)
+    for start, stop, mention in _iter_mentions(message.text):
+        attachment = attachments.get(mention.mention)
         if attachment is not None:
             pieces += [message.text[end:start], attachment.name]
             end = stop
-    said = "".join([*pieces, message.text[end:]])
-    blocks = [_block(one) for one in given.values()]
-    images = tuple(image for one in given.values() for image in one.images)
-    return UserText("\n\n".join([said, *blocks]), message.shown, message.images + images)
+    text = "".join([*pieces, message.text[end:]])
+    blocks = [_context_block(attachment) for attachment in attachments.values()]
+    images = tuple(image for attachment in attachments.values() for image in attachment.images)
+    return UserText("\n\n".join([text, *blocks]), message.display_text, message.images + images)
 
 
 def _iter_mentions(text: str) -> Iterator[tuple[int, int, ContextMention]]:
-    """Yield where each mention begins and ends."""
+    """Yield each mention with its start and end."""
     for match in CONTEXT_MENTION.finditer(text):
         if match["bare"] is None:
             yield match.start(), match.end(), ContextMention(match[0], match["braced"] or "")
@@ -109,9 +109,9 @@ def _iter_mentions(text: str) -> Iterator[tuple[int, int, ContextMention]]:
             yield match.start(), end, ContextMention(text[match.start() : end], path)
 
 
-def _block(one: Attachment) -> str:
-    """Return an attachment between tags that nothing inside it can close."""
+def _context_block(attachment: Attachment) -> str:
+    """Return an attachment between tags that its own text cannot close."""
     tag = "context"
-    while f"</{tag}>" in one.text:
+    while f"</{tag}>" in attachment.text:
         tag += "_"
-    return f'<{tag} name="{one.name}">\n{one.text.rstrip()}\n</{tag}>'
+    return f'<{tag} name="{attachment.name}">\n{attachment.text.rstrip()}\n</{tag}>'

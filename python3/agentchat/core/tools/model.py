@@ -1,4 +1,4 @@
-"""What the plan needs of a model; ``models/`` implements it."""
+"""The port of a model; ``models/`` implements it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentchat.core.tools.tool import Tool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One request: ``forced`` names the tool the model must call now, if any.
+    """One request; ``forced`` is the tool that the model must call, if any.
 
     ``reminder`` is added after the history, for this request only.
     """
@@ -40,7 +40,7 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """A call as far as it has arrived: ``arguments`` is all of its JSON text so far."""
+    """An incomplete call; ``arguments`` is all of its JSON text so far."""
 
     id: str
     name: str
@@ -49,15 +49,15 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class RetryDelay:
-    """The request is sent again after ``seconds``; ``why`` is for the user to read."""
+    """The request is sent again after ``seconds``; ``reason`` is for the user."""
 
     seconds: float
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something about this request that the user should know, in one line."""
+    """One line about this request for the user."""
 
     text: str
 
@@ -66,22 +66,22 @@ Piece = TextDelta | ReasoningDelta | CallDelta | RetryDelay | Notice
 
 
 class Model(Protocol):
-    """A model server, or something that answers like one."""
+    """A model server, or a replacement for one."""
 
     @property
     def name(self) -> str:
-        """What the user reads as the model's name."""
+        """The model's name for the user."""
 
     async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
         """Send one request, report pieces as they arrive, return the whole reply.
 
-        Failures come back as ``Reply.error`` with the text so far, ending in what to do;
-        calls have ids that are unique in ``request.history``. Cancelling the task closes
-        the connection.
+        A failure is returned as ``Reply.error`` with the text so far; its message ends with what
+        to do. Ids of calls are unique in ``request.history``. Cancelling the task closes the
+        connection.
         """
 
     def warm_up(self) -> None:
-        """Begin to load what the first request needs, in the background; needs an event loop."""
+        """Load what the first request needs, in the background; needs an event loop."""
 
     async def close(self) -> None:
-        """Close the connections, once no request is running any more."""
+        """Close the connections when no request is running any more."""

@@ -1,17 +1,17 @@
-"""What the plan and the tools need of the world; ``workspace/`` and ``editor/`` implement it."""
+"""The ports that tools and the plan use; ``workspace/`` and ``nvim/`` implement them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol
+from typing import Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
 
 
 class Zone(str, Enum):
-    """Where a path lies, as the gate sees it."""
+    """The kind of a path for the policy."""
 
     ORDINARY = "ordinary"
     PROTECTED = "protected"
@@ -20,32 +20,31 @@ class Zone(str, Enum):
 
 
 class BufferState(str, Enum):
-    """Whether the user's editor has a file open, and what a change of it would mean."""
+    """Whether the user's editor has a file open, and how a change reaches it."""
 
     NO = "no"
     SAVED = "saved"
-    """It is changed there and saved as the user would save it, autocommands and all."""
+    """A change goes into the buffer, which is saved with autocommands."""
     PLAIN = "plain"
-    """It is changed there and saved without autocommands."""
+    """A change goes into the buffer, which is saved without autocommands."""
     UNSAVED = "unsaved"
-    """It has the user's unsaved changes: it is changed there and left unsaved."""
+    """It has unsaved changes of the user: a change goes into the buffer, which stays unsaved."""
     LOCKED = "locked"
-    """Its buffer cannot be changed."""
+    """The buffer cannot be changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileTarget:
     """One identity of a file: ``path`` absolute with every symlink resolved.
 
-    ``shown`` is relative to the workspace root inside it, absolute outside. ``read_only`` means
-    the file exists and its mode forbids writing; ``hard_linked`` that it has another name;
-    ``loaded`` is about its buffer.
-    ``mode`` is its permission bits, ``owner`` its user and group, ``attributes`` its extended
-    ones: nothing where there is no file or nobody can tell.
+    ``display_path`` is relative to the workspace root inside it, absolute outside. ``read_only``
+    means that the file exists and its mode forbids writing, ``hard_linked`` that it has another
+    name; ``loaded`` describes its buffer. ``mode`` is its permission bits, ``owner`` its user and
+    group, ``attributes`` its extended attributes; empty if there is no file or unknown.
     """
 
     path: str
-    shown: str
+    display_path: str
     zone: Zone = Zone.ORDINARY
     exists: bool = True
     read_only: bool = False
@@ -55,7 +54,7 @@ class FileTarget:
     owner: tuple[int, int] | None = None
     attributes: tuple[tuple[str, bytes], ...] = ()
     anchor: tuple[str, int, int] | None = None
-    """The nearest folder above a file that is not there: path, device, inode."""
+    """The nearest existing folder above a missing file: path, device, inode."""
 
     @property
     def ordinary(self) -> bool:
@@ -76,7 +75,7 @@ class Command:
     """A program to run: ``argv`` without a shell, ``timeout`` in seconds (``None``: no limit).
 
     ``capture`` is the most bytes of output kept in memory, half of it the head and half the
-    tail; what is beyond goes to ``overflow`` (a file path), if given, else is dropped.
+    tail; the rest goes to ``overflow`` (a file path), if given, else it is dropped.
     """
 
     argv: tuple[str, ...]
@@ -88,10 +87,10 @@ class Command:
     env: Mapping[str, str] = field(default_factory=dict)
     overflow: str | None = None
     confine: bool = False
-    """Whether it belongs into a sandbox, where the user wants one."""
+    """Whether it runs in a sandbox, if the user wants one."""
     own: bool = False
-    """Whether the program is the plugin's own, installed on the user's machine: where the
-    workspace is on another one, it runs all the same, but sees nothing but its input."""
+    """Whether the program belongs to the plugin. It runs on the user's machine even if the
+    workspace is on another one; then it sees only its input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +110,9 @@ class ProcessResult:
 
 @dataclass(frozen=True, slots=True)
 class AppliedFile:
-    """What became of one file of a change set.
+    """The result of applying one file of a change set.
 
-    ``saved`` is false where the text went into a buffer that has the user's unsaved changes;
+    ``saved`` is false if the text went into a buffer with unsaved changes of the user;
     ``reformatted`` lists 1-based line ranges that saving (a formatter) changed afterwards.
     """
 
@@ -123,23 +122,23 @@ class AppliedFile:
 
 
 class CommandSandbox(Protocol):
-    """What the user wants of a sandbox for commands, and what they get."""
+    """The sandbox for commands: what the user wants, and what is available."""
 
-    wanted: str
+    setting: str
     """``off``, ``auto`` or ``required``."""
 
-    async def look(self) -> None:
-        """Find out whether a sandbox works there, if one is wanted."""
+    async def probe(self) -> None:
+        """Find out whether a sandbox works, if one is wanted."""
 
     def describe(self) -> str:
-        """Return how commands are confined, or why none will run; empty if they are not.
+        """Return how commands are confined, or why none will run; empty if not confined.
 
-        Call ``look`` before: this does not wait.
+        Does not wait: call ``probe`` before.
         """
 
 
 class Workspace(Protocol):
-    """Text and processes of the place a chat works in. Paths are absolute and resolved."""
+    """The files and processes that a chat works with. Paths are absolute and resolved."""
 
     @property
     def root(self) -> str:
@@ -147,17 +146,17 @@ class Workspace(Protocol):
 
     @property
     def host(self) -> str:
-        """The machine it is on, as the user calls it; empty for the user's own."""
+        """The user's name for the machine it is on; empty for the user's own machine."""
 
     @property
     def confinement(self) -> CommandSandbox:
-        """How its commands are confined."""
+        """The sandbox for its commands."""
 
     async def ready(self) -> None:
-        """Return when it can be used, for a turn that begins; raises Unreachable in one line."""
+        """Return when it can be used; raises Unreachable with a message of one line."""
 
     async def close(self) -> None:
-        """Let go of it: the chat is closed."""
+        """Release its resources when the chat is closed."""
 
     async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it, relative to the root.
@@ -271,13 +270,3 @@ class Frontend(Protocol):
         Only those of ``path`` (absolute; a file or a directory), and only those at least as bad
         as ``severity``, where these are given.
         """
-
-
-class Clock(Protocol):
-    """Seconds since some fixed moment; tests bring their own."""
-
-    def __call__(self) -> float:
-        """Return the time now."""
-
-
-Details = Mapping[str, Any]

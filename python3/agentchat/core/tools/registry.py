@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import UserError
-from agentchat.core.tools.tool import Metadata, Tool
+from agentchat.core.tools.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Tools by name; ``prompt`` stands for the group's mention, ``system_prompt`` joins in.
+    """Tools by name; ``prompt`` replaces the group's mention in a message.
 
-    ``replace_system_prompt`` puts the group's own system prompt in place of the default one;
-    ``ignore_tool_prompts`` leaves out what its tools would add to it; ``collapse`` shows the
-    group as one context line instead of one per tool.
+    ``system_prompt`` is added to the default system prompt, or replaces it with
+    ``replace_system_prompt``; ``ignore_tool_prompts`` leaves out the prompts of its tools;
+    ``collapse`` shows the group as one context line instead of one per tool.
     """
 
     name: str
@@ -35,10 +35,10 @@ AGENT = (*READONLY, "edit", "write", "delete", "bash", "ast_edit", "ask")
 BUILTIN_GROUPS = (Group("agent", AGENT), Group("files", FILES), Group("readonly", READONLY))
 
 
-def parse_groups(given: Mapping[str, Mapping[str, Any]]) -> tuple[Group, ...]:
-    """Return the built-in groups and the user's, whose same names replace the built-in ones."""
+def parse_groups(settings: Mapping[str, Mapping[str, Any]]) -> tuple[Group, ...]:
+    """Return the built-in groups and the user's; a user's group replaces one of the same name."""
     groups = {group.name: group for group in BUILTIN_GROUPS}
-    for name, spec in given.items():
+    for name, spec in settings.items():
         groups[name] = Group(
             name=name,
             tools=tuple(spec.get("tools") or ()),
@@ -52,7 +52,7 @@ def parse_groups(given: Mapping[str, Mapping[str, Any]]) -> tuple[Group, ...]:
 
 
 class Registry:
-    """Tools by name and alias; each name is taken once."""
+    """Tools by name and alias; a name belongs to one tool."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
@@ -62,13 +62,13 @@ class Registry:
 
     def register(self, tool: Tool) -> None:
         """Add a tool; raises UserError if its name or an alias is taken."""
-        wanted = (tool.name, *tool.metadata.aliases)
-        for name in wanted:
+        names = (tool.name, *tool.metadata.aliases)
+        for name in names:
             if name in self._names:
                 owner = self._names[name]
                 raise UserError(f'The tool name "{name}" of {tool.name} is taken by {owner}.')
         self._tools[tool.name] = tool
-        self._names.update(dict.fromkeys(wanted, tool.name))
+        self._names.update(dict.fromkeys(names, tool.name))
 
     def unregister(self, name: str) -> bool:
         """Remove a tool with its aliases; return whether it was there."""
@@ -81,24 +81,11 @@ class Registry:
         """Return the tool with this name or alias."""
         return self._tools.get(self._names.get(name, ""))
 
-    def names(self) -> tuple[str, ...]:
-        """Return the names, in the order of registration."""
-        return tuple(self._tools)
-
     def all(self) -> tuple[Tool, ...]:
         """Return the tools, in the order of registration."""
         return tuple(self._tools.values())
 
-    def count(self) -> int:
-        """Return how many tools there are."""
-        return len(self._tools)
-
     def filter(self, names: Iterable[str]) -> tuple[Tool, ...]:
         """Return the tools with these names or aliases, unknown ones left out, each once."""
-        found = {tool.name: tool for name in names if (tool := self.get(name)) is not None}
-        return tuple(found.values())
-
-    def metadata_for(self, name: str) -> Metadata | None:
-        """Return the metadata of the tool with this name or alias."""
-        tool = self.get(name)
-        return tool.metadata if tool is not None else None
+        tools = {tool.name: tool for name in names if (tool := self.get(name)) is not None}
+        return tuple(tools.values())

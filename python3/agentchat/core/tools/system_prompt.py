@@ -1,4 +1,4 @@
-"""The system prompt, put together from the tools that are active."""
+"""The system prompt, built from the active tools."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ GUIDELINES = (
     "When the user rejects a call, do not repeat it; follow the reason given or ask.",
     "Be concise. Answer in Markdown and name files by their path.",
 )
-LOOKING = ("grep", "find", "ls")
-"""Tools that look around without a question, as ``bash`` could with one."""
+SEARCH_TOOLS = ("grep", "find", "ls")
+"""Tools that explore files without asking; ``bash`` asks."""
 
 
 def system_prompt(
     tools: Iterable[Tool],
     groups: Iterable[Group],
-    surroundings: Environment,
+    environment: Environment,
     silent: Collection[str] = (),
 ) -> str:
     """Return the system prompt for exactly these tools.
 
     Args:
-        silent: names of the tools that add nothing of their own.
+        silent: names of the tools whose own prompts are left out.
     """
     active = tuple(tools)
-    own = [group for group in groups if group.system_prompt]
-    replaced = any(group.replace_system_prompt for group in own)
+    prompted = [group for group in groups if group.system_prompt]
+    replaced = any(group.replace_system_prompt for group in prompted)
     sections = [] if replaced else [ROLE, _available(active), _guidelines(active)]
-    sections += [group.system_prompt for group in own]
+    sections += [group.system_prompt for group in prompted]
     sections += [tool.system_prompt for tool in active if tool.name not in silent]
-    sections.append(_surroundings(surroundings))
+    sections.append(_environment_section(environment))
     return "\n\n".join(section for section in sections if section)
 
 
@@ -49,20 +49,20 @@ def _available(tools: tuple[Tool, ...]) -> str:
 
 def _guidelines(tools: tuple[Tool, ...]) -> str:
     names = {tool.name for tool in tools}
-    said = [line for tool in tools for line in tool.guidelines]
-    looking = [name for name in LOOKING if name in names]
-    if "bash" in names and looking:
-        others = " and ".join(filter(None, [", ".join(looking[:-1]), looking[-1]]))
-        said.append(f"Prefer {others} over bash for looking around: no question is asked.")
-    lines = dict.fromkeys([*said, *GUIDELINES])
+    guidelines = [line for tool in tools for line in tool.guidelines]
+    search_tools = [name for name in SEARCH_TOOLS if name in names]
+    if "bash" in names and search_tools:
+        others = " and ".join(filter(None, [", ".join(search_tools[:-1]), search_tools[-1]]))
+        guidelines.append(f"Prefer {others} over bash for looking around: no question is asked.")
+    lines = dict.fromkeys([*guidelines, *GUIDELINES])
     return "\n".join(["Guidelines:", *(f"- {line}" for line in lines)])
 
 
-def _surroundings(surroundings: Environment) -> str:
-    on = f" (on the host {surroundings.host}, over ssh)" if surroundings.host else ""
-    lines = [f"Working directory: {surroundings.cwd}{on}"]
-    if surroundings.date:
-        lines.append(f"Date: {surroundings.date}")
-    if surroundings.rules:
-        lines.append(f"\nProject rules:\n{surroundings.rules}")
+def _environment_section(environment: Environment) -> str:
+    on = f" (on the host {environment.host}, over ssh)" if environment.host else ""
+    lines = [f"Working directory: {environment.cwd}{on}"]
+    if environment.date:
+        lines.append(f"Date: {environment.date}")
+    if environment.rules:
+        lines.append(f"\nProject rules:\n{environment.rules}")
     return "\n".join(lines)

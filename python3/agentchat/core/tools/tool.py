@@ -1,4 +1,4 @@
-"""What a tool is: a value that says how it is called, what it does, and how careful to be."""
+"""The definition of a tool, as a value, and what its functions take and return."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from agentchat.core.tools.ports import Frontend, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a chat knows of where it works: ``date`` as ISO text, ``rules`` of the project.
+    """The environment of a chat: ``date`` as ISO text, ``rules`` of the project.
 
-    ``host`` is the machine, empty for the user's own.
+    ``host`` is the machine; empty for the user's own machine.
     """
 
     cwd: str
@@ -32,18 +32,18 @@ class Environment:
 log = logging.getLogger(__name__)
 
 TITLE_CHARACTERS = 2_000
-"""Characters of a call that its line shows."""
+"""Most characters of a call's title."""
 
 NO_STORE = "Pending action store unavailable for custom tools in this runtime."
 
 
 def refuse_staging(staged: StagedChange) -> None:
-    """Refuse a preview where nothing could resolve it."""
+    """Raise ToolError: there is no preview stack here."""
     raise ToolError(NO_STORE)
 
 
 class ArgumentError(Exception):
-    """The arguments do not fit the schema: ``problems`` are pairs of field and reason."""
+    """Arguments that do not fit the schema; ``problems`` are pairs of field and reason."""
 
     def __init__(self, problems: tuple[tuple[str, str], ...]) -> None:
         super().__init__("; ".join(f"{name}: {reason}" for name, reason in problems))
@@ -54,15 +54,15 @@ class Arguments(Protocol):
     """The shape of a tool's arguments."""
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema (an object) that the model is given."""
+        """Return the JSON Schema (an object) for the model."""
 
     def parse(self, value: Mapping[str, Any]) -> Any:
-        """Return the arguments as the tool takes them; raises ArgumentError."""
+        """Return the arguments in the tool's own form; raises ArgumentError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a tool is. The defaults are the cautious ones."""
+    """The nature of a tool; the defaults are the cautious values."""
 
     concurrency_safe: bool = False
     read_only: bool = False
@@ -74,17 +74,15 @@ class Metadata:
     requires_checkpoint: bool = False
     requires_reverse_thinking: bool = False
     server: str = ""
-    """The name of the server a tool comes from, if it comes from one."""
+    """The server that the tool comes from, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What a tool can do for safety. The defaults are the cautious ones."""
+    """The safety features of a tool; the defaults are the cautious values."""
 
     dry_run: bool = False
     reversible: bool = False
-    undo_method: str = ""
-    undo_tool: str = ""
     min_confidence: int = 0
     affected_resources: tuple[str, ...] = ()
 
@@ -96,7 +94,7 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a call would touch, from its arguments alone: paths as the model wrote them."""
+    """The paths (as the model wrote them) and the command in the arguments of a call."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -107,8 +105,8 @@ class Access:
 class DryRunResult:
     """What a call would do, computed without doing it.
 
-    ``headline`` stands in place of what the tool would say of the change, where the user keeps
-    or makes something else than what was proposed.
+    ``headline`` replaces the tool's own description of the change, if the user kept only a part
+    of the proposal or edited it.
     """
 
     change: ChangeSet | None = None
@@ -117,31 +115,31 @@ class DryRunResult:
     impact: Mapping[str, Any] = field(default_factory=dict)
     headline: str = ""
     places: tuple[ReplacedLines, ...] = ()
-    """Where the replacements are, for a tool that counts those that are made."""
+    """The lines of the replacements, for a tool that counts the applied ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool returns: ``text`` for the model, ``shown`` for the user where it differs.
+    """What a tool returns: ``text`` for the model, ``display_text`` for the user where it differs.
 
-    ``stored`` is the path of a file with all of a text that was cut; ``cancelled`` says that the
-    user called it off.
+    ``full_text_path`` is a file with the whole text, if ``text`` is only a part of it;
+    ``cancelled`` means that the user cancelled the call.
     """
 
     text: str
     is_error: bool = False
     details: Mapping[str, Any] | None = None
     images: tuple[Image, ...] = ()
-    shown: str | None = None
-    stored: str | None = None
+    display_text: str | None = None
+    full_text_path: str | None = None
     cancelled: bool = False
 
 
 Extra = Mapping[str, Any] | None
 PreviewCallback = Callable[[str, Extra], Awaitable[ToolOutput | None]]
-"""Takes the reason and the call's free-form extra; raising keeps the preview pending."""
+"""Takes the reason and the extra of a ``resolve`` call; an exception keeps the preview pending."""
 ApplyFunction = Callable[[DryRunResult], Awaitable[ToolOutput]]
-"""Makes the change of a preview: the staged one, or what the user and the files left of it."""
+"""Applies a preview: the staged one, or what is left of it after decisions and rebasing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,28 +157,28 @@ class StagedChange:
     preview: DryRunResult = field(default_factory=DryRunResult)
     make: ApplyFunction | None = None
     collects: tuple[str, ...] = ()
-    """The tools whose calls it stands for, if later calls of theirs join it."""
+    """The tools whose later calls extend this preview instead of staging another one."""
 
 
 class ToolFinder(Protocol):
-    """The tools of a chat that are not sent until they are looked for."""
+    """The deferred tools of a chat."""
 
     def deferred(self) -> tuple[Tool, ...]:
-        """Return those that wait."""
+        """Return the tools that are not sent to the model."""
 
     def search(self, query: str) -> tuple[Tool, ...]:
-        """Find some, best first, and activate them for this chat."""
+        """Find deferred tools, best first, and activate them for this chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What one call of a tool gets of the world.
+    """What one call of a tool can use.
 
-    ``preview`` is what the user was shown and accepted, if anything was; ``collected`` the pending
-    preview that a call may join, which then takes that one's place; ``given`` the last
-    step's output; ``progress`` shows live output; ``stage`` registers a preview; ``store`` keeps
-    a large text and returns its path; ``overflow`` is a free path for a process's full output;
-    ``frontend`` is the user's editor, where there is one; ``toolbox`` finds
+    ``preview`` is what the user accepted, if anything was shown; ``open_preview`` is the pending
+    preview that the call may extend: what it stages then replaces that preview. ``last_output`` is
+    the output of the previous step; ``progress`` shows live output; ``stage`` registers a preview;
+    ``store`` saves a large text and returns its path; ``overflow`` is a free path for the full
+    output of a process; ``frontend`` is the user's editor, if there is one; ``tool_finder`` finds
     the deferred tools of the chat.
     """
 
@@ -192,25 +190,25 @@ class ToolContext:
     store: Callable[[str], str]
     overflow: str
     preview: DryRunResult | None = None
-    collected: StagedChange | None = None
-    given: Any = None
+    open_preview: StagedChange | None = None
+    last_output: Any = None
     frontend: Frontend | None = None
-    toolbox: ToolFinder | None = None
+    tool_finder: ToolFinder | None = None
     flags: dict[str, bool] = field(default_factory=dict)
-    """What commands of this chat left behind, by name: whether the last one went well."""
+    """Flags that commands of this chat set, by name: whether the last one succeeded."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoCall:
-    """How a successful call can be taken back.
+    """How to undo a successful call.
 
-    ``tool`` with ``given`` is the call that undoes it; an ``irreversible`` one has only the
-    ``guide``, what a person can do by hand.
+    ``tool`` with ``arguments`` is the call that undoes it; an ``irreversible`` one has only a
+    ``guide`` for the user.
     """
 
     description: str
     tool: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
 
@@ -221,11 +219,10 @@ DryRunFunction = Callable[[Any, ToolContext], Awaitable[DryRunResult]]
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What runs around a call, each exactly once whatever becomes of it.
+    """Functions that run around a call, each exactly once.
 
-    ``setup`` runs before the question, ``exit`` after the result. With ``once``, neighbouring
-    calls of the tool share both. ``result`` has the last word on what the model and the user
-    read, for every ending.
+    ``setup`` runs before the approval request, ``exit`` after the result. With ``once``,
+    neighbouring calls of the tool share both. ``result`` may change every result.
     """
 
     setup: Step | None = None
@@ -236,7 +233,7 @@ class Hooks:
 
 
 def summarize_arguments(arguments: Mapping[str, Any]) -> str:
-    """Return the call's arguments as a short line, for tools that do not say better."""
+    """Return the arguments as a short line: the default title of a call."""
     return " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())[:200]
 
 
@@ -245,16 +242,16 @@ class Tool:
     """A tool's definition; calls never change it.
 
     Args:
-        steps: run in order, each with the last one's output in ``context.given``; sync or async;
-            the last one's return value (a Result, text, or something shown as JSON) is the result.
-        touches: the paths and command a call would touch, for the gate.
+        steps: run in order, each with the previous output in ``context.last_output``; sync or
+            async; the last one returns the result (a ToolOutput, text, or a value shown as JSON).
+        touches: the paths and the command that a call would touch.
         dry_run: what a call would do; raises ToolError if it cannot work at all.
-        render_call: the call in one line; gets whatever arguments have arrived so far.
-        describe: the description where it depends on the chat's surroundings.
+        render_call: the call in one line; gets the arguments that have arrived so far.
+        describe: the description, if it depends on the chat's environment.
         always_load: whether it is sent even while many tools are deferred.
-        system_prompt: what the model is told, hidden from the user, while it has the tool.
-        undo: takes back a call whose ``UndoCall`` names this tool; gets that call's arguments.
-        source: a hash of the file a custom tool comes from; empty for the plugin's own.
+        system_prompt: text for the model while it has the tool; the user does not see it.
+        undo: reverts a call whose ``UndoCall`` names this tool; gets that call's arguments.
+        source: a hash of the file that defines a custom tool; empty for a built-in one.
     """
 
     name: str
@@ -276,14 +273,14 @@ class Tool:
     describe: Callable[[Environment], str] | None = None
     system_prompt: str = ""
     asks: bool | Callable[[Any], bool | Awaitable[bool]] | None = None
-    """Whether a call asks first, or how to find out; ``None``: unless it only reads."""
+    """Whether a call asks, or how to find out; ``None``: it asks unless it only reads."""
     undo: Step | None = None
     source: str = ""
 
-    def title(self, given: Mapping[str, Any]) -> str:
-        """Return the call in one line; a hook that fails costs this line only."""
+    def title(self, arguments: Mapping[str, Any]) -> str:
+        """Return the call in one line; the tool's name if the tool cannot render it."""
         try:
-            return clip(str(self.render_call(given)), TITLE_CHARACTERS)
+            return clip(str(self.render_call(arguments)), TITLE_CHARACTERS)
         except Exception:
             log.exception("%s could not render its call", self.name)
             return self.name
@@ -296,7 +293,7 @@ class Tool:
 
     @property
     def definition(self) -> str:
-        """Return a hash that changes when what the tool means changes."""
+        """A hash of everything that defines what the tool does."""
         schema = json.dumps(self.arguments.schema(), sort_keys=True, default=str)
-        said = [self.name, self.description, schema, self.source]
-        return hashlib.sha256("\0".join(said).encode()).hexdigest()
+        text = "\0".join([self.name, self.description, schema, self.source])
+        return hashlib.sha256(text.encode()).hexdigest()

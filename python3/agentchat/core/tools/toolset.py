@@ -1,4 +1,4 @@
-"""The tools of one chat: active, deferred until a search activates them, or hidden."""
+"""The tools of one chat: active, deferred until a search finds them, or hidden."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from agentchat.core.tools.registry import Group, Registry
 from agentchat.core.tools.tool import Tool
 
 NAME, HINT, DESCRIPTION = 10, 5, 2
-"""How much a word counts that is found in the name, the search hint, the description."""
+"""Weights of a word in the name, the search hint and the description."""
 
 
-def effective_threshold(wanted: int) -> int:
-    """Return how many tools a chat may have before some are deferred; 0 means the usual."""
-    return wanted if wanted > 0 else DEFERRED_THRESHOLD
+def effective_threshold(setting: int) -> int:
+    """Return how many tools a chat may have before some are deferred; 0 means the default."""
+    return setting if setting > 0 else DEFERRED_THRESHOLD
 
 
 def select_deferred(
-    given: Iterable[Tool], activated: Iterable[str], always: Iterable[str], limit: int
+    candidates: Iterable[Tool], activated: Iterable[str], always: Iterable[str], limit: int
 ) -> tuple[Tool, ...]:
-    """Return the tools that are not sent: none as long as there are at most ``limit``."""
-    tools = tuple(given)
+    """Return the tools that are not sent; none if there are at most ``limit``."""
+    tools = tuple(candidates)
     if len(tools) <= limit:
         return ()
-    kept = {*activated, *always}
+    sent = {*activated, *always}
     return tuple(
         tool for tool in tools
-        if not tool.always_load and kept.isdisjoint({tool.name, *tool.metadata.aliases})
+        if not tool.always_load and sent.isdisjoint({tool.name, *tool.metadata.aliases})
     )  # fmt: skip
 
 
 def search_tools(tools: Iterable[Tool], query: str) -> tuple[Tool, ...]:
-    """Return the tools that a query's words are about, best first."""
+    """Return the tools that match words of a query, best first."""
     words = re.findall(r"\w+", query.lower())
     scored = [(_score(tool, words), tool) for tool in tools]
-    found = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
-    return tuple(tool for _, tool in found)
+    matches = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
+    return tuple(tool for _, tool in matches)
 
 
 def _score(tool: Tool, words: list[str]) -> int:
@@ -47,9 +47,9 @@ def _score(tool: Tool, words: list[str]) -> int:
         (tool.metadata.search_hint.lower(), HINT),
         (tool.description.lower(), DESCRIPTION),
     )
-    found = sum(weight for word in words for text, weight in weights if word in text)
+    score = sum(weight for word in words for text, weight in weights if word in text)
     exact = len(words) > 0 and tool.name.lower() == "_".join(words)
-    return found + 100 * exact
+    return score + 100 * exact
 
 
 TOOL_SEARCH = "tool_search"
@@ -57,17 +57,17 @@ TOOL_SEARCH = "tool_search"
 
 @dataclass(frozen=True, slots=True)
 class ToolSelection:
-    """What a chat was given, by name: what of it was ``taken`` back, what was asked for by name."""
+    """The tools of a chat, by name: given ones, those of them ``removed``, those ``activated``."""
 
     given: tuple[str, ...]
-    taken: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     activated: tuple[str, ...] = ()
 
 
 class Toolset:
-    """A view of the registry through the names this chat was given.
+    """The tools of the registry whose names or groups this chat was given.
 
-    Names are looked up at each use, so a tool that is registered later works at once.
+    Names are looked up at each use, so a tool that is registered later works immediately.
     """
 
     def __init__(
@@ -82,28 +82,28 @@ class Toolset:
         self._registry = registry
         self._own_groups = {group.name: group for group in groups}
         self._groups = dict(self._own_groups)
-        # A name may be known later only: files with tools are read after the chat is opened.
+        # A name may become known later: files with tools are read after the chat is opened.
         self._given = list(dict.fromkeys(given))
         self._always_load = frozenset(always_load)
         self._threshold = effective_threshold(deferred_threshold)
         self._activated: set[str] = set()
-        self._taken: set[str] = set()
+        self._removed: set[str] = set()
 
-    def held(self) -> ToolSelection:
-        """Return what the chat has now."""
+    def selection(self) -> ToolSelection:
+        """Return the current selection."""
         return ToolSelection(
-            tuple(self._given), tuple(sorted(self._taken)), tuple(sorted(self._activated))
+            tuple(self._given), tuple(sorted(self._removed)), tuple(sorted(self._activated))
         )
 
-    def restore(self, held: ToolSelection) -> None:
-        """Give the chat what it had before; names may be known later only."""
-        self._given = list(held.given)
-        self._taken, self._activated = set(held.taken), set(held.activated)
+    def restore(self, selection: ToolSelection) -> None:
+        """Restore a saved selection; its names may become known later."""
+        self._given = list(selection.given)
+        self._removed, self._activated = set(selection.removed), set(selection.activated)
 
     def add(self, name: str) -> bool:
         """Give the chat a tool or group by name; return whether it is known.
 
-        A tool that is named is wanted now: it is sent even while others are deferred.
+        The tool is activated: it is sent even while others are deferred.
         """
         known = self.can_be_mentioned(name)
         if known and name not in self._given:
@@ -111,26 +111,26 @@ class Toolset:
         tool = self._registry.get(name)
         if known and tool is not None:
             self._activated.add(tool.name)
-            self._taken.discard(tool.name)
+            self._removed.discard(tool.name)
         elif known:
-            self._taken.difference_update(member.name for member in self._members(name))
+            self._removed.difference_update(member.name for member in self._members(name))
         return known
 
     def add_groups(self, groups: Iterable[Group]) -> None:
-        """Take groups in place of those added before; the chat's first ones win over them."""
+        """Replace the groups added before; the chat's initial groups have priority."""
         added = {group.name: group for group in groups}
         self._groups = {**added, **self._own_groups}
 
     def remove(self, name: str) -> bool:
-        """Take a tool or group back, a tool also out of its groups; return whether it was there."""
-        had = self.has(name)
+        """Remove a tool (from its groups, too) or a group; return whether the chat had it."""
+        existed = self.has(name)
         tool = self._registry.get(name)
-        alike = {name} if tool is None else {name, tool.name, *tool.metadata.aliases}
-        self._given = [other for other in self._given if other not in alike]
-        if had and tool is not None:
-            self._taken.add(tool.name)
+        names = {name} if tool is None else {name, tool.name, *tool.metadata.aliases}
+        self._given = [other for other in self._given if other not in names]
+        if existed and tool is not None:
+            self._removed.add(tool.name)
             self._activated.discard(tool.name)
-        return had
+        return existed
 
     def has(self, name: str) -> bool:
         """Whether the chat has a tool, or was given a group."""
@@ -138,24 +138,24 @@ class Toolset:
             return name in self._given and bool(self._members(name))
         return any(tool is self._registry.get(name) for tool in self.tools())
 
-    def context(self, name: str) -> tuple[str, ...]:
+    def context_lines(self, name: str) -> tuple[str, ...]:
         """Return the names of the lines that show a tool or group in the chat's context."""
         tool, group = self._registry.get(name), self.group(name)
         if group is None or group.collapse:
             return (tool.name if tool is not None else name,)
         return tuple(member.name for member in self._members(name) if not member.hidden)
 
-    def named(self, name: str) -> bool:
-        """Whether the chat was given this very tool or group, not only a group with it."""
+    def has_name(self, name: str) -> bool:
+        """Whether the chat was given this tool or group by its own name."""
         return name in self._given
 
     def can_be_mentioned(self, name: str) -> bool:
-        """Whether a mention of this name means something; hidden tools are never mentioned."""
+        """Whether the name is a known group or a tool that is not hidden."""
         tool = self._registry.get(name)
         return (tool is not None and not tool.hidden) or bool(self._members(name))
 
     def group(self, name: str) -> Group | None:
-        """Return a group by name; a tool of the same name comes first."""
+        """Return a group by name; a tool of the same name has priority."""
         return None if self._registry.get(name) else self._groups.get(name)
 
     def groups(self) -> tuple[Group, ...]:
@@ -167,7 +167,7 @@ class Toolset:
         return tuple(group for name in self._given if (group := self.group(name)))
 
     def all_tools(self) -> tuple[Tool, ...]:
-        """Return every tool there is that can be mentioned, given or not."""
+        """Return every tool that can be mentioned, given or not."""
         return tuple(tool for tool in self._registry.all() if not tool.hidden)
 
     def tools(self) -> tuple[Tool, ...]:
@@ -176,19 +176,19 @@ class Toolset:
         for name in self._given:
             group = self.group(name)
             names.extend(group.tools if group else (name,))
-        found = self._registry.filter(names)
-        return tuple(t for t in found if not t.hidden and t.name not in self._taken)
+        tools = self._registry.filter(names)
+        return tuple(t for t in tools if not t.hidden and t.name not in self._removed)
 
     def tools_without_prompt(self) -> frozenset[str]:
-        """Return the tools whose own prompt is left out: all their groups here say so."""
-        quiet: set[str] = set()
-        heard: set[str] = set()
+        """Return the tools whose own prompt is left out because all their groups say so."""
+        silent: set[str] = set()
+        prompting: set[str] = set()
         for name in self._given:
             group = self.group(name)
             members = self._members(name) if group else self._registry.filter([name])
-            kind = quiet if group is not None and group.ignore_tool_prompts else heard
-            kind.update(tool.name for tool in members)
-        return frozenset(quiet - heard)
+            ignored = group is not None and group.ignore_tool_prompts
+            (silent if ignored else prompting).update(tool.name for tool in members)
+        return frozenset(silent - prompting)
 
     def deferred(self) -> tuple[Tool, ...]:
         """Return the given tools that are not sent until they are activated."""
@@ -196,19 +196,19 @@ class Toolset:
 
     def offered(self) -> tuple[Tool, ...]:
         """Return the tools that are sent, with ``tool_search`` while some are deferred."""
-        held_back = {tool.name for tool in self.deferred()}
-        tools = tuple(tool for tool in self.tools() if tool.name not in held_back)
-        finder = self._registry.get(TOOL_SEARCH)
-        return (*tools, finder) if held_back and finder is not None else tools
+        deferred = {tool.name for tool in self.deferred()}
+        tools = tuple(tool for tool in self.tools() if tool.name not in deferred)
+        search = self._registry.get(TOOL_SEARCH)
+        return (*tools, search) if deferred and search is not None else tools
 
     def search(self, query: str) -> tuple[Tool, ...]:
         """Find deferred tools, best first, and activate them for this chat."""
-        found = search_tools(self.deferred(), query)
-        self._activated.update(tool.name for tool in found)
-        return found
+        tools = search_tools(self.deferred(), query)
+        self._activated.update(tool.name for tool in tools)
+        return tools
 
     def find(self, name: str) -> Tool | None:
-        """Return the tool a call by this name would run; ``None`` if the chat may not call it."""
+        """Return the tool that a call by this name runs; ``None`` if the chat may not call it."""
         tool = self._registry.get(name)
         if tool is None or tool.hidden:
             return tool

@@ -1,10 +1,9 @@
-"""Requesting the user's approval, and what the response means."""
+"""Request the user's approval and interpret the response."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Cancelled, StalePreview
@@ -22,49 +21,8 @@ from agentchat.core.turn.hunk_decisions import (
 )
 from agentchat.core.turn.validate import validate
 
-MOVED = "{} changed since it was shown: this is the change on top of what it is now."
+REBASED = "{} changed since it was shown: this is the change on top of what it is now."
 EDIT_LOST = "The text you edited does not fit there any more and is left out."
-
-
-class QueuedCall(Protocol):
-    """A call of the reply that may still ask."""
-
-    def would_ask(self) -> Plan[bool]:
-        """Whether it would ask if it were judged now."""
-
-
-class ApprovalQueue:
-    """The calls of one reply that may still ask, for the ``2 of 5`` of a request.
-
-    ``version`` counts what may have changed the answer to where a call acts and whether it may:
-    a call that ran, a hook, the time in which the user was asked. What was found out about a call
-    holds as long as the version is the same.
-    """
-
-    def __init__(self) -> None:
-        self._ahead: list[QueuedCall] = []
-        self._asked: set[str] = set()
-        self.version = 0
-
-    def add(self, call: QueuedCall) -> None:
-        """Put a call at the end."""
-        self._ahead.append(call)
-
-    def reach(self, call: QueuedCall) -> None:
-        """Note that it is this call's turn: it is no longer ahead."""
-        self._ahead.remove(call)
-
-    def changed(self) -> None:
-        """Note that something happened, after which the other calls are judged again."""
-        self.version += 1
-
-    def number(self, call: ValidCall) -> Plan[tuple[int, int]]:
-        """Return the number of this call's request and how many there are in all, from 1."""
-        self._asked.add(call.call.id)
-        number = total = len(self._asked)
-        for other in self._ahead:
-            total += yield from other.would_ask()
-        return number, total
 
 
 def request_approval(request: ApprovalRequest) -> Plan[ApprovalResponse]:
@@ -82,78 +40,78 @@ def with_replacements(request: ApprovalRequest, response: ApprovalResponse) -> A
     """Return the request with the user's text in place of the proposed one."""
     if request.change is None:
         return request
-    change = replace_proposed_texts(request.change, response.replaced)
-    return _with_change(request, change, request.proposed or request.change)
+    change = replace_proposed_texts(request.change, response.replacements)
+    return _with_change(request, change, request.original_change or request.change)
 
 
 def with_kept_hunks(request: ApprovalRequest, response: ApprovalResponse) -> ApprovalRequest | None:
-    """Return the request with only what the user keeps of its preview; ``None``: nothing."""
+    """Return the request with only the hunks the user keeps; ``None`` if they keep nothing."""
     if request.preview is None:
         return request
-    preview = apply_decisions(request.preview, response.hunks, request.proposed)
+    preview = apply_decisions(request.preview, response.hunk_decisions, request.original_change)
     return None if preview is None else replace(request, preview=preview)
 
 
 def rebased_request(request: ApprovalRequest, last: ApprovalRequest, path: str) -> ApprovalRequest:
-    """Return the request as it is put again because ``path`` changed.
+    """Return the request to show again because ``path`` changed.
 
-    The text that the user wrote for the last one is kept where it still fits.
+    The text that the user wrote in the last request is kept if it still fits.
     """
-    request = replace(request, problem=MOVED.format(path))
-    if request.change is None or last.change is None or last.proposed is None:
+    request = replace(request, problem=REBASED.format(path))
+    if request.change is None or last.change is None or last.original_change is None:
         return request
-    now = {file.origin: file.before for file in request.change.files}
+    current = {file.origin: file.before for file in request.change.files}
     try:
-        moved = rebase_change(last.change, now)
+        rebased = rebase_change(last.change, current)
     except StalePreview:
         return replace(request, problem=f"{request.problem} {EDIT_LOST}")
-    return _with_change(request, moved, request.proposed or request.change)
+    return _with_change(request, rebased, request.original_change or request.change)
 
 
-def shows_the_same(request: ApprovalRequest, last: ApprovalRequest) -> bool:
-    """Whether a request shows the change that was shown before: asking again leads nowhere."""
-    return request.change is not None and request.change == (last.proposed or last.change)
+def is_same_change(request: ApprovalRequest, last: ApprovalRequest) -> bool:
+    """Whether a request shows the change that was shown before, so that asking again is useless."""
+    return request.change is not None and request.change == (last.original_change or last.change)
 
 
 def _with_change(
-    request: ApprovalRequest, change: ChangeSet, proposed: ChangeSet
+    request: ApprovalRequest, change: ChangeSet, original_change: ChangeSet
 ) -> ApprovalRequest:
     preview = replace(request.preview or DryRunResult(), change=change)
-    return replace(request, preview=preview, proposed=proposed)
+    return replace(request, preview=preview, original_change=original_change)
 
 
 def with_arguments(chat: Chat, call: ValidCall, response: ApprovalResponse) -> Plan[ValidCall]:
     """Return the call with the arguments that the user wrote; raises InvalidCall."""
     rewritten = replace(call.call, arguments=response.arguments or "")
-    checked = yield from validate(rewritten, chat.toolbox)
-    return replace(checked, changed_by_user=True)
+    valid = yield from validate(rewritten, chat.toolset)
+    return replace(valid, changed_by_user=True)
 
 
-def heading(call: ValidCall) -> str:
-    """Return the line before a call's result that tells the model of arguments the user changed."""
+def result_heading(call: ValidCall) -> str:
+    """Return the line before a call's result that reports arguments changed by the user."""
     if not call.changed_by_user:
         return ""
-    return f"The user changed the arguments before running: {json.dumps(call.given)}"
+    return f"The user changed the arguments before running: {json.dumps(call.raw_arguments)}"
 
 
 # --- yes and no ----------------------------------------------------------------------------------
 
 
-def rejection(call: ValidCall, reason: str) -> str:
-    """Return what the model is told of a rejected call."""
+def rejection_message(call: ValidCall, reason: str) -> str:
+    """Return the model's message about a rejected call."""
     text = f"User rejected the {call.tool.name} call."
     return f"{text} Reason: {reason}" if reason else text
 
 
-def reason(request: ApprovalRequest, response: ApprovalResponse) -> str:
-    """Return why the user said no, to all of it or hunk by hunk."""
-    return rejection_reason(response.reason, request.preview, response.hunks)
+def response_reason(request: ApprovalRequest, response: ApprovalResponse) -> str:
+    """Return why the user rejected a call or some of its hunks."""
+    return rejection_reason(response.reason, request.preview, response.hunk_decisions)
 
 
-def consent(chat: Chat, request: ApprovalRequest, response: ApprovalResponse) -> Decision:
-    """Return the user's yes as a decision, remembered where the user said so."""
+def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalResponse) -> Decision:
+    """Return the user's approval as a decision; remember it if the user answered *always*."""
     scope = request.decision.scope
-    # A read outside the workspace asks once per path, whichever yes it was.
+    # A read outside the workspace asks once per path, even if the answer was only *accept*.
     reads_once = request.call.tool.metadata.read_only and bool(request.target.unusual)
     always = response.choice == "always" and offers_always(request)
     if scope is not None and (always or reads_once):
@@ -162,7 +120,7 @@ def consent(chat: Chat, request: ApprovalRequest, response: ApprovalResponse) ->
 
 
 def offers_always(request: ApprovalRequest) -> bool:
-    """Whether *always* is on offer: there is a scope, no rule asks, and nothing hides."""
+    """Whether the user may answer *always*: there is a scope, no rule asks, all text is visible."""
     if request.decision.scope is None or request.decision.reason.kind == "rule":
         return False
     return not hides_characters(request.call)

@@ -1,7 +1,7 @@
-"""The plan of one call: located, judged, asked about if need be, run, answered exactly once.
+"""The plan of one call: located, decided, approved if needed, run, answered exactly once.
 
-``CallAttempt`` is the one loop for every call. A ``resolve`` call differs only in what it is
-about, a staged preview: ``resolution.ResolveAttempt`` says how.
+``CallAttempt`` is the one loop for every call. A ``resolve`` call differs only in its target, a
+staged preview: see ``resolve.ResolveAttempt``.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from agentchat.core.text import clip
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import (
-    ApprovalQueue,
-    consent,
     count_use,
-    heading,
-    reason,
+    is_same_change,
     rebased_request,
-    rejection,
+    record_consent,
+    rejection_message,
     request_approval,
-    shows_the_same,
+    response_reason,
+    result_heading,
     with_arguments,
     with_kept_hunks,
     with_replacements,
@@ -46,10 +45,43 @@ from agentchat.core.turn.validate import InvalidCall
 
 
 def record(chat: Chat, effect: Record) -> Plan[Message]:
-    """Write a message down, show it and add it to the history."""
+    """Write a message in the journal, show it and add it to the history."""
     message = yield from do(effect)
     chat.history = chat.history.add(message)
     return message
+
+
+class ApprovalQueue:
+    """The calls of one reply that may still ask, for the ``2 of 5`` of a request.
+
+    ``version`` counts the events after which a call must be located and decided again: a call
+    ran, or the user was asked and had time to change something.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[CallAttempt] = []
+        self._asked_ids: set[str] = set()
+        self.version = 0
+
+    def add(self, attempt: CallAttempt) -> None:
+        """Put a call at the end."""
+        self._waiting.append(attempt)
+
+    def remove(self, attempt: CallAttempt) -> None:
+        """Take out a call whose turn it is."""
+        self._waiting.remove(attempt)
+
+    def invalidate(self) -> None:
+        """Make every call look up its target again."""
+        self.version += 1
+
+    def number(self, call: ValidCall) -> Plan[tuple[int, int]]:
+        """Return the number of this call's request and the number of all requests, from 1."""
+        self._asked_ids.add(call.call.id)
+        number = total = len(self._asked_ids)
+        for attempt in self._waiting:
+            total += yield from attempt.would_ask()
+        return number, total
 
 
 class CallAttempt:
@@ -59,13 +91,13 @@ class CallAttempt:
         self.chat = chat
         self.call = call
         self.queue = queue
-        self.target: CallTarget | None = None
-        self._unlocatable = ToolError("")
+        self.decision: Decision | None = None
+        """The decision to record with the result, if no other record has it."""
+        self._target: CallTarget | None = None
+        self._locate_error = ToolError("")
         self._version = -1
         self._stale: StalePreview | None = None
-        self._asked: ApprovalRequest | None = None
-        self.decision: Decision | None = None
-        """What to record with the result: the decision, where nothing else records it."""
+        self._last_request: ApprovalRequest | None = None
 
     # --- what differs between calls -------------------------------------------------------------
 
@@ -74,7 +106,7 @@ class CallAttempt:
         return (yield from do(Locate(self.call)))
 
     def decide(self, target: CallTarget) -> Decision:
-        """Return what policy says of the call there."""
+        """Return the policy's decision about the call."""
         return decide(self.call, target, self.chat.policy)
 
     def run_unasked(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
@@ -82,76 +114,76 @@ class CallAttempt:
         return (yield from do(RunTool(ReadyCall(self.call, target, decision))))
 
     def request(self, target: CallTarget, decision: Decision) -> Plan[ApprovalRequest]:
-        """Return the question; raises ToolError where the call cannot work."""
+        """Return the approval request; raises ToolError if the call cannot work."""
         preview: DryRunResult | None = None
         if self.call.tool.dry_run is not None:
             preview = yield from do(DryRun(self.call, target))
         return ApprovalRequest(self.call, target, decision, preview)
 
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
-        """Run the call as the user saw and kept it."""
+        """Run what the user approved of the call."""
         ready = ReadyCall(self.call, request.target, decision, request.preview)
         return (yield from do(RunTool(ready)))
 
-    def reject(self, request: ApprovalRequest, why: str) -> Plan[ToolResult]:
+    def reject(self, request: ApprovalRequest, reason: str) -> Plan[ToolResult]:
         """Return the result of a call that the user rejected."""
         yield from ()
-        return self.result(rejection(self.call, why), Status.REJECTED)
+        return self.result(rejection_message(self.call, reason), Status.REJECTED)
 
     # --- the loop ---------------------------------------------------------------------------------
 
     def answer(self) -> Plan[None]:
         """Bring the call to its result and record that."""
         try:
-            result = yield from self._settle()
+            result = yield from self._answer_until_current()
         except ToolError as error:
             result = self.result(str(error), Status.ERROR)
-        yield from record(self.chat, Record(result, self.decision, heading(self.call)))
+        yield from record(self.chat, Record(result, self.decision, result_heading(self.call)))
 
-    def ready_beside_others(self) -> Plan[ReadyCall | None]:
-        """Return the call ready to run at the same time as its neighbours, if it may."""
+    def ready_for_batch(self) -> Plan[ReadyCall | None]:
+        """Return the call ready to run together with its neighbours, if that is allowed."""
         if not self.call.tool.runs_beside_others or self.call.tool.metadata.requires_checkpoint:
             return None
         try:
-            target = yield from self._located()
+            target = yield from self._current_target()
         except ToolError:
-            return None  # the error is the call's result, in its turn
+            return None  # the error becomes the call's result when it is answered alone
         decision = self.decide(target)
         if decision.verdict is not Verdict.ALLOW:
             return None
         return ReadyCall(self.call, target, decision)
 
     def would_ask(self) -> Plan[bool]:
-        """Whether the call would ask if it were judged now; an older target will do."""
+        """Whether the call would ask now; a target looked up earlier is good enough."""
         try:
-            target = self.target or (yield from self._located())
+            target = self._target or (yield from self._current_target())
             return self.decide(target).verdict is Verdict.ASK
         except ToolError:
             return False
 
     def result(self, text: str, status: Status) -> ToolResult:
-        """Return a result of this call that is not its tool's own."""
+        """Return a result of this call that is not the tool's own."""
         text = clip(text, LONGEST_ERROR)
         return ToolResult(self.call.call.id, self.call.tool.name, text, status)
 
-    def _located(self) -> Plan[CallTarget]:
-        """Return where the call acts, looked up once as long as nothing happens."""
+    def _current_target(self) -> Plan[CallTarget]:
+        """Return where the call acts; look it up only if something happened since."""
         if self._version != self.queue.version:
-            self._version, self.target = self.queue.version, None
+            self._version, self._target = self.queue.version, None
             try:
-                self.target = yield from self.locate()
+                self._target = yield from self.locate()
             except ToolError as error:
-                self._unlocatable = error
-        if self.target is None:
-            raise self._unlocatable
-        return self.target
+                self._locate_error = error
+        if self._target is None:
+            raise self._locate_error
+        return self._target
 
-    def _settle(self) -> Plan[ToolResult]:
-        """Judge the call again, a few times, as long as its files change under the preview."""
+    def _answer_until_current(self) -> Plan[ToolResult]:
+        """Decide about the call again, a few times, while its files change under the preview."""
         tries = 0
         while True:
             try:
-                return (yield from self._judged())
+                return (yield from self._decide_and_run())
             except StalePreview as stale:
                 tries += 1
                 self._stale = stale
@@ -160,41 +192,40 @@ class CallAttempt:
             except ToolError as error:
                 if self._stale is None:
                     raise
-                # It cannot be previewed again: what matters to the model is that it changed.
+                # No new preview is possible; the model must hear that the file changed.
                 raise self._stale from error
 
-    def _judged(self) -> Plan[ToolResult]:
-        """Locate the call, decide, and do what the decision says."""
-        target = yield from self._located()
+    def _decide_and_run(self) -> Plan[ToolResult]:
+        target = yield from self._current_target()
         decision = self.decide(target)
         if decision.verdict is Verdict.DENY:
-            return self._denied(decision)
+            return self._deny(decision)
         if self.call.tool.metadata.requires_checkpoint:
-            return self._denied(decision, no_checkpoint(self.call))
+            return self._deny(decision, no_checkpoint_message(self.call))
         if decision.verdict is Verdict.ALLOW:
-            return (yield from self._counted(decision, self.run_unasked(target, decision)))
+            return (yield from self._run_and_count(decision, self.run_unasked(target, decision)))
         request = yield from self.request(target, decision)
-        return (yield from self._ask((yield from self._numbered(request))))
+        return (yield from self._ask((yield from self._number_request(request))))
 
-    def _numbered(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
-        """Return the request with its place in the queue, and what is new since the last one."""
-        last, stale = self._asked, self._stale
+    def _number_request(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
+        """Return the request with its number, and with what changed since the last one."""
+        last, stale = self._last_request, self._stale
         if last is not None and stale is not None:
-            if shows_the_same(request, last):
+            if is_same_change(request, last):
                 raise ToolError(str(stale))
             request = rebased_request(request, last, stale.path)
         number, total = yield from self.queue.number(self.call)
         return replace(request, number=number, total=total)
 
     def _ask(self, request: ApprovalRequest) -> Plan[ToolResult]:
-        """Ask until the response is an answer, and do what it says."""
+        """Ask until the response is no edit, and do what it says."""
         while True:
-            self._asked = request
+            self._last_request = request
             response = yield from request_approval(request)
-            self.queue.changed()
+            self.queue.invalidate()
             if response.choice != "edit":
-                return (yield from self._answered(request, response))
-            if response.replaced:
+                return (yield from self._apply_response(request, response))
+            if response.replacements:
                 request = with_replacements(request, response)
                 continue
             try:
@@ -202,45 +233,47 @@ class CallAttempt:
             except InvalidCall as error:
                 request = replace(request, problem=str(error))
                 continue
-            self._stale = self._asked = None
-            return (yield from self._judged())
+            self._stale = self._last_request = None
+            return (yield from self._decide_and_run())
 
-    def _answered(self, request: ApprovalRequest, response: ApprovalResponse) -> Plan[ToolResult]:
-        settled = response.decision
-        if settled is not None and settled.verdict is Verdict.DENY:
-            return self._denied(settled)
-        if settled is not None:
-            return (yield from self._counted(settled, self.run_approved(request, settled)))
+    def _apply_response(
+        self, request: ApprovalRequest, response: ApprovalResponse
+    ) -> Plan[ToolResult]:
+        changed = response.decision
+        if changed is not None and changed.verdict is Verdict.DENY:
+            return self._deny(changed)
+        if changed is not None:
+            return (yield from self._run_and_count(changed, self.run_approved(request, changed)))
         kept = with_kept_hunks(request, response)
         if response.choice == "reject" or kept is None:
-            return (yield from self.reject(request, reason(request, response)))
-        allowed = consent(self.chat, request, response)
-        return (yield from self._counted(allowed, self.run_approved(kept, allowed)))
+            return (yield from self.reject(request, response_reason(request, response)))
+        decision = record_consent(self.chat, request, response)
+        return (yield from self._run_and_count(decision, self.run_approved(kept, decision)))
 
-    def _counted(self, decision: Decision, run: Plan[ToolResult]) -> Plan[ToolResult]:
-        """Run the call, and count that under the decision that lets it."""
-        self.queue.changed()
+    def _run_and_count(self, decision: Decision, run: Plan[ToolResult]) -> Plan[ToolResult]:
+        """Run the call, and count that as a use of the grant that allows it."""
+        self.queue.invalidate()
         result = yield from run
         count_use(self.chat, decision)
         return result
 
-    def _denied(self, decision: Decision, text: str = "") -> ToolResult:
+    def _deny(self, decision: Decision, text: str = "") -> ToolResult:
         self.decision = decision
         return self.result(text or decision.message, Status.DENIED)
 
 
 def run_together(chat: Chat, batch: list[tuple[CallAttempt, ReadyCall]]) -> Plan[None]:
-    """Run calls that need no question at the same time; answer them in order."""
+    """Run calls that need no approval at the same time; answer them in order."""
     if not batch:
         return
-    batch[0][0].queue.changed()
+    batch[0][0].queue.invalidate()
     results = yield from do(RunTools(tuple(ready for _, ready in batch)))
     for (attempt, ready), result in zip(batch, results, strict=True):
         count_use(chat, ready.decision)
-        yield from record(chat, Record(result, heading=heading(attempt.call)))
+        yield from record(chat, Record(result, heading=result_heading(attempt.call)))
 
 
-def no_checkpoint(call: ValidCall) -> str:
-    """Return the answer to a call that needs a checkpoint nobody handles."""
+def no_checkpoint_message(call: ValidCall) -> str:
+    """Return the answer to a call that needs a checkpoint without a handler."""
     name = call.tool.name
     return f'Checkpoint required: no handler is registered, so "{name}" was not run.'

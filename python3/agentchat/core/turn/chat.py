@@ -1,4 +1,4 @@
-"""The state of one chat that its plan reads and changes."""
+"""The state of one chat: the plan reads and changes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from agentchat.core.messages import History
 from agentchat.core.permissions.grants import Grants
-from agentchat.core.permissions.policy import Policy, forbidden
+from agentchat.core.permissions.policy import Policy, mode_forbids
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import Environment, Tool
@@ -32,43 +32,43 @@ REMINDER = (
 
 @dataclass
 class Chat:
-    """One chat: what it may call, what was said, decided and staged, and its turn number."""
+    """One chat: its tools, policy, previews, history and turn number."""
 
     uuid: str
-    toolbox: Toolset
-    surroundings: Environment
+    toolset: Toolset
+    environment: Environment
     policy: Policy = field(default_factory=lambda: Policy(Grants()))
-    pending: PreviewStack = field(default_factory=PreviewStack)
+    previews: PreviewStack = field(default_factory=PreviewStack)
     history: History = field(default_factory=History)
     turn: int = 0
 
     def request(self) -> ModelRequest:
-        """Return what to send the model now."""
+        """Return the request for the model."""
         mode = self.policy.mode
-        tools = tuple(tool for tool in self.toolbox.offered() if not forbidden(mode, tool))
-        resolve = self.toolbox.find(RESOLVE)
-        if self.pending.newest() is not None and resolve is not None:
+        tools = tuple(tool for tool in self.toolset.offered() if not mode_forbids(mode, tool))
+        resolve = self.toolset.find(RESOLVE)
+        if self.previews.newest() is not None and resolve is not None:
             tools = (*tools, resolve)
-        waiting = len(self.pending) > 0
+        unresolved = len(self.previews) > 0
         return ModelRequest(
             system=self._system(tools),
             history=self.history,
-            tools=tuple(_described(tool, self.surroundings) for tool in tools),
-            forced=RESOLVE if waiting else None,
-            reminder=REMINDER if waiting else None,
+            tools=tuple(_with_description(tool, self.environment) for tool in tools),
+            forced=RESOLVE if unresolved else None,
+            reminder=REMINDER if unresolved else None,
         )
 
     def _system(self, tools: tuple[Tool, ...]) -> str:
-        groups, silent = self.toolbox.given_groups(), self.toolbox.tools_without_prompt()
-        said = system_prompt(tools, groups, self.surroundings, silent)
-        return f"{said}\n\n{PLANNING}" if self.pending.standing is not None else said
+        groups, silent = self.toolset.given_groups(), self.toolset.tools_without_prompt()
+        prompt = system_prompt(tools, groups, self.environment, silent)
+        return f"{prompt}\n\n{PLANNING}" if self.previews.standing is not None else prompt
 
 
-def _described(tool: Tool, surroundings: Environment) -> Tool:
+def _with_description(tool: Tool, environment: Environment) -> Tool:
     if tool.describe is None:
         return tool
     try:
-        return replace(tool, description=tool.describe(surroundings))
+        return replace(tool, description=tool.describe(environment))
     except Exception:
         log.exception("%s could not describe itself", tool.name)
         return tool

@@ -1,6 +1,6 @@
-"""What the plan of a turn asks of the world, one typed effect at a time.
+"""The effects that the plan of a turn yields, each with the type of its answer.
 
-``do(effect)`` yields an effect and returns its answer. What goes wrong is thrown into the plan:
+``do(effect)`` yields an effect and returns its answer. Failures are thrown into the plan:
 ``ToolError`` (the message is the call's result), ``StalePreview`` (the files changed since the
 user was asked), ``ArgumentError`` (the arguments do not fit), ``Cancelled`` (the user stopped).
 """
@@ -28,9 +28,9 @@ Action = Literal["apply", "discard"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """One question to the user: what would run, and how it came to be asked.
+    """One question to the user: may this call run?
 
-    ``number`` of ``total`` counts the requests of this reply. ``pending`` is set when the
+    ``number`` of ``total`` counts the requests of this reply. ``staged_preview`` is set if the
     question is whether to apply that preview.
     """
 
@@ -38,17 +38,17 @@ class ApprovalRequest:
     target: CallTarget
     decision: Decision
     preview: DryRunResult | None = None
-    pending: Preview | None = None
+    staged_preview: Preview | None = None
     number: int = 1
     total: int = 1
     problem: str = ""
     """Why the last response could not be used, if it could not."""
-    proposed: ChangeSet | None = None
-    """The change as it was proposed, if the preview shows the user's own text."""
+    original_change: ChangeSet | None = None
+    """The change that was proposed, if the preview shows the user's own text instead."""
 
     @property
     def change(self) -> ChangeSet | None:
-        """The change that is shown, if there is one."""
+        """The change that is shown, if any."""
         return self.preview.change if self.preview is not None else None
 
 
@@ -56,22 +56,23 @@ class ApprovalRequest:
 class ApprovalResponse:
     """The answer to a request.
 
-    ``arguments`` is the JSON text the user wrote instead, or ``replaced`` what a file shall get
-    instead, for the choice ``edit``. ``hunks`` are those that the user rejected or commented.
-    With a ``decision`` it was not the user: a rule or the mode settled the question meanwhile.
+    For the choice ``edit``, ``arguments`` is the JSON text that the user wrote instead, or
+    ``replacements`` are the texts that files get instead. ``hunk_decisions`` are about the hunks
+    that the user rejected or commented on. A ``decision`` means that not the user answered: a rule
+    or the mode changed and decides the request now.
     """
 
     choice: Choice
     reason: str = ""
     arguments: str | None = None
-    hunks: tuple[HunkDecision, ...] = ()
-    replaced: tuple[ProposedText, ...] = ()
+    hunk_decisions: tuple[HunkDecision, ...] = ()
+    replacements: tuple[ProposedText, ...] = ()
     decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyCall:
-    """A call that may run, with the decision that lets it and what was shown."""
+    """A call that may run, with the decision that allows it and what was shown."""
 
     call: ValidCall
     target: CallTarget
@@ -80,7 +81,7 @@ class ReadyCall:
 
 
 class Effect(Generic[T]):
-    """One thing the plan asks for; ``T`` is the type of its answer."""
+    """One request of the plan; ``T`` is the type of its answer."""
 
     __slots__ = ()
 
@@ -89,7 +90,7 @@ Plan = Generator[Effect[Any], Any, T]
 
 
 def do(effect: Effect[T]) -> Plan[T]:
-    """Yield one effect and return its answer; a failure is raised here."""
+    """Yield one effect and return its answer, or raise its failure."""
     answer: T = yield effect
     return answer
 
@@ -101,7 +102,7 @@ class Prepare(Effect[None]):
 
 @dataclass(frozen=True, slots=True)
 class TakeSteering(Effect[tuple[Message, ...]]):
-    """Fetch what the user sent and the plugin noted meanwhile."""
+    """Fetch the messages of the user and the notes of the plugin that wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,22 +114,22 @@ class AskModel(Effect[Reply]):
 
 @dataclass(frozen=True, slots=True)
 class Parse(Effect[Any]):
-    """Fit what the model sent to a tool's schema; raises ArgumentError or ToolError."""
+    """Parse arguments with a tool's schema; raises ArgumentError or ToolError."""
 
     tool: Tool
-    given: Mapping[str, Any]
+    raw_arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Locate(Effect[CallTarget]):
-    """Find out where a call would act; raises ToolError if it cannot act at all."""
+    """Find out where a call would act; raises ToolError if it cannot act."""
 
     call: ValidCall
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun(Effect[DryRunResult]):
-    """Compute what a call would do there; raises ToolError if it cannot work."""
+    """Compute what a call would do; raises ToolError if it cannot work."""
 
     call: ValidCall
     target: CallTarget
@@ -136,9 +137,9 @@ class DryRun(Effect[DryRunResult]):
 
 @dataclass(frozen=True, slots=True)
 class RefreshPreview(Effect[Preview]):
-    """Rebase a staged preview on what its files are now; raises ToolError if it cannot be."""
+    """Rebase a staged preview on its files as they are now; raises ToolError if that fails."""
 
-    pending: Preview
+    preview: Preview
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +158,14 @@ class TearDown(Effect[None]):
 
 @dataclass(frozen=True, slots=True)
 class RequestApproval(Effect[ApprovalResponse]):
-    """Show a question and wait for the answer."""
+    """Show an approval request and wait for the response."""
 
     request: ApprovalRequest
 
 
 @dataclass(frozen=True, slots=True)
 class RunTool(Effect[ToolResult]):
-    """Run one call; raises StalePreview, and then nothing was done."""
+    """Run one call; raises StalePreview if its files changed: then nothing was done."""
 
     ready: ReadyCall
 
@@ -181,25 +182,22 @@ class ResolvePreview(Effect[ToolResult]):
     """Apply or discard a preview as the result of ``call``; raises StalePreview."""
 
     call: ToolCall
-    pending: Preview
+    preview: Preview
     action: Action
     reason: str
     extra: Mapping[str, Any] | None
-    kept: str = ""
-    """How much of the preview is applied, where that is not all."""
+    extent: str = ""
+    """How much of the preview is applied, if not all of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record(Effect[Message]):
     """Format a message, write it in the journal and show it, even while everything else stops.
 
-    The answer is the message as the model will read it. ``decision`` is why a call that did not
-    run was answered so; ``heading`` is a line before the text, however the tool formats that.
+    The answer is the message as the model will read it. ``decision`` explains the result of a
+    call that did not run; ``heading`` is a line before the text, whatever the tool's own format.
     """
 
     message: Message
     decision: Decision | None = None
     heading: str = ""
-
-
-# The old names, until every room uses the new ones.

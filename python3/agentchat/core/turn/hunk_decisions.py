@@ -1,8 +1,9 @@
-"""What the user keeps of a change, hunk by hunk, and what the model is told of it."""
+"""Apply the user's decisions about hunks to a change, and describe them to the model."""
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,12 +21,12 @@ from agentchat.core.errors import StalePreview
 from agentchat.core.tools.tool import DryRunResult
 
 _EDITED_LINES = 60
-"""Lines of the user's own changes that the model is told; the rest it can read."""
+"""Most lines of the user's own changes in a result; the model can read the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class HunkDecision:
-    """What the user says of one hunk of the file ``path``; ``index`` counts from 0."""
+    """The user's decision about one hunk of the file ``path``; ``index`` counts from 0."""
 
     path: str
     index: int
@@ -35,105 +36,105 @@ class HunkDecision:
 
 @dataclass(frozen=True, slots=True)
 class ProposedText:
-    """The text that the user would have a file get instead of the proposed one."""
+    """The text that a file gets instead of the proposed one, written by the user."""
 
     path: str
     text: str
 
 
 def change_hash(change: ChangeSet) -> str:
-    """Return a hash of exactly this change, for telling whether it is still the one shown."""
-    said = "\0".join(f"{f.origin}\0{f.path}\0{f.before_hash}\0{f.after_hash}" for f in change.files)
-    return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
+    """Return a hash of exactly this change, to check whether it is still the one shown."""
+    files = ((f.origin, f.path, f.before_hash, f.after_hash) for f in change.files)
+    text = "\0".join(str(field) for file in files for field in file)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def changed_lines(hunk: Hunk) -> tuple[int, int]:
+def hunk_line_range(hunk: Hunk) -> tuple[int, int]:
     """Return the first and last line that a hunk changes, 1-based, in the text before.
 
-    Of a hunk that only adds: the lines around the new ones, or in a new file the new ones.
+    If the hunk only adds lines: the lines around them, or in a new file the added lines.
     """
     removed = [line.old for line in hunk.lines if line.kind == "-" and line.old is not None]
     if removed:
         return removed[0], removed[-1]
-    changed = [at for at, line in enumerate(hunk.lines) if line.kind == "+"]
+    changed = [index for index, line in enumerate(hunk.lines) if line.kind == "+"]
     if not changed:
         return 1, 1
-    around = hunk.lines[max(changed[0] - 1, 0)], hunk.lines[min(changed[-1] + 1, _last(hunk))]
+    around = (
+        hunk.lines[max(changed[0] - 1, 0)],
+        hunk.lines[min(changed[-1] + 1, len(hunk.lines) - 1)],
+    )
     old = [line.old for line in around if line.old is not None]
     new = [line.new for line in hunk.lines if line.new is not None]
     numbers = old or new
     return numbers[0], numbers[-1]
 
 
-def _last(hunk: Hunk) -> int:
-    return len(hunk.lines) - 1
-
-
 def hunk_keys(file: FileChange) -> list[str]:
-    """Return a name for each hunk that it has in every diff of the file, wherever it moves."""
-    seen: dict[str, int] = {}
-    names = []
+    """Return a key for each hunk that stays the same when the hunk moves in the file."""
+    counts: Counter[str] = Counter()
+    keys = []
     for hunk in hunks(file):
-        said = "".join(f"{line.kind}{line.text}{line.end}" for line in hunk.lines)
-        said = said or f"{file.before_hash} {file.after_hash}"
-        name = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        seen[name] = seen.get(name, 0) + 1
-        names.append(f"{name}.{seen[name]}")
-    return names
+        text = "".join(f"{line.kind}{line.text}{line.end}" for line in hunk.lines)
+        text = text or f"{file.before_hash} {file.after_hash}"
+        key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        counts[key] += 1
+        keys.append(f"{key}.{counts[key]}")
+    return keys
 
 
-def replace_proposed_texts(change: ChangeSet, replaced: Iterable[ProposedText]) -> ChangeSet:
-    """Return the change with the user's text in place of the proposed one."""
-    texts = {one.path: encode(one.text) for one in replaced}
+def replace_proposed_texts(change: ChangeSet, replacements: Iterable[ProposedText]) -> ChangeSet:
+    """Return the change with the user's texts instead of the proposed ones."""
+    texts = {replacement.path: encode(replacement.text) for replacement in replacements}
     return ChangeSet(
         tuple(replace(file, after=texts.get(file.path, file.after)) for file in change.files)
     )
 
 
-def rebase_change(change: ChangeSet, now: Mapping[str, bytes | None]) -> ChangeSet:
-    """Return the change on top of what its files are now; the same one if none changed.
+def rebase_change(change: ChangeSet, current: Mapping[str, bytes | None]) -> ChangeSet:
+    """Return the change on top of the current files; the same object if no file changed.
 
     Args:
-        now: the bytes of every file of the change by its origin, ``None`` for no file.
+        current: the bytes of every file of the change by its origin, ``None`` for no file.
 
     Raises:
-        StalePreview: a file changed in the very place.
+        StalePreview: a file changed in the same place.
     """
     files = []
     for file in change.files:
-        moved = rebase(file, now[file.origin])
-        if moved is None:
+        rebased = rebase(file, current[file.origin])
+        if rebased is None:
             raise StalePreview(file.name)
-        files.append(moved)
+        files.append(rebased)
     return change if tuple(files) == change.files else ChangeSet(tuple(files))
 
 
 def apply_decisions(
-    preview: DryRunResult, decisions: Sequence[HunkDecision], proposed: ChangeSet | None = None
+    preview: DryRunResult, decisions: Sequence[HunkDecision], original: ChangeSet | None = None
 ) -> DryRunResult | None:
     """Return the preview with only what the user keeps; ``None`` if they keep nothing.
 
-    ``proposed`` is the change before the user edited its text, if they did. The headline says
-    what is not as it was proposed.
+    ``original`` is the change before the user edited its text, if they did. The headline
+    describes the differences from the proposal.
     """
     change = preview.change
-    if change is None or not (decisions or proposed):
+    if change is None or not (decisions or original):
         return preview
-    left = [_without_rejected(file, decisions) for file in change.files]
-    if all(file.changes_nothing for file in left):
+    reduced = [_without_rejected(file, decisions) for file in change.files]
+    files = tuple(file for file in reduced if not file.changes_nothing)
+    if not files:
         return None
-    made = ChangeSet(tuple(file for file in left if not file.changes_nothing))
-    edited = _user_edits(proposed, change)
-    said = [
-        *_count_applied(change, decisions, {one.path for one in edited}),
-        *_describe_edits(edited),
+    edits = _user_edits(original, change)
+    headline = [
+        *_count_applied(change, decisions, {file.path for file in edits}),
+        *_describe_edits(edits),
     ]
-    places = tuple(place for place in preview.places if _is_made(place, change, decisions))
-    return replace(preview, change=made, headline="\n".join(said), places=places)
+    places = tuple(place for place in preview.places if _is_kept(place, change, decisions))
+    return replace(preview, change=ChangeSet(files), headline="\n".join(headline), places=places)
 
 
 def kept_extent(whole: ChangeSet | None, kept: ChangeSet | None) -> str:
-    """Return how much of a change is kept, like ``1 of 3 hunks in 1 file``; empty if all is."""
+    """Return how much of a change is kept, like ``1 of 3 hunks in 1 file``; empty for all of it."""
     if whole is None or kept is None or whole == kept:
         return ""
     total = sum(len(hunks(file)) for file in whole.files)
@@ -144,9 +145,9 @@ def kept_extent(whole: ChangeSet | None, kept: ChangeSet | None) -> str:
     return f"{number} of {total} hunks in {files} {'file' if files == 1 else 'files'}"
 
 
-def _is_made(place: ReplacedLines, change: ChangeSet, decisions: Sequence[HunkDecision]) -> bool:
+def _is_kept(place: ReplacedLines, change: ChangeSet, decisions: Sequence[HunkDecision]) -> bool:
     """Whether a replacement is in a hunk that is kept."""
-    rejected = {one.index for one in decisions if one.path == place.path and not one.keep}
+    rejected = {d.index for d in decisions if d.path == place.path and not d.keep}
     kept = (
         hunk
         for file in change.files
@@ -163,23 +164,23 @@ def _is_made(place: ReplacedLines, change: ChangeSet, decisions: Sequence[HunkDe
 def rejection_reason(
     reason: str, preview: DryRunResult | None, decisions: Sequence[HunkDecision]
 ) -> str:
-    """Return the reason of a *no* together with what the user said of single hunks."""
-    said = [reason] if reason else []
+    """Return the reason of a rejection together with the comments on single hunks."""
+    parts = [reason] if reason else []
     for file in preview.change.files if preview is not None and preview.change else ():
-        commented = [(h, one) for h, one in _decided_hunks(file, decisions) if one.comment]
-        said += [f"{file.name} {_describe_hunk(hunk, one)}" for hunk, one in commented]
-    return "; ".join(said)
+        commented = [(hunk, d) for hunk, d in _decided_hunks(file, decisions) if d.comment]
+        parts += [f"{file.name} {_describe_hunk(hunk, d)}" for hunk, d in commented]
+    return "; ".join(parts)
 
 
 def decision_note(preview: DryRunResult | None, decisions: Sequence[HunkDecision]) -> str:
-    """Return what the user kept and said, for the journal."""
+    """Return what the user kept and commented, for the journal."""
     files = preview.change.files if preview is not None and preview.change else ()
     decided = [(file, list(_decided_hunks(file, decisions))) for file in files]
-    return " ".join(_file_summary(file, some, "Kept") for file, some in decided if some)
+    return " ".join(_file_summary(file, pairs, "Kept") for file, pairs in decided if pairs)
 
 
 def _without_rejected(file: FileChange, decisions: Sequence[HunkDecision]) -> FileChange:
-    rejected = {hunk.index for hunk, one in _decided_hunks(file, decisions) if not one.keep}
+    rejected = {hunk.index for hunk, d in _decided_hunks(file, decisions) if not d.keep}
     if not rejected:
         return file
     return keep_hunks(file, {hunk.index for hunk in hunks(file)} - rejected)
@@ -188,19 +189,19 @@ def _without_rejected(file: FileChange, decisions: Sequence[HunkDecision]) -> Fi
 def _decided_hunks(
     file: FileChange, decisions: Sequence[HunkDecision]
 ) -> Iterator[tuple[Hunk, HunkDecision]]:
-    """Yield the hunks of a file that the user said something of, in order."""
-    mine = {one.index: one for one in decisions if one.path == file.path}
-    return ((hunk, mine[hunk.index]) for hunk in hunks(file) if hunk.index in mine)
+    """Return the hunks of a file that have a decision, in order."""
+    by_index = {d.index: d for d in decisions if d.path == file.path}
+    return ((hunk, by_index[hunk.index]) for hunk in hunks(file) if hunk.index in by_index)
 
 
 def _count_applied(
-    change: ChangeSet, decisions: Sequence[HunkDecision], edited: Collection[str]
+    change: ChangeSet, decisions: Sequence[HunkDecision], edited_paths: Collection[str]
 ) -> Iterator[str]:
-    """Yield a line for each file the user said something of, and one for the others."""
+    """Yield a line for each file with decisions or edits, and one for all others."""
     others = 0
     for file in change.files:
         decided = list(_decided_hunks(file, decisions))
-        if decided or file.path in edited:
+        if decided or file.path in edited_paths:
             yield _file_summary(file, decided)
         else:
             others += 1
@@ -212,8 +213,8 @@ def _file_summary(
     file: FileChange, decided: Sequence[tuple[Hunk, HunkDecision]], verb: str = "Applied"
 ) -> str:
     total = len(hunks(file))
-    rejected = [_describe_hunk(hunk, one) for hunk, one in decided if not one.keep]
-    remarks = [_describe_hunk(hunk, one) for hunk, one in decided if one.keep and one.comment]
+    rejected = [_describe_hunk(hunk, d) for hunk, d in decided if not d.keep]
+    remarks = [_describe_hunk(hunk, d) for hunk, d in decided if d.keep and d.comment]
     line = f"{verb} {total - len(rejected)} of {total} hunks in {file.name}."
     if rejected:
         line += f" Rejected: {'; '.join(rejected)}"
@@ -223,14 +224,14 @@ def _file_summary(
 
 
 def _describe_hunk(hunk: Hunk, decision: HunkDecision) -> str:
-    first, last = changed_lines(hunk)
+    first, last = hunk_line_range(hunk)
     comment = " ".join(decision.comment.split())
     return f"hunk {hunk.index + 1} (lines {first}-{last}){': ' if comment else ''}{comment}"
 
 
-def _user_edits(proposed: ChangeSet | None, change: ChangeSet) -> list[FileChange]:
-    """Return what the user made of the proposed text, file by file."""
-    before = {file.path: file.after for file in (proposed.files if proposed is not None else ())}
+def _user_edits(original: ChangeSet | None, change: ChangeSet) -> list[FileChange]:
+    """Return the user's changes of the proposed texts, file by file."""
+    before = {file.path: file.after for file in (original.files if original is not None else ())}
     return [
         replace(file, before=before[file.path])
         for file in change.files
@@ -238,13 +239,13 @@ def _user_edits(proposed: ChangeSet | None, change: ChangeSet) -> list[FileChang
     ]
 
 
-def _describe_edits(edited: Iterable[FileChange]) -> Iterator[str]:
-    for file in edited:
+def _describe_edits(edits: Iterable[FileChange]) -> Iterator[str]:
+    for file in edits:
         yield f"The user edited the proposed text of {file.name}:"
-        yield from _diff(file)
+        yield from _diff_lines(file)
 
 
-def _diff(file: FileChange) -> list[str]:
+def _diff_lines(file: FileChange) -> list[str]:
     lines = []
     for hunk in hunks(file):
         lines += [hunk.header, *(line.kind + line.text for line in hunk.lines)]

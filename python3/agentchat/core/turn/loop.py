@@ -1,37 +1,38 @@
-"""The plan of a turn: from what the user wrote to the model's last reply.
+"""The plan of a turn: from the user's message to the model's last reply.
 
-A turn is a generator. It yields one effect at a time (``effects``), is sent the answer and goes
-on; a failed effect is thrown into it. It does no I/O: ``agent.interpreter`` performs the effects.
-All rules about order, approval, rejection and cancellation are in this folder.
+A turn is a generator. It yields one effect at a time (``effects``), receives the answer and goes
+on; the exception of a failed effect is thrown into it. It does no I/O: ``agent.interpreter``
+performs the effects. All rules about order, approval, rejection and cancellation are in this
+folder.
 
-The turn: prepare → take what the user sent → ask the model → record the reply → answer its calls
-→ take what the user sent meanwhile → … until a reply has no calls, fails, or the user stops.
+The turn: prepare → record what the user sent → ask the model → record the reply → answer its calls
+→ record what the user sent meanwhile → … until a reply has no calls, fails, or the user stops.
 
-A call goes through these states; the first that ends it gives its result::
+A call goes through these states; the first failure gives its result::
 
     sent        unknown tool, cut off, no JSON, wrong schema, low confidence  → error
     valid       the set-up hook fails                                         → error
     set up      the target cannot be found                                    → error
     located     denied by the mode or a rule, checkpoint without a handler    → denied
-    judged      the dry run fails (only where the user will be asked)         → error
+    decided     the dry run fails (only if the user must be asked)            → error
     asked       rejected → rejected; arguments edited → valid again
     running     the files changed since they were shown → located again, at most
                 ``PREVIEWS_PER_CALL`` times; anything else the tool returns   → its result
 
 Order: all calls of a reply are validated before the first one runs. Neighbours that are safe to
-run at the same time and need no question run together; every other call runs alone, in its turn.
+run at the same time and need no approval run together; every other call runs alone, in its turn.
 Results are recorded in the order of the calls, each formatted, journaled and shown once, by
-``Record``. Where a call acts is found out once per judgement, and again only if something
-happened since (``ApprovalQueue.version``).
+``Record``. A call is located once per decision, and again only if something happened since
+(``ApprovalQueue.version``).
 
-*Each call id has exactly one result*, whatever happens: rejecting a call leaves the others;
-cancelling ends the turn, nothing more runs and each open call is answered ``CANCELLED``; so does
-an error, with its text. While a preview is pending, a reply that does not only ``resolve`` runs
-nothing.
+*Each call id has exactly one result*, whatever happens. Rejecting a call leaves the others.
+Cancelling ends the turn: nothing more runs and each open call is answered ``CANCELLED``. An error
+that ends the turn answers them with its text. While a preview is pending, a reply with any call
+but ``resolve`` runs nothing.
 
-Hooks: set-up before the question, exit after the result, each exactly once. The plan runs exit
-hooks itself when it ends, is cancelled or fails. A plan that is closed (``plan.close()``) can
-yield no effect any more: then the interpreter runs the exit hooks that are left.
+Hooks: set-up before the approval request, exit after the result, each exactly once. The plan runs
+exit hooks itself when it ends, is cancelled or fails. A closed plan (``plan.close()``) can yield
+no effect any more: then the interpreter runs the remaining exit hooks.
 """
 
 from __future__ import annotations
@@ -44,8 +45,7 @@ from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.approval_request import ApprovalQueue
-from agentchat.core.turn.call import CallAttempt, record, run_together
+from agentchat.core.turn.call import ApprovalQueue, CallAttempt, record, run_together
 from agentchat.core.turn.chat import RESOLVE, Chat
 from agentchat.core.turn.effects import (
     AskModel,
@@ -58,12 +58,31 @@ from agentchat.core.turn.effects import (
     TearDown,
     do,
 )
-from agentchat.core.turn.resolve import attempt
-from agentchat.core.turn.validate import InvalidCall, cut_off, validate
+from agentchat.core.turn.resolve import make_attempt
+from agentchat.core.turn.validate import InvalidCall, cut_off_message, validate
+
+CANCELLED = "Cancelled by the user."
+RESOLVE_FIRST = (
+    "Not executed: call the `resolve` tool to resolve the pending action before using other tools."
+)
+
+TurnReason = Literal["stop", "cancelled", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """How a turn ended, with a line for the user.
+
+    ``stopped`` means that the user stopped the turn, not that they cancelled an approval request.
+    """
+
+    reason: TurnReason
+    message: str = ""
+    stopped: bool = False
 
 
 class CallHooks:
-    """The calls of one reply that are set up and whose exit hook did not run yet, oldest first."""
+    """The calls of one reply whose exit hook did not run yet, oldest first."""
 
     def __init__(self) -> None:
         self._open: list[ValidCall] = []
@@ -85,35 +104,15 @@ class CallHooks:
             yield from do(TearDown(call))
 
     def end_all(self, except_for: Tool | None = None) -> Plan[None]:
-        """Tear down what is still open, except for calls of one tool."""
+        """Tear down all open calls, except those of one tool."""
         ending = [call for call in self._open if call.tool is not except_for]
         self._open = [call for call in self._open if call.tool is except_for]
         for call in ending:
             yield from do(TearDown(call))
 
 
-CANCELLED = "Cancelled by the user."
-RESOLVE_FIRST = (
-    "Not executed: call the `resolve` tool to resolve the pending action before using other tools."
-)
-
-TurnReason = Literal["stop", "cancelled", "error"]
-
-
-@dataclass(frozen=True, slots=True)
-class TurnEnd:
-    """How a turn ended, with a line for the user.
-
-    ``stopped`` says that the user stopped it, and did not cancel a question.
-    """
-
-    reason: TurnReason
-    message: str = ""
-    stopped: bool = False
-
-
 def turn(chat: Chat) -> Plan[TurnEnd]:
-    """Plan one turn of ``chat``; whatever happens, every call has its one result at the end."""
+    """Plan one turn of ``chat``; at the end every call has exactly one result."""
     try:
         yield from do(Prepare())
         return (yield from _rounds(chat))
@@ -124,37 +123,37 @@ def turn(chat: Chat) -> Plan[TurnEnd]:
         yield from _answer_rest(chat, str(error), Status.ERROR)
         return TurnEnd("error", str(error))
     except Exception as error:
-        yield from _answer_rest(chat, failure(error), Status.ERROR)
+        yield from _answer_rest(chat, internal_error_message(error), Status.ERROR)
         raise
 
 
-def failure(error: Exception) -> str:
+def internal_error_message(error: Exception) -> str:
     """Return the message about an internal error that ends a turn."""
     return f"The turn failed: {error!r}. See the log."
 
 
 def _rounds(chat: Chat) -> Plan[TurnEnd]:
-    ignored = 0
+    ignoring_replies = 0
     while True:
         for message in (yield from do(TakeSteering())):
             yield from record(chat, Record(message))
         reply = yield from do(AskModel(chat.request()))
         yield from record(chat, Record(reply))
-        end = _end_of(reply)
+        end = _turn_end(reply)
         if end is not None:
             yield from _answer_cut_off(chat)
             return end
         if not _ignores_preview(chat, reply):
-            ignored = 0
+            ignoring_replies = 0
             yield from _answer_calls(chat, reply.calls)
             continue
-        ignored += 1
+        ignoring_replies += 1
         yield from _answer_rest(chat, RESOLVE_FIRST, Status.ERROR)
-        if ignored == UNRESOLVED_REPLIES:
-            return TurnEnd("error", _unresolved(chat))
+        if ignoring_replies == UNRESOLVED_REPLIES:
+            return TurnEnd("error", _unresolved_message(chat))
 
 
-def _end_of(reply: Reply) -> TurnEnd | None:
+def _turn_end(reply: Reply) -> TurnEnd | None:
     if reply.error is not None:
         return TurnEnd("error", reply.error)
     if reply.finish == "cancelled":
@@ -163,11 +162,11 @@ def _end_of(reply: Reply) -> TurnEnd | None:
 
 
 def _ignores_preview(chat: Chat, reply: Reply) -> bool:
-    return len(chat.pending) > 0 and any(call.name != RESOLVE for call in reply.calls)
+    return len(chat.previews) > 0 and any(call.name != RESOLVE for call in reply.calls)
 
 
-def _unresolved(chat: Chat) -> str:
-    newest = chat.pending.newest()
+def _unresolved_message(chat: Chat) -> str:
+    newest = chat.previews.newest()
     label = newest.label if newest else ""
     return (
         f"The model did not resolve the pending preview ({label}). "
@@ -177,7 +176,7 @@ def _unresolved(chat: Chat) -> str:
 
 def _answer_cut_off(chat: Chat) -> Plan[None]:
     for call in chat.history.unanswered():
-        result = ToolResult(call.id, call.name, cut_off(call.name), Status.ERROR)
+        result = ToolResult(call.id, call.name, cut_off_message(call.name), Status.ERROR)
         yield from record(chat, Record(result))
 
 
@@ -186,16 +185,16 @@ def _answer_rest(chat: Chat, text: str, status: Status) -> Plan[None]:
         result = ToolResult(call.id, call.name, text, status)
         try:
             yield from record(chat, Record(result))
-        except Exception:  # the journal cannot be written: the history is complete all the same
+        except Exception:  # the journal cannot be written; complete the history anyway
             chat.history = chat.history.add(result)
 
 
 def _answer_calls(chat: Chat, calls: tuple[ToolCall, ...]) -> Plan[None]:
     queue = ApprovalQueue()
-    checked = yield from _validated(chat, calls, queue)
+    attempts = yield from _validate_calls(chat, calls, queue)
     hooks = CallHooks()
     try:
-        yield from _answer_in_order(chat, checked, queue, hooks)
+        yield from _answer_in_order(chat, attempts, queue, hooks)
     except GeneratorExit:
         raise  # closed: nothing can be yielded any more
     except BaseException:
@@ -204,51 +203,51 @@ def _answer_calls(chat: Chat, calls: tuple[ToolCall, ...]) -> Plan[None]:
     yield from hooks.end_all()
 
 
-def _validated(
+def _validate_calls(
     chat: Chat, calls: tuple[ToolCall, ...], queue: ApprovalQueue
 ) -> Plan[list[CallAttempt | ToolResult]]:
-    """Return each call as an attempt, or the result of one that cannot be judged."""
-    checked: list[CallAttempt | ToolResult] = []
+    """Return an attempt for each valid call, and the result of each invalid one."""
+    attempts: list[CallAttempt | ToolResult] = []
     for call in calls:
         try:
-            valid = yield from validate(call, chat.toolbox)
+            valid = yield from validate(call, chat.toolset)
         except InvalidCall as error:
-            checked.append(ToolResult(call.id, call.name, str(error), Status.ERROR))
+            attempts.append(ToolResult(call.id, call.name, str(error), Status.ERROR))
             continue
-        one = attempt(chat, valid, queue)
-        queue.add(one)
-        checked.append(one)
-    return checked
+        attempt = make_attempt(chat, valid, queue)
+        queue.add(attempt)
+        attempts.append(attempt)
+    return attempts
 
 
 def _answer_in_order(
-    chat: Chat, checked: list[CallAttempt | ToolResult], queue: ApprovalQueue, hooks: CallHooks
+    chat: Chat, attempts: list[CallAttempt | ToolResult], queue: ApprovalQueue, hooks: CallHooks
 ) -> Plan[None]:
     batch: list[tuple[CallAttempt, ReadyCall]] = []
-    for item in checked:
-        if isinstance(item, CallAttempt):
-            queue.reach(item)
-            ready = yield from item.ready_beside_others()
+    for attempt in attempts:
+        if isinstance(attempt, CallAttempt):
+            queue.remove(attempt)
+            ready = yield from attempt.ready_for_batch()
             if ready is not None:
-                batch.append((item, ready))
+                batch.append((attempt, ready))
                 continue
         yield from run_together(chat, batch)
         batch = []
-        yield from _answer_alone(chat, item, hooks)
+        yield from _answer_alone(chat, attempt, hooks)
     yield from run_together(chat, batch)
 
 
-def _answer_alone(chat: Chat, item: CallAttempt | ToolResult, hooks: CallHooks) -> Plan[None]:
-    if isinstance(item, ToolResult):
+def _answer_alone(chat: Chat, attempt: CallAttempt | ToolResult, hooks: CallHooks) -> Plan[None]:
+    if isinstance(attempt, ToolResult):
         yield from hooks.end_all()
-        yield from record(chat, Record(item))
+        yield from record(chat, Record(attempt))
         return
-    yield from hooks.end_all(except_for=item.call.tool)
-    call = item.call
+    call = attempt.call
+    yield from hooks.end_all(except_for=call.tool)
     try:
         yield from hooks.begin(call)
     except ToolError as error:
-        yield from record(chat, Record(item.result(str(error), Status.ERROR)))
+        yield from record(chat, Record(attempt.result(str(error), Status.ERROR)))
     else:
-        yield from item.answer()
+        yield from attempt.answer()
     yield from hooks.end(call)

@@ -1,4 +1,4 @@
-"""Previews waiting to be applied or discarded: newest first, and a mode's standing handler."""
+"""The pending previews of a chat, newest first, and a mode's standing handler."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ NO_REASON = "No reason provided"
 
 @dataclass(frozen=True, slots=True)
 class Preview(StagedChange):
-    """A staged preview that waits to be resolved.
+    """A staged preview that waits to be applied or discarded.
 
     ``targets`` is what applying would write, ``scope`` what an *always* for it would cover.
-    ``proposed`` is the change before the user edited its text, if they did.
+    ``original_change`` is the change before the user edited its text, if they did.
     """
 
     id: str = ""
     targets: tuple[FileTarget, ...] = ()
     scope: Scope | None = None
-    proposed: ChangeSet | None = None
-    standing: bool = False
-    """Whether it is a mode's own, resolved again and again, and no preview of a change."""
+    original_change: ChangeSet | None = None
+    is_standing: bool = False
+    """Whether it is the handler of a mode, which is resolved many times and changes no file."""
 
     @property
     def ordinary(self) -> bool:
-        """Whether it writes known files only, all ordinary ones of the workspace."""
+        """Whether it writes only known files, all of them ordinary ones of the workspace."""
         return bool(self.targets) and all(target.ordinary for target in self.targets)
 
     @property
@@ -45,9 +45,9 @@ class Preview(StagedChange):
 def make_preview(
     staged: StagedChange, id: str, targets: tuple[FileTarget, ...], scope: Scope | None
 ) -> Preview:
-    """Return what a tool staged with what the runtime found out about it."""
-    given = {one.name: getattr(staged, one.name) for one in fields(StagedChange)}
-    return Preview(**given, id=id, targets=targets, scope=scope)
+    """Return the preview of what a tool staged."""
+    values = {field.name: getattr(staged, field.name) for field in fields(StagedChange)}
+    return Preview(**values, id=id, targets=targets, scope=scope)
 
 
 class PreviewStack:
@@ -63,34 +63,34 @@ class PreviewStack:
     def __iter__(self) -> Iterator[Preview]:
         return reversed(self._stack)
 
-    def push(self, pending: Preview) -> None:
-        """Put a preview on top; refuses an id that is there already."""
-        if any(pending.id == other.id for other in self._stack):
-            raise ValueError(f"a preview with the id {pending.id} is pending already")
-        self._stack.append(pending)
+    def push(self, preview: Preview) -> None:
+        """Put a preview on top; raises ValueError if its id is pending already."""
+        if any(preview.id == other.id for other in self._stack):
+            raise ValueError(f"a preview with the id {preview.id} is pending already")
+        self._stack.append(preview)
 
     def newest(self) -> Preview | None:
-        """Return what ``resolve`` would act on: the newest preview, else the standing handler."""
+        """Return what ``resolve`` acts on: the newest preview, else the standing handler."""
         return self._stack[-1] if self._stack else self.standing
 
-    def replace(self, pending: Preview) -> None:
-        """Put a preview in the place of the one with its id; one that is gone stays gone."""
-        self._stack = [pending if pending.id == other.id else other for other in self._stack]
+    def replace(self, preview: Preview) -> None:
+        """Replace the preview with the same id, if it is still pending."""
+        self._stack = [preview if preview.id == other.id else other for other in self._stack]
 
-    def remove(self, pending: Preview) -> None:
-        """Take a resolved preview out; the standing handler stays set."""
-        self._stack = [other for other in self._stack if other.id != pending.id]
+    def remove(self, preview: Preview) -> None:
+        """Remove a resolved preview; the standing handler stays set."""
+        self._stack = [other for other in self._stack if other.id != preview.id]
 
 
 def resolution_details(
-    pending: Preview, action: str, reason: str, extra: Extra, result: ToolOutput | None
+    preview: Preview, action: str, reason: str, extra: Extra, result: ToolOutput | None
 ) -> dict[str, Any]:
     """Return the details of a ``resolve`` result."""
     details: dict[str, Any] = {
         "action": action,
         "reason": reason,
-        "sourceToolName": pending.source,
-        "label": pending.label,
+        "sourceToolName": preview.source,
+        "label": preview.label,
     }
     if extra is not None:
         details["extra"] = dict(extra)
@@ -99,18 +99,18 @@ def resolution_details(
     return details
 
 
-def resolution_line(label: str, action: str, failed: bool, kept: str = "") -> str:
-    """Return how a resolution is shown: ``Accept: 2 replacements in 1 file [AST Edit]``.
+def resolution_line(label: str, action: str, failed: bool, extent: str = "") -> str:
+    """Return the line of a resolution, like ``Accept: 2 replacements in 1 file [AST Edit]``.
 
-    What stands before the label's first ``": "`` is its badge; a label without one has none.
-    ``kept`` says how much is applied, where that is not all of the preview.
+    The text before the label's first ``": "`` is its badge; a label without one has none.
+    ``extent`` says how much is applied, if that is not all of the preview.
     """
     verb = "Failed" if failed else {"apply": "Accept", "discard": "Discard"}[action]
     badge, separator, summary = label.partition(": ")
-    summary = kept or summary
-    return f"{verb}: {summary} [{badge}]" if separator else f"{verb}: {kept or label}"
+    summary = extent or summary
+    return f"{verb}: {summary} [{badge}]" if separator else f"{verb}: {extent or label}"
 
 
-def discard_message(pending: Preview, reason: str) -> str:
-    """Return what is said of a discard whose producer says nothing."""
-    return f"Discarded: {pending.label}. Reason: {reason}"
+def discard_message(preview: Preview, reason: str) -> str:
+    """Return the message of a discard whose producer returns none."""
+    return f"Discarded: {preview.label}. Reason: {reason}"

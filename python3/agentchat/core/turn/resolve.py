@@ -1,4 +1,4 @@
-"""What is special about a ``resolve`` call: it applies or discards the newest staged preview."""
+"""A ``resolve`` call: it applies or discards the newest staged preview."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Reply, Status, ToolResult
-from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Reason, Verdict, mode_allows
+from agentchat.core.permissions.policy import (
+    EFFECT,
+    NOBODY,
+    Decision,
+    Policy,
+    Reason,
+    Verdict,
+    mode_allows,
+)
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.tool import DryRunResult
-from agentchat.core.turn.approval_request import ApprovalQueue, rejection
-from agentchat.core.turn.call import CallAttempt
+from agentchat.core.turn.approval_request import rejection_message
+from agentchat.core.turn.call import ApprovalQueue, CallAttempt
 from agentchat.core.turn.chat import RESOLVE, Chat
 from agentchat.core.turn.effects import (
     Action,
@@ -24,58 +32,58 @@ from agentchat.core.turn.effects import (
 from agentchat.core.turn.hunk_decisions import kept_extent
 from agentchat.core.turn.preview_stack import NO_REASON, NOTHING_PENDING, Preview
 
-NOBODY = "Denied: nobody is here to answer."
 
-
-def attempt(chat: Chat, call: ValidCall, queue: ApprovalQueue) -> CallAttempt:
-    """Return the attempt at a call."""
+def make_attempt(chat: Chat, call: ValidCall, queue: ApprovalQueue) -> CallAttempt:
+    """Return the attempt at a call, of the kind that its tool needs."""
     kind = ResolveAttempt if call.tool.name == RESOLVE else CallAttempt
     return kind(chat, call, queue)
 
 
 class ResolveAttempt(CallAttempt):
-    """A call whose target is the newest preview; *cancel* in the question leaves it pending."""
+    """A call whose target is the newest preview; *cancel* leaves that pending."""
 
     def locate(self) -> Plan[CallTarget]:
         """Return what applying would write; raises ToolError if nothing is pending."""
         yield from ()
-        here = self.chat.surroundings
-        return CallTarget(here.cwd, writes=self._pending().targets, host=here.host)
+        environment = self.chat.environment
+        return CallTarget(environment.cwd, writes=self._preview().targets, host=environment.host)
 
     def decide(self, target: CallTarget) -> Decision:
-        """Return whether resolving this way needs the user."""
-        return judge_resolution(self.chat.policy, self._pending(), self._action)
+        """Return whether resolving this way needs the user's approval."""
+        return decide_resolution(self.chat.policy, self._preview(), self._action)
 
     def run_unasked(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
         """Apply or discard the preview without a question."""
         self.decision = decision
-        pending = yield from self._refreshed()
-        return (yield from self._resolve(pending, self._action, self.call.arguments.reason))
+        preview = yield from self._refresh()
+        return (yield from self._resolve(preview, self._action, self.call.arguments.reason))
 
     def request(self, target: CallTarget, decision: Decision) -> Plan[ApprovalRequest]:
-        """Return the question whether to apply the preview as its files are now."""
-        pending = yield from self._refreshed()
+        """Return the request to apply the preview on top of what its files are now."""
+        staged = yield from self._refresh()
         return ApprovalRequest(
             self.call,
             target,
             decision,
-            preview=pending.preview,
-            pending=pending,
-            proposed=pending.proposed,
+            preview=staged.preview,
+            staged_preview=staged,
+            original_change=staged.original_change,
         )
 
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
-        """Apply what the user saw and kept of the preview."""
+        """Apply what the user approved of the preview."""
         self.decision = decision
-        whole = request.pending.preview.change if request.pending is not None else None
-        kept = kept_extent(whole, request.change)
+        whole = (
+            request.staged_preview.preview.change if request.staged_preview is not None else None
+        )
+        extent = kept_extent(whole, request.change)
         reason = self.call.arguments.reason
-        return (yield from self._resolve(_as_shown(request), self._action, reason, kept))
+        return (yield from self._resolve(_shown_preview(request), self._action, reason, extent))
 
-    def reject(self, request: ApprovalRequest, why: str) -> Plan[ToolResult]:
+    def reject(self, request: ApprovalRequest, reason: str) -> Plan[ToolResult]:
         """Discard the preview that the user rejected."""
-        result = yield from self._resolve(_as_shown(request), "discard", why or NO_REASON)
-        text = f"{rejection(self.call, why)}\n{result.text}"
+        result = yield from self._resolve(_shown_preview(request), "discard", reason or NO_REASON)
+        text = f"{rejection_message(self.call, reason)}\n{result.text}"
         return replace(result, text=text, status=Status.REJECTED)
 
     @property
@@ -83,54 +91,63 @@ class ResolveAttempt(CallAttempt):
         action: Action = self.call.arguments.action
         return action
 
-    def _pending(self) -> Preview:
-        pending = self.chat.pending.newest()
-        if pending is None:
+    def _preview(self) -> Preview:
+        preview = self.chat.previews.newest()
+        if preview is None:
             raise ToolError(NOTHING_PENDING)
-        return self._submitted(pending) if pending.standing else pending
+        return self._submission(preview) if preview.is_standing else preview
 
-    def _submitted(self, standing: Preview) -> Preview:
-        """Return what is submitted to a mode's handler: what the model wrote, under its title."""
-        given: Any = self.call.arguments
-        title = " ".join(str((given.extra or {}).get("title") or "").split())
+    def _submission(self, standing: Preview) -> Preview:
+        """Return what goes to a mode's handler: the text of the model's reply, with its title."""
+        arguments: Any = self.call.arguments
+        title = " ".join(str((arguments.extra or {}).get("title") or "").split())
         replies = [m for m in self.chat.history.messages if isinstance(m, Reply)]
         text = replies[-1].text.strip() if replies else ""
         label = f"{standing.label}: {title}" if title else standing.label
-        return replace(standing, label=label, preview=DryRunResult(text=text or given.reason))
+        return replace(standing, label=label, preview=DryRunResult(text=text or arguments.reason))
 
-    def _refreshed(self) -> Plan[Preview]:
+    def _refresh(self) -> Plan[Preview]:
         """Return the preview rebased on what its files are now; raises ToolError."""
-        pending = self._pending()
-        if self._action == "apply" and pending.make is not None:
-            return (yield from do(RefreshPreview(pending)))
-        return pending
+        preview = self._preview()
+        if self._action == "apply" and preview.make is not None:
+            return (yield from do(RefreshPreview(preview)))
+        return preview
 
     def _resolve(
-        self, pending: Preview, action: Action, reason: str, kept: str = ""
+        self, preview: Preview, action: Action, reason: str, extent: str = ""
     ) -> Plan[ToolResult]:
-        extra = self.call.arguments.extra
-        return (yield from do(ResolvePreview(self.call.call, pending, action, reason, extra, kept)))
+        effect = ResolvePreview(
+            call=self.call.call,
+            preview=preview,
+            action=action,
+            reason=reason,
+            extra=self.call.arguments.extra,
+            extent=extent,
+        )
+        return (yield from do(effect))
 
 
-def _as_shown(request: ApprovalRequest) -> Preview:
-    """Return the preview of a request with the user's text and hunks."""
-    assert request.pending is not None
-    return replace(request.pending, preview=request.preview or request.pending.preview)
+def _shown_preview(request: ApprovalRequest) -> Preview:
+    """Return the preview of a request, with the user's text and only the hunks they keep."""
+    assert request.staged_preview is not None
+    return replace(
+        request.staged_preview, preview=request.preview or request.staged_preview.preview
+    )
 
 
-def judge_resolution(policy: Policy, pending: Preview, action: Action) -> Decision:
-    """Return whether resolving this way needs the user: discarding never does."""
-    scope = pending.scope
+def decide_resolution(policy: Policy, preview: Preview, action: Action) -> Decision:
+    """Return whether resolving this way needs the user's approval; discarding never does."""
+    scope = preview.scope
     if action == "discard":
         return Decision(Verdict.ALLOW, Reason("discard"), scope)
-    # Nothing but reading runs while there is only a plan: every effect needs a yes of its own.
-    sure = not policy.problems and policy.mode != "plan"
-    if sure and policy.grants.covers(scope):
+    # In plan mode, and while a rule cannot be read, each effect needs an approval of its own.
+    may_skip_request = not policy.problems and policy.mode != "plan"
+    if may_skip_request and policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, Reason("grant"), scope)
-    free = pending.ordinary and mode_allows(
-        policy.mode, editing=True, destructive=pending.destructive
+    free = preview.ordinary and mode_allows(
+        policy.mode, editing=True, destructive=preview.destructive
     )
-    if sure and free:
+    if may_skip_request and free:
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode), scope)
     if not policy.attended:
         return Decision(Verdict.DENY, Reason("unattended", str(EFFECT)), scope, NOBODY)

@@ -1,7 +1,7 @@
-"""From what the model sent to a call that can be judged, or the error that says why not.
+"""Validate the calls of a reply.
 
-Beside the tool's own arguments a call may have reserved fields, which belong to the plugin: they
-are asked for in the schema, checked here, and taken out before the tool sees the arguments.
+Beside the tool's own arguments a call may have reserved fields, which belong to the plugin: the
+schema asks for them, this module checks them, and the tool never sees them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONFIDENCE = "_confidence"
 REVERSE_THINKING = "_reverse_thinking"
 THOUGHTS = ("hidden_assumptions", "failure_scenarios", "verdict")
 LISTED_PROBLEMS = 20
-"""Problems of one call's arguments that are listed; the model rarely needs more."""
+"""Problems of one call's arguments that are listed."""
 
 _SCHEMAS: dict[str, dict[str, Any]] = {
     CONFIDENCE: {"type": "number", "minimum": 0, "maximum": 100},
@@ -41,38 +41,40 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 class InvalidCall(ToolError):
-    """A call that cannot be judged; the message tells the model why."""
+    """A call that breaks a rule below; the message tells the model which."""
 
 
-def validate(call: ToolCall, toolbox: Toolset) -> Plan[ValidCall]:
-    """Return the call ready to be judged.
+def validate(call: ToolCall, toolset: Toolset) -> Plan[ValidCall]:
+    """Return the call with its tool and parsed arguments.
 
     Raises:
         InvalidCall: names the first broken rule of: known, complete, JSON, schema, confidence.
     """
-    tool = toolbox.find(call.name)
+    tool = toolset.find(call.name)
     if tool is None:
-        raise InvalidCall(toolbox.unknown_tool_message(clip(call.name)))
+        raise InvalidCall(toolset.unknown_tool_message(clip(call.name)))
     if call.cut_off:
-        raise InvalidCall(cut_off(call.name))
-    given = parse_object(call)
-    reserved = {name: given.pop(name) for name in _SCHEMAS if name in given}
-    arguments = yield from _arguments(tool, given)
-    wrong = reserved_problem(tool, reserved)
-    if wrong is not None:
-        raise InvalidCall(wrong)
-    return ValidCall(call, tool, given, arguments, reserved=reserved)
+        raise InvalidCall(cut_off_message(call.name))
+    raw_arguments = parse_object(call)
+    reserved = {name: raw_arguments.pop(name) for name in _SCHEMAS if name in raw_arguments}
+    arguments = yield from _parse_arguments(tool, raw_arguments)
+    problem = reserved_problem(tool, reserved)
+    if problem is not None:
+        raise InvalidCall(problem)
+    return ValidCall(
+        call=call, tool=tool, raw_arguments=raw_arguments, arguments=arguments, reserved=reserved
+    )
 
 
-def cut_off(name: str) -> str:
+def cut_off_message(name: str) -> str:
     """Return the answer to a call whose stream ended before it was complete."""
-    ended = "was cut off before it was complete; it was not run"
-    return f'The call to "{clip(name)}" {ended}. Send it again.'
+    problem = "was cut off before it was complete; it was not run"
+    return f'The call to "{clip(name)}" {problem}. Send it again.'
 
 
-def _arguments(tool: Tool, given: Mapping[str, Any]) -> Plan[Any]:
+def _parse_arguments(tool: Tool, raw_arguments: Mapping[str, Any]) -> Plan[Any]:
     try:
-        return (yield from do(Parse(tool, given)))
+        return (yield from do(Parse(tool, raw_arguments)))
     except ArgumentError as error:
         lines = [f"  - {clip(name)}: {clip(reason)}" for name, reason in error.problems]
         more = len(lines) - LISTED_PROBLEMS
@@ -93,40 +95,40 @@ def parse_object(call: ToolCall) -> dict[str, Any]:
     try:
         value = json.loads(
             text or "{}",
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_float=_finite,
+            object_pairs_hook=_object_without_repeats,
+            parse_constant=_refuse_constant,
+            parse_float=_finite_float,
         )
     except (ValueError, RecursionError) as error:
-        raise _not_json(call.name, clip(str(error)) or "nested too deep") from error
+        raise _not_json_error(call.name, clip(str(error)) or "nested too deep") from error
     if value is None:
         return {}
     if not isinstance(value, dict):
         kind = "a string" if isinstance(value, str) else f"a JSON {type(value).__name__}"
-        raise _not_json(call.name, f"expected an object, got {kind}")
+        raise _not_json_error(call.name, f"expected an object, got {kind}")
     return value
 
 
-def _not_json(name: str, reason: str) -> InvalidCall:
+def _not_json_error(name: str, reason: str) -> InvalidCall:
     text = f'Arguments for "{name}" are not valid JSON: {reason}. Send one JSON object.'
     return InvalidCall(text)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
-    found: dict[str, Any] = {}
+def _object_without_repeats(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
+    values: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
-            # A preview and a tool that read different ones would show one thing and do another.
+        if name in values:
+            # If the preview and the tool read different ones, the user would approve the wrong one.
             raise ValueError(f"the key {clip(name)!r} is there twice")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
-def _no_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _finite(digits: str) -> float:
+def _finite_float(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
         raise ValueError(f"the number {clip(digits)} is too large")
@@ -137,23 +139,23 @@ def _finite(digits: str) -> float:
 
 
 def required_fields(tool: Tool) -> dict[str, str]:
-    """Return the reserved fields a call of this tool must have, each with how to ask for it."""
-    found: dict[str, str] = {}
-    least = tool.capability.min_confidence
-    if least > 0:
-        found[CONFIDENCE] = f"requires {CONFIDENCE} (0-100) in input, min={least}"
+    """Return the reserved fields that a call of this tool needs, each with its description."""
+    fields: dict[str, str] = {}
+    minimum = tool.capability.min_confidence
+    if minimum > 0:
+        fields[CONFIDENCE] = f"requires {CONFIDENCE} (0-100) in input, min={minimum}"
     if tool.metadata.requires_reverse_thinking:
-        found[REVERSE_THINKING] = f"requires {REVERSE_THINKING} ({', '.join(THOUGHTS)}) in input"
-    return found
+        fields[REVERSE_THINKING] = f"requires {REVERSE_THINKING} ({', '.join(THOUGHTS)}) in input"
+    return fields
 
 
-def offered_description(tool: Tool) -> str:
-    """Return the description as the model reads it."""
+def model_description(tool: Tool) -> str:
+    """Return the description for the model, with the reserved fields."""
     return " ".join([tool.description, *required_fields(tool).values()])
 
 
-def offered_schema(tool: Tool) -> dict[str, Any]:
-    """Return the JSON Schema as the model reads it; the tool's own is not changed."""
+def model_schema(tool: Tool) -> dict[str, Any]:
+    """Return the JSON Schema for the model, with the reserved fields."""
     schema = tool.arguments.schema()
     fields = required_fields(tool)
     if not fields:
@@ -166,12 +168,12 @@ def offered_schema(tool: Tool) -> dict[str, Any]:
 def reserved_problem(tool: Tool, reserved: Mapping[str, Any]) -> str | None:
     """Return what is wrong with a call's reserved fields, if anything."""
     for name, text in required_fields(tool).items():
-        is_complete = _is_confidence if name == CONFIDENCE else _is_thought_over
+        is_complete = _is_confidence if name == CONFIDENCE else _has_all_thoughts
         if not is_complete(reserved.get(name)):
             return text
-    needed = tool.capability.min_confidence
-    if needed > 0 and reserved[CONFIDENCE] < needed:
-        return f"confidence {reserved[CONFIDENCE]:g} below required {needed}"
+    minimum = tool.capability.min_confidence
+    if minimum > 0 and reserved[CONFIDENCE] < minimum:
+        return f"confidence {reserved[CONFIDENCE]:g} below required {minimum}"
     return None
 
 
@@ -180,5 +182,5 @@ def _is_confidence(value: Any) -> bool:
     return number and 0 <= value <= 100
 
 
-def _is_thought_over(value: Any) -> bool:
+def _has_all_thoughts(value: Any) -> bool:
     return isinstance(value, Mapping) and all(value.get(name) for name in THOUGHTS)

@@ -1,4 +1,4 @@
-"""What a chat shows, whoever draws it."""
+"""The port through which a chat is shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BlockState = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ChatStatus:
-    """What ``require('agentchat').status()`` answers; ``cost`` in US dollars if known."""
+    """The answer of ``require('agentchat').status()``; ``cost`` in US dollars if known."""
 
     state: ChatState = "idle"
     prompts: int = 0
@@ -33,9 +33,9 @@ class ChatStatus:
 
 @dataclass(frozen=True, slots=True)
 class ToolBlock:
-    """What changes of a call's block; ``None`` leaves a part as it is.
+    """Changes of a call's block; ``None`` leaves a part unchanged.
 
-    ``body`` replaces the lines, ``append`` adds text to them (with a state: a last line of its
+    ``body`` replaces the lines; ``append`` adds text to them (with a state: a last line of its
     own).
     """
 
@@ -59,56 +59,53 @@ class Observer(Protocol):
 class View(Protocol):
     """Draws one chat. Calls return at once and never raise."""
 
-    def user(self, text: str) -> None:
+    def add_user_message(self, text: str) -> None:
         """Show what the user sent."""
 
-    def return_messages(self) -> None:
+    def restore_prompt(self) -> None:
         """Put the messages that no request has carried back into the prompt."""
 
     def begin_reply(self) -> None:
-        """Begin a message of the model."""
+        """Start a message of the model."""
 
-    def text(self, piece: str) -> None:
+    def add_text(self, piece: str) -> None:
         """Add to the model's message."""
 
-    def reasoning(self, piece: str) -> None:
+    def add_reasoning(self, piece: str) -> None:
         """Add to the model's reasoning."""
 
     def finish_reply(self) -> None:
-        """The model's message is complete."""
+        """End the model's message."""
 
-    def block(self, call_id: str, change: ToolBlock) -> None:
+    def update_block(self, call_id: str, change: ToolBlock) -> None:
         """Show or change the block of one call."""
 
-    def note(self, level: str, text: str) -> None:
-        """Add a line of the plugin's own to the transcript; ``level`` is ``info`` or ``error``."""
+    def add_note(self, level: str, text: str) -> None:
+        """Add a line of the plugin to the transcript; ``level`` is ``info`` or ``error``."""
 
     def notify(self, level: str, text: str) -> None:
-        """Tell the user one line; ``level`` is ``info``, ``warn`` or ``error``."""
+        """Notify the user in one line; ``level`` is ``info``, ``warn`` or ``error``."""
 
-    def status(self, status: ChatStatus) -> None:
+    def show_status(self, status: ChatStatus) -> None:
         """Show the chat's state."""
 
-    def tools(self, chat: Chat) -> None:
+    def show_tools(self, chat: Chat) -> None:
         """Show which tools and groups a prompt can mention."""
 
-    def event(self, name: str, data: Mapping[str, Any]) -> None:
+    def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event."""
 
-    def ask(self, id: str, request: ApprovalRequest) -> None:
+    def show_request(self, id: str, request: ApprovalRequest) -> None:
         """Show an approval request."""
 
     def close_request(self, id: str) -> None:
         """Close an approval request: it is answered or void."""
 
-    def stage(self, pending: Preview) -> None:
+    def show_preview(self, preview: Preview) -> None:
         """Show a staged preview."""
 
-    def propose(self, subject: str, file: FileChange) -> None:
+    def show_proposed_text(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing; ``subject`` is what it belongs to."""
 
-    def unstage(self, pending: Preview) -> None:
-        """Take a preview away; it is applied or discarded."""
-
-
-# The old names, until every room uses the new ones.
+    def close_preview(self, preview: Preview) -> None:
+        """Close a preview that is applied or discarded."""

@@ -128,7 +128,7 @@ def _replay(history: History) -> list[Chain]:
     chains: list[Chain] = []
     for place, message in enumerate(history.messages):
         if isinstance(message, UserText):
-            chains += [Chain(requests) for requests in parse(message.shown or message.text)]
+            chains += [Chain(requests) for requests in parse(message.display_text or message.text)]
         elif isinstance(message, Reply):
             if message.error or not message.calls:
                 chains = []

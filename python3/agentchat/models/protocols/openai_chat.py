@@ -21,7 +21,7 @@ from agentchat.core.messages import (
 )
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.validate import offered_description, offered_schema
+from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.response.call_fragments import CallFragment
 from agentchat.models.response.refusal import ServerRefusal, one_line
 from agentchat.models.response.reply import ReplyAssembly
@@ -205,8 +205,8 @@ def tool_schema(tool: Tool) -> dict[str, Any]:
     """Return what the model reads of a tool."""
     function = {
         "name": tool.name,
-        "description": offered_description(tool),
-        "parameters": offered_schema(tool),
+        "description": model_description(tool),
+        "parameters": model_schema(tool),
     }
     return {"type": "function", "function": function}
 

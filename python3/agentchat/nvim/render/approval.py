@@ -10,7 +10,7 @@ from agentchat.core.diff.changeset import FileChange
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
-from agentchat.core.text import escape
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always
@@ -54,7 +54,7 @@ def request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, Any
 
 
 def _plain_table(id: str, request: ApprovalRequest) -> dict[str, Any]:
-    given = dict(request.call.given)
+    given = dict(request.call.raw_arguments)
     return {
         "id": id,
         "subject": request.call.call.id,
@@ -81,7 +81,7 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
     scope = request.decision.scope
     return {
         "id": id,
-        "subject": request.pending.id if request.pending else request.call.call.id,
+        "subject": request.staged_preview.id if request.staged_preview else request.call.call.id,
         "tool": request.call.tool.name,
         "title": title(request),
         "facts": _facts(request),
@@ -92,9 +92,9 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
         "place": request.number,
         "total": request.total,
         "always": offers_always(request),
-        "rule": request.pending is None and offers_rule(request.call, request.target),
+        "rule": request.staged_preview is None and offers_rule(request.call, request.target),
         "always_text": _describe_scope(scope) if scope is not None else "",
-        "arguments": json.dumps(dict(request.call.given), indent=2, ensure_ascii=False),
+        "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
         "details": _details(request),
     }
 
@@ -123,32 +123,37 @@ def preview_table(pending: Preview, root: str) -> dict[str, Any]:
 def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
     """Return the proposed text of a file for Lua's ``approval.edit_proposal``."""
     text = (file.after or b"").decode("utf-8", "surrogateescape")
-    return {"subject": subject, "path": file.path, "name": file.shown or file.path, "text": text}
+    return {
+        "subject": subject,
+        "path": file.path,
+        "name": file.display_path or file.path,
+        "text": text,
+    }
 
 
 def safety(request: ApprovalRequest) -> int:
     """Return the safety level; applying a preview counts as a change shown in advance."""
-    return 2 if request.pending is not None else request.call.tool.capability.safety_level
+    return 2 if request.staged_preview is not None else request.call.tool.capability.safety_level
 
 
 def _describe_scope(scope: Scope) -> str:
     """Return what *always* covers; a command itself is shown above."""
-    return "this very command in this directory" if scope.key[0] == "command" else scope.shown
+    return "this very command in this directory" if scope.key[0] == "command" else scope.description
 
 
 def title(request: ApprovalRequest) -> str:
     """Return what is asked, in a few words."""
     name = request.call.tool.name
-    if request.pending is not None and request.pending.standing:
-        return escape(f"{request.pending.label}: carry it out?")
-    if request.pending is not None:
-        return f"{request.pending.source} wants to apply {request.pending.label}"
+    if request.staged_preview is not None and request.staged_preview.is_standing:
+        return escape_hidden_characters(f"{request.staged_preview.label}: carry it out?")
+    if request.staged_preview is not None:
+        return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
     if request.target.command is not None:
         return f"{name} wants to run a command"
     targets = request.target.writes or request.target.reads
     if len(targets) == 1:
         verb = "read" if request.call.tool.metadata.read_only else "change"
-        return f"{name} wants to {verb} {escape(targets[0].shown)}"
+        return f"{name} wants to {verb} {escape_hidden_characters(targets[0].display_path)}"
     return f"{name} wants to run"
 
 
@@ -157,7 +162,7 @@ def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
         return "command", command_document(request.target.command)
     if request.preview is not None and (request.preview.change or request.preview.text):
         return "diff", _preview_document(request.preview, root)
-    return "arguments", json_document(dict(request.call.given))
+    return "arguments", json_document(dict(request.call.raw_arguments))
 
 
 def _preview_document(preview: DryRunResult, root: str) -> Document:
@@ -170,16 +175,16 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
     target = request.target
     facts = _paths(request)
     if target.command is not None or not facts:
-        facts.insert(0, ["in", escape(target.cwd)])
+        facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
     if target.host:
-        facts.insert(0, ["on", escape(target.host)])
-    if request.decision.confined:
-        facts.append(["sandbox", request.decision.confined])
-    timeout = request.call.given.get("timeout")
+        facts.insert(0, ["on", escape_hidden_characters(target.host)])
+    if request.decision.confinement:
+        facts.append(["sandbox", request.decision.confinement])
+    timeout = request.call.raw_arguments.get("timeout")
     if target.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])
     if request.decision.reason != EFFECT:
-        facts.append(["asks because", escape(request.decision.why)])
+        facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
     return [*facts, *_parts(request)]
 
 
@@ -189,15 +194,22 @@ def _paths(request: ApprovalRequest) -> list[list[str]]:
     files = (*target.reads, *target.writes)
     ordinary = [file for file in files if file.ordinary]
     if request.change is None or len(ordinary) <= SHOWN_PATHS:
-        return [["path", escape(file.path)] for file in files]
-    special = [["path", escape(file.path)] for file in files if not file.ordinary]
-    return [["paths", f"{len(ordinary)} ordinary files in {escape(target.cwd)}"], *special]
+        return [["path", escape_hidden_characters(file.path)] for file in files]
+    special = [["path", escape_hidden_characters(file.path)] for file in files if not file.ordinary]
+    return [
+        ["paths", f"{len(ordinary)} ordinary files in {escape_hidden_characters(target.cwd)}"],
+        *special,
+    ]
 
 
 def _parts(request: ApprovalRequest) -> list[list[str]]:
     """Return the verdict on each part of a command, if it has several, and its writes."""
     parts = request.decision.parts
-    facts = [["writes", escape(path)] for judged in parts for path in judged.part.writes]
+    facts = [
+        ["writes", escape_hidden_characters(path)]
+        for judged in parts
+        for path in judged.part.writes
+    ]
     if len(parts) > 1:
         facts += [[_VERDICTS[judged.action], part_text(judged)] for judged in parts[:SHOWN_PARTS]]
     if len(parts) > SHOWN_PARTS:
@@ -208,11 +220,13 @@ def _parts(request: ApprovalRequest) -> list[list[str]]:
 def _warning(request: ApprovalRequest, level: int) -> str:
     writes = request.target.writes
     lines = [request.problem, *(request.preview.notes if request.preview else ())]
-    lines += [f"{file.shown} is read-only." for file in writes if file.read_only]
-    lines += [UNSAVED.format(file.shown) for file in writes if file.loaded is BufferState.UNSAVED]
+    lines += [f"{file.display_path} is read-only." for file in writes if file.read_only]
+    lines += [
+        UNSAVED.format(file.display_path) for file in writes if file.loaded is BufferState.UNSAVED
+    ]
     if level == 0:
         lines.append(IRREVERSIBLE)
-    return " ".join(escape(line) for line in lines if line)
+    return " ".join(escape_hidden_characters(line) for line in lines if line)
 
 
 def _details(request: ApprovalRequest) -> list[str]:

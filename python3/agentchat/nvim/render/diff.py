@@ -10,8 +10,8 @@ from typing import Any
 from agentchat.core.diff.changeset import ChangeSet, FileChange, Hunk, HunkLine, count_lines, hunks
 from agentchat.core.diff.line_diff import WordSpan, changed_words
 from agentchat.core.diff.text_file import split_lines
-from agentchat.core.text import escape
-from agentchat.core.turn.hunk_decisions import changed_lines, hunk_keys
+from agentchat.core.text import escape_hidden_characters
+from agentchat.core.turn.hunk_decisions import hunk_keys, hunk_line_range
 from agentchat.nvim.render.styled_lines import Document, StyledLines
 from agentchat.nvim.render.syntax import LONGEST_TEXT, HighlightSpan, highlight_code, language_of
 
@@ -86,7 +86,7 @@ def _add_file(page: StyledLines, file: FileChange, root: str) -> list[dict[str, 
 
 
 def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[str, Any]:
-    first, last = changed_lines(hunk)
+    first, last = hunk_line_range(hunk)
     digits = {"digits": _digits(hunks(file))} if hunk.lines else {}
     return {
         **digits,
@@ -121,7 +121,7 @@ def _digits(hunks: Sequence[Hunk]) -> int:
 def _add_list(page: StyledLines, change: ChangeSet, root: str) -> None:
     """List the files with their counts."""
     page.add(change.summary(), group="AgentChatSummary")
-    names = [escape(_title(file, root)) for file in change.files]
+    names = [escape_hidden_characters(_title(file, root)) for file in change.files]
     width = min(max(map(len, names)), _WIDEST_NAME)
     for file, name in zip(change.files, names, strict=True):
         facts = _facts(file)
@@ -131,7 +131,7 @@ def _add_list(page: StyledLines, change: ChangeSet, root: str) -> None:
 
 
 def _title(file: FileChange, root: str) -> str:
-    return f"{file.letter} {file.shown or _relative(file.path, root)}"
+    return f"{file.letter} {file.display_path or _relative(file.path, root)}"
 
 
 def _facts(file: FileChange) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentchat.core.permissions.grants import Scope
-from agentchat.core.permissions.policy import forbidden
-from agentchat.core.text import escape
+from agentchat.core.permissions.policy import mode_forbids
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
 
@@ -16,7 +16,7 @@ from agentchat.core.turn.chat import Chat
 def approvals(chat: Chat) -> list[dict[str, Any]]:
     """Return the remembered answers: ``id``, ``text`` with the exact scope, ``uses``."""
     items = chat.policy.grants.items()
-    return [{"id": scope_id(s), "text": s.shown, "uses": uses} for s, uses in items]
+    return [{"id": scope_id(s), "text": s.description, "uses": uses} for s, uses in items]
 
 
 def revoke(chat: Chat, id: str | None) -> None:
@@ -37,9 +37,9 @@ def scope_id(scope: Scope) -> str:
 
 def tools(chat: Chat) -> list[str]:
     """Return all tools and groups, with those of this chat first."""
-    toolbox, mode = chat.toolbox, chat.policy.mode
+    toolbox, mode = chat.toolset, chat.policy.mode
     held, deferred = toolbox.tools(), toolbox.deferred()
-    hidden = [tool for tool in held if forbidden(mode, tool)]
+    hidden = [tool for tool in held if mode_forbids(mode, tool)]
     inactive, known = _names([*hidden, *deferred]), _names(held)
     active = [tool for tool in held if tool.name not in inactive]
     others = [tool for tool in toolbox.all_tools() if tool.name not in known]
@@ -51,7 +51,7 @@ def tools(chat: Chat) -> list[str]:
         "Groups (* given to this chat)",
     ]
     for group in toolbox.groups():
-        mark = "*" if toolbox.named(group.name) else " "
+        mark = "*" if toolbox.has_name(group.name) else " "
         lines.append(f"{mark} {group.name}: {', '.join(group.tools)}")
     return lines
 
@@ -69,16 +69,16 @@ def _section(title: str, tools: Iterable[Tool]) -> list[str]:
 
 
 def _summary(tool: Tool) -> str:
-    return escape(tool.snippet or tool.description.split("\n", 1)[0])
+    return escape_hidden_characters(tool.snippet or tool.description.split("\n", 1)[0])
 
 
 def mentions(chat: Chat) -> list[dict[str, Any]]:
     """Return the names that a prompt can mention: ``name``, ``kind``, ``about``, ``given``."""
-    toolbox, held = chat.toolbox, _names(chat.toolbox.tools())
+    toolbox, held = chat.toolset, _names(chat.toolset.tools())
     return [
         *(_mention(t.name, "tool", t.snippet, t.name in held) for t in toolbox.all_tools()),
         *(
-            _mention(group.name, "group", ", ".join(group.tools), toolbox.named(group.name))
+            _mention(group.name, "group", ", ".join(group.tools), toolbox.has_name(group.name))
             for group in toolbox.groups()
         ),
     ]

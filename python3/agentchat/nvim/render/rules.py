@@ -10,10 +10,10 @@ from agentchat.agent.execution.locate import locate_named_call
 from agentchat.agent.permissions.rule_drafts import MatchedCall, RuleDraft
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.policy import Decision, Policy, decide
-from agentchat.core.permissions.proposals import consequence
+from agentchat.core.permissions.proposals import describe_consequence
 from agentchat.core.permissions.rule_file import format_rule
-from agentchat.core.permissions.rules import ACTIONS, PartVerdict, Rule, rules_about
-from agentchat.core.text import escape
+from agentchat.core.permissions.rules import ACTIONS, PartVerdict, Rule, matching_rules
+from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
@@ -28,36 +28,41 @@ async def explain(chat: Chat, workspace: Workspace, text: str) -> list[str]:
     try:
         call, target = await locate_named_call(chat, workspace, text)
     except ToolError as error:
-        return [escape(text), "", f"error: {error}"]
+        return [escape_hidden_characters(text), "", f"error: {error}"]
     decision = decide(call, target, chat.policy)
     lines = _decision_lines(decision, target, chat.policy.mode)
-    return [escape(text), "", *lines, *_rule_lines(call, target, chat.policy)]
+    return [escape_hidden_characters(text), "", *lines, *_rule_lines(call, target, chat.policy)]
 
 
 def _decision_lines(decision: Decision, target: CallTarget, mode: str) -> list[str]:
     files = (*target.reads, *target.writes)
-    lines = [f"verdict   {decision.verdict.value}", f"because   {escape(decision.why)}"]
+    lines = [
+        f"verdict   {decision.verdict.value}",
+        f"because   {escape_hidden_characters(decision.reason_text)}",
+    ]
     lines += [f"mode      {mode}"]
-    lines += [f"path      {escape(file.path)} ({file.zone.value})" for file in files]
+    lines += [
+        f"path      {escape_hidden_characters(file.path)} ({file.zone.value})" for file in files
+    ]
     if target.command is not None:
-        lines += [f"in        {escape(target.cwd)}"]
+        lines += [f"in        {escape_hidden_characters(target.cwd)}"]
     if target.host:
-        lines += [f"on        {escape(target.host)}"]
+        lines += [f"on        {escape_hidden_characters(target.host)}"]
     if decision.scope is not None:
-        lines += [f"always    {escape(decision.scope.shown)}"]
+        lines += [f"always    {escape_hidden_characters(decision.scope.description)}"]
     return [*lines, *part_lines(decision)]
 
 
 def _rule_lines(call: ValidCall, target: CallTarget, policy: Policy) -> list[str]:
     """Return every rule that matches the call, the strongest kind first, and unreadable rules."""
-    rules = rules_about(policy.rules, call, target)
+    rules = matching_rules(policy.rules, call, target)
     ordered = sorted(rules, key=lambda rule: ACTIONS.index(rule.action))
-    lines = [f"  {escape(rule.located)}" for rule in ordered]
+    lines = [f"  {escape_hidden_characters(rule.label)}" for rule in ordered]
     if len(rules) > 1:
         lines[:0] = ["rules about it: deny before ask before allow, then the first of them"]
     elif rules:
         lines[:0] = ["rule about it"]
-    unread = [f"unread    {escape(problem)}" for problem in policy.problems]
+    unread = [f"unread    {escape_hidden_characters(problem)}" for problem in policy.problems]
     return [line for block in (lines, unread) if block for line in ("", *block)]
 
 
@@ -71,7 +76,7 @@ def part_lines(decision: Decision) -> list[str]:
 def _part_line(judged: PartVerdict) -> str:
     line = f"  {judged.action:<5}  {part_text(judged)}"
     source = judged.rule.source if judged.rule is not None else ""
-    return f"{line}  {escape(source)}" if source else line
+    return f"{line}  {escape_hidden_characters(source)}" if source else line
 
 
 def part_text(judged: PartVerdict) -> str:
@@ -80,9 +85,9 @@ def part_text(judged: PartVerdict) -> str:
     # Without a rule, the reason of the verdict names the first file that is written.
     first = 1 if judged.rule is None and not part.obscure else 0
     source = " ".join(part.source.split())
-    remarks = [judged.why] if judged.why else []
+    remarks = [judged.reason_text] if judged.reason_text else []
     remarks += [f"writes {path}" for path in part.writes[first:]]
-    return escape(f"{source}  ({'; '.join(remarks)})" if remarks else source)
+    return escape_hidden_characters(f"{source}  ({'; '.join(remarks)})" if remarks else source)
 
 
 MOST_SHOWN = 8
@@ -106,18 +111,18 @@ def draft_table(draft: RuleDraft, where: str, policy: Policy) -> dict[str, Any]:
     Args:
         where: where the rule is kept, for the user.
     """
-    effect = consequence(draft.rule, draft.call, draft.target, policy)
+    effect = describe_consequence(draft.rule, draft.call, draft.target, policy)
     return {
         "id": draft.id,
         "title": f"A rule for {draft.call.tool.name}",
         "text": format_rule(draft.rule),
         "facts": [
-            ["rule", escape(format_rule(draft.rule))],
-            ["means", escape(meaning(draft.rule))],
-            ["kept for", escape(where)],
-            ["this call", escape(effect)],
+            ["rule", escape_hidden_characters(format_rule(draft.rule))],
+            ["means", escape_hidden_characters(meaning(draft.rule))],
+            ["kept for", escape_hidden_characters(where)],
+            ["this call", escape_hidden_characters(effect)],
         ],
-        "past": [escape(line) for line in past_lines(draft.past, draft.matched)],
+        "past": [escape_hidden_characters(line) for line in past_lines(draft.past, draft.matched)],
     }
 
 

@@ -120,10 +120,10 @@ async def select_sources(where: SearchScope, context: ToolContext) -> list[Sourc
     if await _is_there(where.path, context.workspace):
         target, kind = await locate_existing(where.path, context)
         if kind == "other":
-            raise ToolError(f"Path is a device, socket or pipe: {target.shown}")
+            raise ToolError(f"Path is a device, socket or pipe: {target.display_path}")
         if kind == "file":
             return await _single(target, wanted, context.workspace)
-        folder = _Folder(target.path, matcher(where.glob or "*", _below(target.shown)))
+        folder = _Folder(target.path, matcher(where.glob or "*", _below(target.display_path)))
     else:
         base = fixed_part(where.path)
         target, _ = await locate_existing(base, context)
@@ -164,7 +164,7 @@ async def _single(
     known = language_of(path)
     chosen = wanted or known
     if chosen is None:
-        raise ToolError(f"The language of {target.shown} is not known. Give lang.")
+        raise ToolError(f"The language of {target.display_path} is not known. Give lang.")
     text = (await workspace.unsaved()).get(path)
     if text is None and chosen != known:
         text = await workspace.read(path)

@@ -295,7 +295,7 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="stage",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    capability=Capability(dry_run=True, reversible=True),
     touches=touches,
     render_call=render_call,
     snippet="Rewrite code structurally over many files, as a preview",

@@ -70,8 +70,8 @@ async def run(arguments: BashArguments, context: ToolContext) -> ToolOutput:
     details = {"exitCode": finished.code}
     stored = context.overflow if finished.dropped else None
     if not ending:
-        return ToolOutput(text, details=details, stored=stored)
-    return ToolOutput(f"{text}\n\n{ending}", is_error=True, details=details, stored=stored)
+        return ToolOutput(text, details=details, full_text_path=stored)
+    return ToolOutput(f"{text}\n\n{ending}", is_error=True, details=details, full_text_path=stored)
 
 
 async def shell(context: ToolContext) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def with_renames(files: Iterable[FileChange]) -> ChangeSet:
 
 def _as_rename(old: FileChange, new: FileChange) -> FileChange:
     shown = f"{old.name} → {new.name}"
-    return replace(new, before=old.before, shown=shown, old_path=old.path, mode=old.mode)
+    return replace(new, before=old.before, display_path=shown, old_path=old.path, mode=old.mode)
 
 
 def _similarity(old: FileChange, new: FileChange) -> float:
@@ -109,7 +109,7 @@ def make_staging(tool: Tool) -> Tool:
         raise ValueError(f"{tool.name} cannot say what it would do")
 
     async def dry_run(arguments: Any, context: ToolContext) -> DryRunResult:
-        staged = context.collected.preview.change if context.collected else None
+        staged = context.open_preview.preview.change if context.open_preview else None
         files = StagedFiles(context.workspace, staged or ChangeSet(()))
         return await compute(arguments, replace(context, workspace=cast("Workspace", files)))
 
@@ -159,7 +159,7 @@ class StagedFiles:
 
 def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> ToolOutput:
     """Stage a change together with those of the calls before, and say what it is."""
-    change, earlier = preview.change, context.collected
+    change, earlier = preview.change, context.open_preview
     if change is None:
         raise ToolError("There is no change to make. Nothing was changed.")
     names = (*(earlier.collects if earlier is not None else ()), name)

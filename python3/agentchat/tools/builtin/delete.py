@@ -37,9 +37,11 @@ async def dry_run(arguments: DeleteArguments, context: ToolContext) -> DryRunRes
     await _refuse_link(arguments.path, target, context)
     if target.loaded is BufferState.UNSAVED:
         raise ToolError(
-            f"{target.shown} is open with the user's unsaved changes. Nothing was changed."
+            f"{target.display_path} is open with the user's unsaved changes. Nothing was changed."
         )
-    change = FileChange(target.path, await read_for_change(target, context), None, target.shown)
+    change = FileChange(
+        target.path, await read_for_change(target, context), None, target.display_path
+    )
     return DryRunResult(ChangeSet((change,)))
 
 
@@ -52,8 +54,8 @@ async def _refuse_link(path: str, target: FileTarget, context: ToolContext) -> N
     plain = {os.path.join(above.path, one).lower() for one in (name, name.removeprefix("@"))}
     if target.path.lower() not in plain:  # some file systems fold case
         raise ToolError(
-            f"{path} is a link to {target.shown}. Nothing was changed. Name the file itself, or "
-            "remove the link with bash."
+            f"{path} is a link to {target.display_path}. Nothing was changed. "
+            "Name the file itself, or remove the link with bash."
         )
 
 
@@ -91,7 +93,7 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="delete",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    capability=Capability(dry_run=True, reversible=True),
     touches=touches,
     dry_run=dry_run,
     render_call=render_call,

@@ -47,7 +47,7 @@ async def run(arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutp
     path = (await locate_existing(arguments.path, context))[0].path if arguments.path else None
     found = await context.frontend.diagnostics(path, arguments.severity)
     paths = {item.path for item in found[:DIAGNOSTICS]}
-    names = {path: (await context.workspace.locate(path)).shown for path in paths}
+    names = {path: (await context.workspace.locate(path)).display_path for path in paths}
     lines = [_line(names[item.path], item) for item in found[:DIAGNOSTICS]]
     left = len(found) - len(lines)
     notices = [f"[{left} more diagnostics. Give path or severity to see them]"] if left else []

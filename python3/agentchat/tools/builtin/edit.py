@@ -111,7 +111,7 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> DryRunResul
     before = await read_for_change(target, context)
     edits = [Edit(one.old_text, one.new_text, one.replace_all) for one in arguments.edits]
     outcome = await asyncio.to_thread(_edited, before, edits, target)
-    change = FileChange(target.path, before, encode(outcome.text), target.shown)
+    change = FileChange(target.path, before, encode(outcome.text), target.display_path)
     return DryRunResult(
         ChangeSet((change,)),
         notes=outcome.notes,
@@ -123,7 +123,7 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> DryRunResul
 def _edited(before: bytes, edits: list[Edit], target: FileTarget) -> EditOutcome:
     """Return the outcome; an error quotes no file that the user was not asked about."""
     try:
-        return apply_edits(decode(before, target.shown), edits, target.shown)
+        return apply_edits(decode(before, target.display_path), edits, target.display_path)
     except EditError as error:
         if target.zone in (Zone.SECRET, Zone.OUTSIDE):
             said = str(error).partition(" Closest match")[0].removesuffix(" Nothing was changed.")
@@ -171,7 +171,7 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="edit",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    capability=Capability(dry_run=True, reversible=True),
     touches=touches,
     dry_run=dry_run,
     render_call=render_call,

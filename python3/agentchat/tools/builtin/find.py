@@ -35,7 +35,7 @@ async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
     limit = arguments.limit or FIND_RESULTS
     target = await locate_directory(arguments.path or ".", context)
     pattern = arguments.pattern.removeprefix(target.path + "/")
-    fits = matcher(pattern, "" if target.shown == "." else target.shown)
+    fits = matcher(pattern, "" if target.display_path == "." else target.display_path)
     found = [name for name in await list_files(target.path, context.workspace) if fits(name)]
     if not found:
         return ToolOutput("No files found matching pattern", details={"results": 0})
@@ -46,7 +46,7 @@ async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
 
 def shown_below(folder: FileTarget, name: str) -> str:
     """Return how a file below a folder is shown: a path that ``read`` takes."""
-    return name if folder.shown == "." else os.path.join(folder.shown, name)
+    return name if folder.display_path == "." else os.path.join(folder.display_path, name)
 
 
 def touches(arguments: FindArguments) -> Access:

@@ -99,7 +99,7 @@ async def run(arguments: GrepArguments, context: ToolContext) -> ToolOutput:
     """Return the matching lines, ``FILE:LINE: TEXT``."""
     target, kind = await locate_existing(arguments.path or ".", context)
     if kind == "other":
-        raise ToolError(f"Path is a device, socket or pipe: {target.shown}")
+        raise ToolError(f"Path is a device, socket or pipe: {target.display_path}")
     search = GrepSearch(arguments, target, kind == "file", context.workspace)
     await search.run()
     return search.result()
@@ -115,7 +115,7 @@ class GrepSearch:
         self._target = target
         self._folder = os.path.dirname(target.path) if single else target.path
         self._name = os.path.basename(target.path) if single else ""
-        self._below = "" if target.shown == "." else target.shown
+        self._below = "" if target.display_path == "." else target.display_path
         self._fits = matcher(arguments.glob or "*", self._below)
         self._found = MatchCollector(arguments.limit or GREP_MATCHES)
         self._secrets: list[str] = []
@@ -213,7 +213,7 @@ class GrepSearch:
 
     def _shown(self, name: str) -> str:
         if self._name:
-            return self._target.shown
+            return self._target.display_path
         return os.path.join(self._below, name)
 
 

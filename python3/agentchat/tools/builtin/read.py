@@ -207,7 +207,7 @@ async def run(arguments: ReadArguments, context: ToolContext) -> ToolOutput:
     try:
         return await _read(target, offset, arguments.limit, context.workspace)
     except FileNotFoundError as error:
-        raise ToolError(f"Path not found: {target.shown}") from error
+        raise ToolError(f"Path not found: {target.display_path}") from error
     except OSError as error:
         raise cannot_read(target, error) from error
 
@@ -264,9 +264,8 @@ def _result(
         return ToolOutput(f"[Line {window.first} is {size} KiB, {over}]")
     if window.first > max(window.total, 1):
         lines = "1 line" if window.total == 1 else f"{window.total} lines"
-        raise ToolError(
-            f"offset {window.first} is beyond the end of {target.shown}: the file has {lines}."
-        )
+        beyond = f"offset {window.first} is beyond the end of {target.display_path}"
+        raise ToolError(f"{beyond}: the file has {lines}.")
     notes = [found for found in (note, _more(window, limit)) if found]
     details = {"first": window.first, "last": window.last, "total": window.total}
     return ToolOutput(with_notices(text, notes), details=details)
@@ -287,11 +286,15 @@ async def _image(target: FileTarget, kind: str, source: Workspace) -> ToolOutput
     data = await source.read(target.path, read.LARGEST + 1)
     if len(data) > read.LARGEST:
         size = read.LARGEST // (KIB * KIB)
-        raise ToolError(f"{target.shown} is an image of more than {size} MiB, too large to show.")
+        raise ToolError(
+            f"{target.display_path} is an image of more than {size} MiB, too large to show."
+        )
     try:
         image, note = await asyncio.to_thread(read.scale_down, data, kind)
     except read.UndecodableImage as error:
-        raise ToolError(f"{target.shown} looks like {kind} but is damaged: {error}") from error
+        raise ToolError(
+            f"{target.display_path} looks like {kind} but is damaged: {error}"
+        ) from error
     text = f"Read image file [{kind}]"
     return ToolOutput(f"{text}\n{note}" if note else text, images=(image,))
 
@@ -316,7 +319,9 @@ async def _wide(
 
 async def _binary(target: FileTarget, source: Workspace) -> ToolOutput:
     size = await source.size(target.path)
-    return ToolOutput(f"{target.shown} is a binary file of {size} bytes; its content is not shown.")
+    return ToolOutput(
+        f"{target.display_path} is a binary file of {size} bytes; its content is not shown."
+    )
 
 
 def touches(arguments: ReadArguments) -> Access:

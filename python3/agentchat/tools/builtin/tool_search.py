@@ -21,10 +21,10 @@ class ToolSearchArguments(ToolArguments):
 
 async def run(arguments: ToolSearchArguments, context: ToolContext) -> ToolOutput:
     """Return the tools that were found; they can be called from the next request on."""
-    if context.toolbox is None:
+    if context.tool_finder is None:
         raise ToolError("This chat has no tools to search.")
-    waiting = len(context.toolbox.deferred())
-    found = context.toolbox.search(arguments.query)
+    waiting = len(context.tool_finder.deferred())
+    found = context.tool_finder.search(arguments.query)
     details = {"tools": [tool.name for tool in found]}
     if found:
         lines = [f"- {tool.name}: {tool.description}" for tool in found]

@@ -39,11 +39,11 @@ async def dry_run(arguments: WriteArguments, context: ToolContext) -> DryRunResu
         raise cannot_read(target, error) from error
     if kind not in ("file", None):
         what = "a directory" if kind == "directory" else "a device, socket or pipe"
-        raise ToolError(f"Path is {what}, not a file: {target.shown}. Nothing was changed.")
+        raise ToolError(f"Path is {what}, not a file: {target.display_path}. Nothing was changed.")
     refuse_locked(target)
     before = await read_for_change(target, context) if kind else None
     after, anchor = encoded(arguments.content), target.anchor if before is None else None
-    change = FileChange(target.path, before, after, target.shown, anchor=anchor)
+    change = FileChange(target.path, before, after, target.display_path, anchor=anchor)
     return DryRunResult(ChangeSet((change,)))
 
 
@@ -94,7 +94,7 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="write",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    capability=Capability(dry_run=True, reversible=True),
     touches=touches,
     dry_run=dry_run,
     render_call=render_call,

@@ -73,7 +73,6 @@ class RemoteTool:
     def tool(self, digest: str) -> Tool:
         """Return the tool; ``digest`` is of its file: another one makes it another tool."""
         spec, hooks = self.spec, self.spec.hooks
-        undoable = spec.name if "undo" in hooks else ""
         return Tool(
             name=spec.name,
             description=spec.description,
@@ -82,9 +81,7 @@ class RemoteTool:
             metadata=Metadata(aliases=spec.aliases, permission_class="custom", **spec.metadata),
             capability=Capability(
                 dry_run="dry_run" in hooks,
-                reversible=bool(undoable),
-                undo_method=undoable,
-                undo_tool=undoable,
+                reversible="undo" in hooks,
                 min_confidence=spec.min_confidence,
             ),
             touches=self._touches,
@@ -97,11 +94,11 @@ class RemoteTool:
                 setup=self._hook("setup"),
                 exit=self._hook("on_exit"),
                 once=spec.setup_once,
-                undo=self._undo_record if undoable else None,
+                undo=self._undo_record if "undo" in hooks else None,
             ),
             always_load=spec.always_load,
             asks=self._asks if ASKS in hooks else spec.asks,
-            undo=self._undo if undoable else None,
+            undo=self._undo if "undo" in hooks else None,
             source=digest,
         )
 
@@ -166,7 +163,7 @@ class RemoteTool:
                 step += 1
             else:
                 answer = await self.call("run", arguments, context, step=step, given=given)
-                result, step = ToolOutput(**answer["result"]), answer["next"]
+                result, step = _output(answer["result"]), answer["next"]
             if result.is_error or step == len(self.spec.steps):
                 return await self._rendered(result, arguments)
             context.progress(f"{result.text}\n")
@@ -194,12 +191,12 @@ class RemoteTool:
 
     async def _undo(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         result = await self.call("hook", arguments, context, role="undo")
-        return ToolOutput(NOTHING) if result is None else ToolOutput(**result)
+        return ToolOutput(NOTHING) if result is None else _output(result)
 
     def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
         """Return the record of a call that the tool's own ``undo`` can take back."""
         name = self.spec.name
-        return UndoCall(f"{name} takes it back", tool=name, given=arguments.sent)
+        return UndoCall(f"{name} takes it back", tool=name, arguments=arguments.sent)
 
     def _touches(self, arguments: Mapping[str, Any]) -> Access:
         command = self.spec.command(0)
@@ -247,15 +244,15 @@ class RemoteTool:
         """Return the result with what the user reads of it."""
         if not self._renders("render_result"):
             return result
-        names = ("text", "details", "is_error", "shown")
-        given = [{name: getattr(result, name) for name in names}]
+        names = ("text", "details", "is_error")
+        given = [{name: getattr(result, name) for name in names} | {"shown": result.display_text}]
         try:
             async with asyncio.timeout(RENDER_SECONDS):
                 rendered = await self.call("hook", arguments, role="render_result", given=given)
         except Exception as error:
             self._note_render_error(error)
             return result
-        return result if rendered is None else replace(result, shown=str(rendered["text"]))
+        return result if rendered is None else replace(result, display_text=str(rendered["text"]))
 
     def _renders(self, role: str) -> bool:
         """Whether there is a function for it; one that was slow is not called again."""
@@ -319,4 +316,14 @@ class StagedPreview:
         params = {**about, "extra": None if extra is None else dict(extra)}
         answer = await self._tool.pool.call_in(self._worker, "resolve", params)
         self._worker.previews.discard(self._params["preview"])
-        return None if answer is None else ToolOutput(**answer)
+        return None if answer is None else _output(answer)
+
+
+def _output(result: Mapping[str, Any]) -> ToolOutput:
+    """Return what a worker sent of a ``Result`` as the output of a tool."""
+    return ToolOutput(
+        text=result["text"],
+        details=result["details"],
+        is_error=result["is_error"],
+        display_text=result["shown"],
+    )

@@ -82,7 +82,7 @@ class FileTransaction:
         return ReplaceFile(self._disk, file)
 
     def _step(self, job: FileOperation, step: Callable[[], None]) -> None:
-        shown = job.file.shown or self._show(job.path)
+        shown = job.file.display_path or self._show(job.path)
         try:
             step()
         except StalePreview as error:

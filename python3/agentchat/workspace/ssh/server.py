@@ -138,13 +138,13 @@ class WorkspaceServer:
 
     async def _confines(self, request: Incoming) -> Any:
         confinement = self._workspace.confinement
-        confinement.wanted = request.params["wanted"]
+        confinement.setting = request.params["wanted"]
         return await asyncio.to_thread(confinement.describe)
 
     async def _run(self, request: Incoming) -> Any:
         given = request.params["command"]
         command = Command(**{**given, "argv": tuple(given["argv"])})
-        self._workspace.confinement.wanted = request.params["confinement"]
+        self._workspace.confinement.setting = request.params["confinement"]
 
         def send(data: bytes) -> None:
             request.progress(data)
