@@ -130,7 +130,7 @@ def many(count: int) -> list[Tool]:
 FINDER = a_tool("tool_search", hidden=True)
 
 
-def a_large_toolbox(count: int, **about: Any) -> Toolset:
+def a_large_toolset(count: int, **about: Any) -> Toolset:
     tools = [READ, *many(count)]
     names = [tool.name for tool in tools]
     return Toolset(Registry([*tools, FINDER]), [], names, **about)
@@ -144,21 +144,21 @@ def offered(toolset: Toolset) -> list[str]:
 def test_above_the_threshold_only_always_loaded_tools_are_sent(
     count: int, wanted: int, deferred: int
 ) -> None:
-    toolset = a_large_toolbox(count, deferred_threshold=wanted)
+    toolset = a_large_toolset(count, deferred_threshold=wanted)
     assert len(toolset.deferred()) == deferred
     assert ("tool_search" in offered(toolset)) == (deferred > 0)
     assert "read" in offered(toolset)
 
 
 def test_a_search_activates_what_it_finds_in_this_chat_only() -> None:
-    toolset, other = a_large_toolbox(20), a_large_toolbox(20)
+    toolset, other = a_large_toolset(20), a_large_toolset(20)
     assert toolset.search("extra 7")[0].name == "extra_7"
     assert "extra_7" in offered(toolset)
     assert "extra_7" not in offered(other)
 
 
 def test_names_can_be_loaded_always() -> None:
-    assert offered(a_large_toolbox(20, always_load=["extra_3"])) == [
+    assert offered(a_large_toolset(20, always_load=["extra_3"])) == [
         "read",
         "extra_3",
         "tool_search",
@@ -238,7 +238,7 @@ def test_tools_that_the_mode_forbids_are_not_sent() -> None:
 
 
 def test_a_chat_gets_back_what_it_had_even_if_it_is_known_later() -> None:
-    first = a_large_toolbox(20)
+    first = a_large_toolset(20)
     first.add("extra_3")
     first.remove("extra_4")
     registry = Registry([READ, FINDER])
