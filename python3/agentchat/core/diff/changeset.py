@@ -3,24 +3,24 @@
 The life of a change
 --------------------
 
-A tool never writes a file. It computes a :class:`ChangeSet`, which holds the bytes of each file
-before and after, and that one value goes through every stage:
+A tool that edits never writes a file itself. It computes a :class:`ChangeSet` with the bytes of
+each file before and after, and this value goes through every stage:
 
 1. *Computed* by a tool's dry run, from the text the user sees (unsaved buffers included).
 2. *Shown* in the approval float or the review, as the hunks of :func:`hunks`.
 3. *Decided*: the user keeps or rejects each hunk, or edits the proposed text
    (``turn/hunk_decisions``). :func:`keep_hunks` makes the change that holds only what is kept.
-4. *Checked*: a change applies only to the bytes it was computed from. If a file moved meanwhile
-   the change is *stale*: :func:`rebase` puts it on top of the new text, and it is shown and asked
-   again. Where the two conflict, nothing is written.
+4. *Checked*: a change applies only to the bytes it was computed from. If a file changed
+   meanwhile, the change is *stale*: :func:`rebase` puts it on top of the new text, and it is shown
+   and approved again. If the two conflict, nothing is written.
 5. *Applied* to all files or to none (``workspace/files/transaction``; loaded buffers change by
-   :func:`line_edits` in one undo step). The journal has the change before the first file changes,
-   and whether it was made afterwards.
-6. *Undone*: the journal's copy, :meth:`ChangeSet.reversed`, goes the same way back, and only onto
-   the bytes that it left.
+   :func:`line_edits` in one undo step). The journal records the change before the first file
+   changes, and its outcome afterwards.
+6. *Undone*: :meth:`ChangeSet.reversed` of the journal's copy is applied in the same way, and only
+   to the bytes that the change left.
 
-A value cannot be half applied, shown in one form and written in another, or applied to a text that
-nobody looked at. Hunks are counted from 0 here and from 1 in messages to people and models.
+So a change is never half applied, never shown in one form and written in another, and never
+applied to a text that nobody saw. Hunks count from 0 here and from 1 in messages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from agentchat.core.diff.line_diff import LineChange, diff_lines
 from agentchat.core.diff.text_file import split_lines, why_not_text
 
 CONTEXT = 3
-"""Unchanged lines shown around a hunk; hunks closer than twice that are one."""
+"""Unchanged lines around a hunk; changes closer than twice that are one hunk."""
 
 LineEdit = tuple[int, int, list[str]]
 
@@ -62,11 +62,11 @@ class FileChange:
     attributes: tuple[tuple[str, bytes], ...] = ()
     folders: int = 0
     anchor: tuple[str, int, int] | None = None
-    """The folder that a created file was previewed in: path, device, inode."""
+    """The folder in which the preview created a file: path, device, inode."""
 
     @property
     def origin(self) -> str:
-        """Where the bytes before lie."""
+        """The path of the bytes before."""
         return self.old_path or self.path
 
     @property
@@ -76,18 +76,16 @@ class FileChange:
 
     @property
     def parts(self) -> tuple[FileChange, ...]:
-        """The change path by path: a renamed file is one that is created and one deleted."""
+        """The change as one part per path: a renamed file is one created and one deleted."""
         if not self.old_path:
             return (self,)
-        made = replace(self, before=None, display_path="", old_path="")
-        gone = replace(
-            self, path=self.old_path, after=None, display_path="", old_path="", folders=0
-        )
-        return (made, gone)
+        created = replace(self, before=None, display_path="", old_path="")
+        deleted = replace(created, path=self.old_path, before=self.before, after=None, folders=0)
+        return (created, deleted)
 
     @property
     def name(self) -> str:
-        """What the reader is told the file is called."""
+        """The name of the file in messages."""
         return self.display_path or self.path
 
     @property
@@ -111,23 +109,23 @@ class FileChange:
 
     @property
     def is_binary(self) -> bool:
-        """Whether one side is no text, so that there are no lines to compare."""
+        """Whether one side is not text, so that there are no lines to compare."""
         return any(why_not_text(side) for side in (self.before, self.after) if side)
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether both sides are the same."""
+        """Whether path and bytes stay the same."""
         return self.before == self.after and not self.old_path
 
     def reversed(self) -> FileChange:
-        """Return the change that takes this one back."""
-        back = replace(self, before=self.after, after=self.before)
-        return replace(back, path=self.old_path, old_path=self.path) if self.old_path else back
+        """Return the change that undoes this one."""
+        undo = replace(self, before=self.after, after=self.before)
+        return replace(undo, path=self.old_path, old_path=self.path) if self.old_path else undo
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedLines:
-    """Where one replacement was made: whole lines of the file ``path`` before the change.
+    """The lines of one replacement in the file ``path`` before the change.
 
     ``first`` and ``last`` count from 1, both included.
     """
@@ -142,8 +140,8 @@ class HunkLine:
     """One line of a hunk: ``kind`` is a space, ``-`` or ``+``.
 
     ``text`` is without line end, ``end`` is the line end (empty at the end of a file without a
-    final newline). ``old`` and ``new`` are 1-based line numbers, ``None`` on the side that does
-    not have the line. Bytes that are no UTF-8 are lone surrogates.
+    final newline). ``old`` and ``new`` are 1-based line numbers, ``None`` on the side without the
+    line. Bytes that are not UTF-8 are lone surrogates.
     """
 
     kind: str
@@ -155,7 +153,7 @@ class HunkLine:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One place of a file's change, with its context; numbers as in a unified diff."""
+    """Changed lines of a file with their context; numbers as in a unified diff."""
 
     index: int
     old_start: int
@@ -173,18 +171,18 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """A change of several files, applied all or none; each path stands there once."""
+    """A change of several files, applied to all or none; each path occurs once."""
 
     files: tuple[FileChange, ...]
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether applying would leave every file as it is."""
+        """Whether applying would change no file."""
         return all(file.changes_nothing for file in self.files)
 
     @property
     def parts(self) -> tuple[FileChange, ...]:
-        """The files path by path, see there."""
+        """The parts of all files, see :attr:`FileChange.parts`."""
         return tuple(part for file in self.files for part in file.parts)
 
     @property
@@ -193,9 +191,9 @@ class ChangeSet:
         return tuple(path for file in self.files for path in file.paths)
 
     def counts(self) -> tuple[int, int]:
-        """Return how many lines are added and removed in all."""
-        each = [count_lines(file) for file in self.files]
-        return sum(added for added, _ in each), sum(removed for _, removed in each)
+        """Return how many lines are added and removed in all files."""
+        counts = [count_lines(file) for file in self.files]
+        return sum(added for added, _ in counts), sum(removed for _, removed in counts)
 
     def summary(self) -> str:
         """Return one line like ``2 files, +3 -1``."""
@@ -204,7 +202,7 @@ class ChangeSet:
         return f"{number} {'file' if number == 1 else 'files'}, +{added} -{removed}"
 
     def reversed(self) -> ChangeSet:
-        """Return the change that takes this one back."""
+        """Return the change that undoes this one."""
         return ChangeSet(tuple(file.reversed() for file in reversed(self.files)))
 
 
@@ -215,16 +213,16 @@ def digest(data: bytes | None) -> str | None:
 
 def count_lines(file: FileChange) -> tuple[int, int]:
     """Return how many lines are added and removed; a binary file counts none."""
-    found = _changes(file)
-    return sum(c.b_end - c.b_start for c in found), sum(c.a_end - c.a_start for c in found)
+    changes = _changes(file)
+    return sum(c.b_end - c.b_start for c in changes), sum(c.a_end - c.a_start for c in changes)
 
 
 @lru_cache(maxsize=32)
 def hunks(file: FileChange) -> tuple[Hunk, ...]:
-    """Return the places where the file changes, numbered from 0.
+    """Return the hunks of a file, numbered from 0.
 
-    A change without lines (a binary file, an empty one made or deleted, a new name for the same
-    text) is one hunk without lines.
+    A change without lines (of a binary file, an empty file created or deleted, a new name for the
+    same text) is one hunk without lines.
     """
     groups = _groups(_changes(file))
     if not groups and not file.changes_nothing:
@@ -234,12 +232,12 @@ def hunks(file: FileChange) -> tuple[Hunk, ...]:
 
 
 def lines_before(file: FileChange, first: int, last: int) -> tuple[int, int]:
-    """Return the lines before a change that became the lines ``first``..``last`` after it."""
+    """Return the range of lines before a change that became ``first``..``last`` after it."""
     return _line_before(file, first)[0], _line_before(file, last)[1]
 
 
 def _line_before(file: FileChange, line: int) -> tuple[int, int]:
-    """Return the first and last line before the change that one line after it comes from."""
+    """Return the range of lines before the change that one line after it comes from."""
     shift = 0
     for change in _changes(file):
         if line <= change.b_start:
@@ -253,23 +251,23 @@ def _line_before(file: FileChange, line: int) -> tuple[int, int]:
 def keep_hunks(file: FileChange, kept: Collection[int]) -> FileChange:
     """Return the change with only the hunks whose indexes are kept, byte for byte.
 
-    A renamed file of which nothing is kept stays where it is.
+    If nothing of a renamed file is kept, it keeps its old name.
     """
     groups = _groups(_changes(file))
     if set(range(max(len(groups), 1))) <= set(kept):
         return file
     if not any(0 <= index < len(groups) for index in kept):
         return replace(file, path=file.origin, after=file.before, old_path="")
-    wanted = [change for index in sorted(kept) for change in groups[index : index + 1]]
-    parts = [change for group in wanted for change in group]
+    kept_groups = [group for index in sorted(kept) for group in groups[index : index + 1]]
+    parts = [change for group in kept_groups for change in group]
     return replace(file, after=_apply_line_changes(_lines(file.before), _lines(file.after), parts))
 
 
 def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
-    """Return the same change on top of what the file is now.
+    """Return the same change on top of the current bytes of the file.
 
-    ``None`` if the place itself was changed meanwhile, or lines were inserted right beside it or
-    by it: their order would be a guess. A change that the file already has comes back as one that
+    ``None`` if the same lines changed meanwhile, or if either change inserts lines beside the
+    other, because their order would be a guess. If the file already has the change, the result
     changes nothing.
     """
     if current == file.before:
@@ -285,20 +283,20 @@ def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
 
 
 def combine(first: FileChange, second: FileChange) -> FileChange:
-    """Return both changes of one file as one; the second begins where the first ends."""
+    """Return two successive changes of one file as one change."""
     if first.path != second.path or first.after != second.before:
         raise ValueError(f"the changes of {first.path} do not follow each other")
     return replace(second, before=first.before, mode=second.mode or first.mode)
 
 
 def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:
-    """Return what turns one list of lines into the other: ``(first, last, new lines)``.
+    """Return the edits that turn one list of lines into the other: ``(first, last, new lines)``.
 
-    0-based, ``last`` excluded, the last place of the file first, so that each can be made
-    without moving the next.
+    0-based, ``last`` excluded. The last edit of the file comes first, so that applying an edit
+    does not move the lines of the next one.
     """
-    found = reversed(diff_lines(before, after))
-    return [(c.a_start, c.a_end, list(after[c.b_start : c.b_end])) for c in found]
+    changes = reversed(diff_lines(before, after))
+    return [(c.a_start, c.a_end, list(after[c.b_start : c.b_end])) for c in changes]
 
 
 def _lines(data: bytes | None) -> list[str]:
@@ -312,10 +310,10 @@ def _changes(file: FileChange) -> tuple[LineChange, ...]:
     return tuple(diff_lines(_lines(file.before), _lines(file.after)))
 
 
-def _groups(found: Sequence[LineChange]) -> list[list[LineChange]]:
-    """Return the changes that are shown together because they lie close."""
+def _groups(changes: Sequence[LineChange]) -> list[list[LineChange]]:
+    """Return the changes grouped by hunk."""
     groups: list[list[LineChange]] = []
-    for change in found:
+    for change in changes:
         if groups and change.a_start - groups[-1][-1].a_end <= 2 * CONTEXT:
             groups[-1].append(change)
         else:
@@ -325,16 +323,16 @@ def _groups(found: Sequence[LineChange]) -> list[list[LineChange]]:
 
 def _hunk(index: int, group: list[LineChange], old: list[str], new: list[str]) -> Hunk:
     before = min(CONTEXT, group[0].a_start)
-    behind = min(CONTEXT, len(old) - group[-1].a_end)
+    after = min(CONTEXT, len(old) - group[-1].a_end)
     i, j = group[0].a_start - before, group[0].b_start - before
-    i_end, j_end = group[-1].a_end + behind, group[-1].b_end + behind
+    i_end, j_end = group[-1].a_end + after, group[-1].b_end + after
     lines: list[HunkLine] = []
-    at, shift = i, j - i
+    position, shift = i, j - i
     for change in [*group, LineChange(i_end, i_end, j_end, j_end)]:
-        lines += (_line(" ", old[n], n, n + shift) for n in range(at, change.a_start))
+        lines += (_line(" ", old[n], n, n + shift) for n in range(position, change.a_start))
         lines += (_line("-", old[n], n, None) for n in range(change.a_start, change.a_end))
         lines += (_line("+", new[n], None, n) for n in range(change.b_start, change.b_end))
-        at, shift = change.a_end, change.b_end - change.a_end
+        position, shift = change.a_end, change.b_end - change.a_end
     old_start = i + 1 if i_end > i else i
     new_start = j + 1 if j_end > j else j
     return Hunk(index, old_start, i_end - i, new_start, j_end - j, tuple(lines))
@@ -350,38 +348,37 @@ def _line(kind: str, line: str, old: int | None, new: int | None) -> HunkLine:
 
 
 def _apply_line_changes(old: list[str], new: list[str], parts: Sequence[LineChange]) -> bytes:
-    """Return the old text with some of the changes made."""
-    out: list[str] = []
-    at = 0
-    for part in parts:
-        out += old[at : part.a_start]
-        out += new[part.b_start : part.b_end]
-        at = part.a_end
-    return "".join(out + old[at:]).encode("utf-8", "surrogateescape")
+    """Return the old text with some of the changes applied."""
+    return _join_changes(old, [(part, new) for part in parts])
 
 
-def _merge(base: list[str], mine: list[str], current: list[str]) -> bytes | None:
-    """Return ``current`` with my changes to ``base`` made; ``None`` if two changes conflict."""
-    own = [(change, mine) for change in diff_lines(base, mine)]
-    others = [(change, current) for change in diff_lines(base, current)]
-    both = sorted(own + others, key=lambda pair: (pair[0].a_start, pair[0].a_end))
-    for (one, side), (other, other_side) in pairwise(both):
-        if side is not other_side and _conflict(one, other):
+def _join_changes(old: list[str], changes: Sequence[tuple[LineChange, list[str]]]) -> bytes:
+    """Return ``old`` with changes applied, each with the lines that it takes its text from."""
+    lines: list[str] = []
+    position = 0
+    for change, source in changes:
+        lines += old[position : change.a_start]
+        lines += source[change.b_start : change.b_end]
+        position = change.a_end
+    return "".join(lines + old[position:]).encode("utf-8", "surrogateescape")
+
+
+def _merge(base: list[str], new: list[str], current: list[str]) -> bytes | None:
+    """Return ``current`` with the changes ``base`` to ``new``; ``None`` if two changes conflict."""
+    ours = [(change, new) for change in diff_lines(base, new)]
+    theirs = [(change, current) for change in diff_lines(base, current)]
+    changes = sorted(ours + theirs, key=lambda pair: (pair[0].a_start, pair[0].a_end))
+    for (first, source), (second, other_source) in pairwise(changes):
+        if source is not other_source and _conflict(first, second):
             return None
-    out: list[str] = []
-    at = 0
-    for change, side in both:
-        out += base[at : change.a_start]
-        out += side[change.b_start : change.b_end]
-        at = change.a_end
-    return "".join(out + base[at:]).encode("utf-8", "surrogateescape")
+    return _join_changes(base, changes)
 
 
 def _conflict(first: LineChange, second: LineChange) -> bool:
-    """Whether two changes of one text, the first one first, cannot both be made.
+    """Whether two successive changes of one text conflict.
 
-    Replaced lines that only touch can: each line belongs to one of the changes. Where one of the
-    two inserts at the border, nothing says on which side the new lines belong.
+    Adjacent replacements do not: each line belongs to one change. An insertion at the border does,
+    because its side is unknown.
     """
     inserts = first.a_start == first.a_end or second.a_start == second.a_end
     return second.a_start < first.a_end or (second.a_start == first.a_end and inserts)

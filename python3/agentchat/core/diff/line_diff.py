@@ -1,8 +1,8 @@
-"""What differs between two sequences of lines, or two versions of one line.
+"""Compare two sequences of lines, or two versions of one line.
 
-Lines that occur once on both sides anchor the comparison, and what lies between is compared by
-Myers' greedy algorithm in bounded rounds. So the cost stays low where ``difflib`` is slow, or
-gives up: many equal lines.
+Lines that occur once on both sides are anchors; the lines between them are compared with Myers'
+greedy algorithm in bounded rounds. So the cost stays low for texts with many equal lines, where
+``difflib`` is slow.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ Line = Hashable
 _ROUND = 96
 _SHORT_ROUND = 12
 _LONG_ROUNDS = 24
-"""A round looks for a path of so many edits, and its cost grows with their square. After so many
-long rounds the texts have little in common, and short rounds are good enough."""
+"""Most edits of a round, whose cost grows with their square. After this many long rounds the texts
+have little in common, and short rounds are good enough."""
 
 _WORD = re.compile(r"(?:\w[\u0300-\u036f]*)+|\s+|(.)\1*", re.DOTALL)
 _LONGEST_LINE = 600
-"""Characters; in longer lines only the common start and end are found."""
+"""Most characters of a line compared by words; of a longer line only the middle is marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """Lines ``a_start`` up to ``a_end`` of the one become ``b_start`` up to ``b_end`` of the other.
+    """Lines ``a_start`` to ``a_end`` of one text become ``b_start`` to ``b_end`` of the other.
 
     0-based, ends excluded.
     """
@@ -41,7 +41,7 @@ class LineChange:
 
 
 def diff_lines(a: Sequence[Line], b: Sequence[Line]) -> list[LineChange]:
-    """Return what turns ``a`` into ``b``, in order; changes never touch each other."""
+    """Return the changes that turn ``a`` into ``b``, in order and never adjacent."""
     left, right = _number_lines(a, b)
     deleted, inserted = [False] * len(a), [False] * len(b)
     for part in _differing_parts(left, right, LineChange(0, len(a), 0, len(b))):
@@ -51,10 +51,10 @@ def diff_lines(a: Sequence[Line], b: Sequence[Line]) -> list[LineChange]:
 
 
 def _number_lines(a: Sequence[Line], b: Sequence[Line]) -> tuple[list[int], list[int]]:
-    """Return both sides with equal lines as equal small numbers, which compare faster."""
-    number: dict[Line, int] = {}
-    left = [number.setdefault(line, len(number)) for line in a]
-    return left, [number.setdefault(line, len(number)) for line in b]
+    """Return both sides with lines as numbers, which compare faster."""
+    numbers: dict[Line, int] = {}
+    left = [numbers.setdefault(line, len(numbers)) for line in a]
+    return left, [numbers.setdefault(line, len(numbers)) for line in b]
 
 
 def _to_changes(deleted: list[bool], inserted: list[bool]) -> Iterator[LineChange]:
@@ -71,24 +71,24 @@ def _to_changes(deleted: list[bool], inserted: list[bool]) -> Iterator[LineChang
 
 
 def _differing_parts(a: list[int], b: list[int], whole: LineChange) -> Iterator[LineChange]:
-    """Yield pieces that differ; pieces may touch."""
-    waiting = [whole]
-    while waiting:
-        part = _trim(a, b, waiting.pop())
+    """Yield the parts that differ; parts may be adjacent."""
+    stack = [whole]
+    while stack:
+        part = _trim(a, b, stack.pop())
         if part.a_start == part.a_end or part.b_start == part.b_end:
             yield part
             continue
         anchors = _anchors(a, b, part)
         if anchors:
-            waiting.extend(_between(part, anchors))
-        elif in_place := _line_by_line(a, b, part):
-            yield from in_place
+            stack.extend(_between(part, anchors))
+        elif changes := _line_by_line(a, b, part):
+            yield from changes
         else:
             yield from _greedy(a, b, part)
 
 
 def _trim(a: list[int], b: list[int], part: LineChange) -> LineChange:
-    """Return the part without the lines that are the same at its start and at its end."""
+    """Return the part without equal lines at its start and end."""
     i, i_end, j, j_end = part.a_start, part.a_end, part.b_start, part.b_end
     while i < i_end and j < j_end and a[i] == b[j]:
         i, j = i + 1, j + 1
@@ -98,65 +98,62 @@ def _trim(a: list[int], b: list[int], part: LineChange) -> LineChange:
 
 
 def _anchors(a: list[int], b: list[int], part: LineChange) -> list[tuple[int, int]]:
-    """Return the longest ascending run of pairs of lines that occur once on each side."""
-    once = _unique_lines(b, part.b_start, part.b_end)
-    mine = _unique_lines(a, part.a_start, part.a_end)
-    pairs = [(i, once[line]) for line, i in mine.items() if line in once]
+    """Return the longest ascending sequence of pairs of lines that occur once on each side."""
+    in_b = _unique_lines(b, part.b_start, part.b_end)
+    in_a = _unique_lines(a, part.a_start, part.a_end)
+    pairs = [(i, in_b[line]) for line, i in in_a.items() if line in in_b]
     return _longest_ascending(pairs)
 
 
 def _unique_lines(lines: list[int], start: int, end: int) -> dict[int, int]:
-    """Return the place of each line that occurs exactly once between start and end."""
-    seen: dict[int, int] = {}
-    for at in range(start, end):
-        seen[lines[at]] = -1 if lines[at] in seen else at
-    return {line: at for line, at in seen.items() if at >= 0}
+    """Return the index of each line that occurs exactly once between start and end."""
+    indexes: dict[int, int] = {}
+    for index in range(start, end):
+        indexes[lines[index]] = -1 if lines[index] in indexes else index
+    return {line: index for line, index in indexes.items() if index >= 0}
 
 
 def _longest_ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest subsequence of pairs (sorted by the first) that ascends in the second."""
+    # ``tails[n]`` is the least end of an ascending sequence of ``n + 1`` pairs.
     tails: list[int] = []
-    at_tail: list[int] = []
-    before: list[int] = []
-    for at, (_, j) in enumerate(pairs):
-        place = bisect_left(tails, j)
-        before.append(at_tail[place - 1] if place else -1)
-        if place == len(tails):
-            tails.append(j)
-            at_tail.append(at)
-        else:
-            tails[place], at_tail[place] = j, at
+    tail_indexes: list[int] = []
+    previous: list[int] = []
+    for index, (_, j) in enumerate(pairs):
+        length = bisect_left(tails, j)
+        previous.append(tail_indexes[length - 1] if length else -1)
+        tails[length : length + 1] = [j]
+        tail_indexes[length : length + 1] = [index]
     longest = []
-    at = at_tail[-1] if at_tail else -1
-    while at >= 0:
-        longest.append(pairs[at])
-        at = before[at]
+    index = tail_indexes[-1] if tail_indexes else -1
+    while index >= 0:
+        longest.append(pairs[index])
+        index = previous[index]
     return longest[::-1]
 
 
 def _between(part: LineChange, anchors: list[tuple[int, int]]) -> Iterator[LineChange]:
     i, j = part.a_start, part.b_start
-    for a_at, b_at in [*anchors, (part.a_end, part.b_end)]:
-        if i < a_at or j < b_at:
-            yield LineChange(i, a_at, j, b_at)
-        i, j = a_at + 1, b_at + 1
+    for next_i, next_j in [*anchors, (part.a_end, part.b_end)]:
+        if i < next_i or j < next_j:
+            yield LineChange(i, next_i, j, next_j)
+        i, j = next_i + 1, next_j + 1
 
 
 def _line_by_line(a: list[int], b: list[int], part: LineChange) -> list[LineChange]:
-    """Return the lines that differ if few do when compared one to one, else nothing."""
+    """Return the lines that differ one to one; nothing if they are too many."""
     size = part.a_end - part.a_start
     if size != part.b_end - part.b_start:
         return []
-    pairs = zip(a[part.a_start : part.a_end], b[part.b_start : part.b_end], strict=True)
-    differ = [at for at, (mine, yours) in enumerate(pairs) if mine != yours]
-    if len(differ) * 4 > size:
-        return []
     i, j = part.a_start, part.b_start
-    return [LineChange(i + at, i + at + 1, j + at, j + at + 1) for at in differ]
+    differing = [n for n in range(size) if a[i + n] != b[j + n]]
+    if len(differing) * 4 > size:
+        return []
+    return [LineChange(i + n, i + n + 1, j + n, j + n + 1) for n in differing]
 
 
 def _greedy(a: list[int], b: list[int], part: LineChange) -> Iterator[LineChange]:
-    """Yield Myers' edits of a part, a bounded round at a time."""
+    """Yield Myers' edits of a part, in bounded rounds."""
     rest = part
     if set(a[part.a_start : part.a_end]).isdisjoint(b[part.b_start : part.b_end]):
         yield part
@@ -173,16 +170,16 @@ Row = dict[int, int]
 
 
 def _round(
-    a: list[int], b: list[int], part: LineChange, most: int
+    a: list[int], b: list[int], part: LineChange, limit: int
 ) -> tuple[list[LineChange], tuple[int, int]]:
-    """Return the edits up to the end of the part, or as far as the ``most`` edits lead.
+    """Return the edits up to the end of the part, or the best ``limit`` edits, and where they end.
 
-    ``rows[d][k]`` is how far into ``a`` one gets with ``d`` edits when ``k`` more lines of ``a``
-    than of ``b`` are behind.
+    ``rows[d][k]`` is the furthest index in ``a`` after ``d`` edits on diagonal ``k``, where the
+    index in ``a`` is ``k`` more than the index in ``b``.
     """
     n, m = part.a_end - part.a_start, part.b_end - part.b_start
     rows: list[Row] = []
-    for d in range(most + 1):
+    for d in range(limit + 1):
         row: Row = {}
         for k in range(-d, d + 1, 2):
             x = _step(rows[-1], k, n, m) if rows else 0
@@ -199,7 +196,7 @@ def _round(
 
 
 def _step(row: Row, k: int, n: int, m: int) -> int:
-    """Return where one more edit leads on diagonal ``k``; -1 if it leads out of the part."""
+    """Return the index in ``a`` after one more edit to diagonal ``k``; -1 if outside the part."""
     right = row.get(k - 1, -2) + 1
     down = row.get(k + 1, -1)
     right = right if right <= n else -1
@@ -208,7 +205,7 @@ def _step(row: Row, k: int, n: int, m: int) -> int:
 
 
 def _trace(rows: list[Row], k: int, part: LineChange) -> list[LineChange]:
-    """Return the edits that led to diagonal ``k`` of the last row, first one first."""
+    """Return the edits that led to diagonal ``k`` of the last row, in order."""
     n, m = part.a_end - part.a_start, part.b_end - part.b_start
     steps = []
     for row in reversed(rows[:-1]):
@@ -225,17 +222,16 @@ def _trace(rows: list[Row], k: int, part: LineChange) -> list[LineChange]:
 
 @dataclass(frozen=True, slots=True)
 class WordSpan:
-    """A part of a line: ``start`` up to ``end``, in characters."""
+    """A part of a line: characters ``start`` to ``end``, ``end`` excluded."""
 
     start: int
     end: int
 
 
 def changed_words(before: str, after: str) -> tuple[list[WordSpan], list[WordSpan]]:
-    """Return the parts of each of two versions of a line that the other does not have.
+    """Return the words of each of two versions of a line that the other does not have.
 
-    Whole words, not letters. Two lines with little in common are not compared: both lists are
-    empty, for the whole line is what changed.
+    Both lists are empty if the lines have little in common: then the whole line changed.
     """
     if max(len(before), len(after)) > _LONGEST_LINE:
         return _changed_middle(before, after)
@@ -247,17 +243,17 @@ def changed_words(before: str, after: str) -> tuple[list[WordSpan], list[WordSpa
         return [], []
     edits = [op for op in codes if op[0] != "equal"]
     return (
-        _pieces(old, [(op[1], op[2]) for op in edits]),
-        _pieces(new, [(op[3], op[4]) for op in edits]),
+        _word_spans(old, [(op[1], op[2]) for op in edits]),
+        _word_spans(new, [(op[3], op[4]) for op in edits]),
     )
 
 
 def split_words(text: str) -> list[str]:
     """Return the words, runs of white space and runs of one other character; joined: the text."""
-    return [found.group() for found in _WORD.finditer(text)]
+    return [match.group() for match in _WORD.finditer(text)]
 
 
-def _pieces(parts: list[str], spans: list[tuple[int, int]]) -> list[WordSpan]:
+def _word_spans(parts: list[str], spans: list[tuple[int, int]]) -> list[WordSpan]:
     starts = [0]
     for part in parts:
         starts.append(starts[-1] + len(part))
@@ -266,9 +262,6 @@ def _pieces(parts: list[str], spans: list[tuple[int, int]]) -> list[WordSpan]:
 
 def _changed_middle(before: str, after: str) -> tuple[list[WordSpan], list[WordSpan]]:
     size = min(len(before), len(after))
-    start = next((at for at in range(size) if before[at] != after[at]), size)
-    end = next(
-        (at for at in range(size - start) if before[-1 - at] != after[-1 - at]), size - start
-    )
-    pieces = (WordSpan(start, len(before) - end), WordSpan(start, len(after) - end))
-    return [pieces[0]], [pieces[1]]
+    start = next((n for n in range(size) if before[n] != after[n]), size)
+    end = next((n for n in range(size - start) if before[-1 - n] != after[-1 - n]), size - start)
+    return [WordSpan(start, len(before) - end)], [WordSpan(start, len(after) - end)]

@@ -1,4 +1,4 @@
-"""The bytes of a file as text, losslessly, and its line ends as plain newlines and back."""
+"""Convert the bytes of a file to text and back without loss, and its line ends to newlines."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from agentchat.core.errors import ToolError
 
 BOM = "\ufeff"
 LARGEST_EDIT = 64 * 1024 * 1024
-"""Bytes; a larger file is refused rather than matched, diffed and shown."""
+"""Bytes; a larger file is refused."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 
 
 class NotTextError(ToolError):
-    """The file cannot be edited as text; the message names it and says why."""
+    """The file cannot be edited as text; the message names it and the reason."""
 
 
 def decode(data: bytes, path: str) -> str:
-    """Return the text of a file, its BOM included; :func:`encode` gives the same bytes back.
+    """Return the text of a file with its BOM; :func:`encode` returns the same bytes.
 
-    Bytes that are no UTF-8 become lone surrogates, so they survive untouched.
+    Bytes that are not UTF-8 become lone surrogates.
 
     Raises:
-        NotText: UTF-16 or UTF-32, binary (NUL bytes), or larger than ``LARGEST_EDIT``.
+        NotTextError: UTF-16 or UTF-32, binary (NUL bytes), or larger than ``LARGEST_EDIT``.
     """
     reason = why_not_text(data)
     if reason:
@@ -40,7 +40,7 @@ def encode(text: str) -> bytes:
 
 
 def why_not_text(data: bytes) -> str:
-    """Return why the bytes are no text, as the rest of a sentence; empty if they are."""
+    """Return why the bytes are not text, as the rest of a sentence; empty if they are text."""
     if data.startswith(_WIDE_MARKS):
         return "is UTF-16 or UTF-32, not UTF-8"
     if b"\0" in data:
@@ -51,24 +51,24 @@ def why_not_text(data: bytes) -> str:
 
 
 def has_surrogates(text: str) -> bool:
-    """Whether the text holds bytes that are no UTF-8, or characters that are no text."""
+    """Whether the text contains surrogates: bytes that are not UTF-8, or invalid characters."""
     return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines with their ends, split after ``\\n`` only; joined they are the text."""
+    """Return the lines with their line ends, split after ``\\n`` only."""
     lines = text.split("\n")
     last = lines.pop()
-    whole = [line + "\n" for line in lines]
-    return [*whole, last] if last else whole
+    complete = [line + "\n" for line in lines]
+    return [*complete, last] if last else complete
 
 
 @dataclass(frozen=True, slots=True)
 class NormalizedLines:
-    """A text whose line ends are all ``\\n``, with the way back to the original.
+    """A text with all line ends as ``\\n``, and the offsets needed to restore the original.
 
-    ``crlf`` are the offsets in ``text`` of the newlines that stand for ``\\r\\n``, ascending;
-    ``kind`` is the line end of the whole original: ``\\n``, ``\\r\\n``, ``\\r``, ``mixed``, or
+    ``crlf`` are the ascending offsets in ``text`` of newlines that were ``\\r\\n``;
+    ``kind`` is the line end of the original: ``\\n``, ``\\r\\n``, ``\\r``, ``mixed``, or
     empty if there is none.
     """
 
@@ -77,15 +77,15 @@ class NormalizedLines:
     kind: str
 
     def raw_offset(self, offset: int) -> int:
-        """Return the offset in the original of ``offset`` in ``text``."""
+        """Return the offset in the original for an offset in ``text``."""
         return offset + bisect_left(self.crlf, offset)
 
     def end_at(self, offset: int) -> str:
         """Return the original's line end for the newline at ``offset`` in ``text``."""
         if self.kind != "mixed":
             return self.kind
-        place = bisect_left(self.crlf, offset)
-        return "\r\n" if self.crlf[place : place + 1] == (offset,) else "\n"
+        index = bisect_left(self.crlf, offset)
+        return "\r\n" if self.crlf[index : index + 1] == (offset,) else "\n"
 
 
 def normalize_newlines(text: str) -> NormalizedLines:
@@ -97,8 +97,8 @@ def normalize_newlines(text: str) -> NormalizedLines:
         return NormalizedLines(text, (), "\n" if "\n" in text else "")
     if "\n" not in text:
         return NormalizedLines(text.replace("\r", "\n"), (), "\r")
-    found = (at.start() for at in re.finditer("\r\n", text))
-    crlf = tuple(at - before for before, at in enumerate(found))
+    starts = (match.start() for match in re.finditer("\r\n", text))
+    crlf = tuple(start - before for before, start in enumerate(starts))
     plain = text.replace("\r\n", "\n")
     return NormalizedLines(plain, crlf, _kind(plain, len(crlf)))
 

@@ -1,1 +1,1 @@
-"""Finds the place that an edit's old text means, and puts the new text there."""
+"""Finds the place of an edit's old text in a file, and puts the new text there."""

@@ -1,4 +1,4 @@
-"""The lines of a file that look most like a quote that is not there."""
+"""Find the lines of a file that are most similar to a quote that it does not contain."""
 
 from __future__ import annotations
 
@@ -25,73 +25,64 @@ _WORD = re.compile(r"\w{2,}")
 
 @dataclass(frozen=True, slots=True)
 class ClosestMatch:
-    """The closest lines: ``line`` is the 1-based number of the first."""
+    """The most similar lines; ``line`` is the 1-based number of the first."""
 
     line: int
     text: str
 
 
 def find_closest(file: NormalizedText, quote: str) -> ClosestMatch | None:
-    """Return the lines closest to the quote, as many as it has; ``None`` in a blank file.
+    """Return the lines most similar to the quote, as many as it has; ``None`` for a blank file.
 
     The cost is bounded: only places that share whole lines or rare words with the quote are
-    compared, and of long lines only the beginning.
+    compared, and only the beginning of long lines.
     """
-    wanted = normalize(quote).strip("\n").split("\n")
-    pairs = [_letter_pairs(line) for line in wanted[:_COMPARED_LINES]]
-    best = max(_candidates(file, wanted), key=lambda at: _likeness(file, pairs, at), default=None)
-    if best is None:
+    quoted = normalize(quote).strip("\n").split("\n")
+    pairs = [_letter_pairs(line) for line in quoted[:_COMPARED_LINES]]
+    first = max(
+        _candidates(file, quoted), key=lambda line: _similarity(file, pairs, line), default=None
+    )
+    if first is None:
         return None
-    return ClosestMatch(best + 1, _shown(file.lines[best : best + min(len(wanted), _SHOWN_LINES)]))
+    lines = file.lines[first : first + min(len(quoted), _SHOWN_LINES)]
+    return ClosestMatch(first + 1, "\n".join(map(_shorten, lines)))
 
 
-def _candidates(file: NormalizedText, wanted: list[str]) -> list[int]:
-    """Return 0-based first lines worth comparing, the likeliest first."""
+def _candidates(file: NormalizedText, quoted: list[str]) -> list[int]:
+    """Return 0-based first lines to compare, the most likely first."""
     votes: Counter[int] = Counter()
-    for ahead, line in enumerate(wanted):
+    for offset, line in enumerate(quoted):
         places = file.by_key.get(line_key(line), [])
         weight = 1 + 8 // max(len(places), 1)
-        votes.update({at - ahead: weight for at in islice(places, _PLACES_PER_WORD)})
+        votes.update({place - offset: weight for place in islice(places, _PLACES_PER_WORD)})
     if not votes:
-        votes = _votes_of_words(file, wanted)
-    lines = [at for at, _ in votes.most_common(_CANDIDATES) if at >= 0]
-    return lines or list(islice(_lines_with_text(file), _LINES_TRIED // len(wanted) + 1))
+        votes = _word_votes(file, quoted)
+    lines = [line for line, _ in votes.most_common(_CANDIDATES) if line >= 0]
+    return lines or list(islice(_lines_with_text(file), _LINES_TRIED // len(quoted) + 1))
 
 
-def _votes_of_words(file: NormalizedText, wanted: list[str]) -> Counter[int]:
+def _word_votes(file: NormalizedText, quoted: list[str]) -> Counter[int]:
     votes: Counter[int] = Counter()
-    for ahead, line in enumerate(wanted[:_COMPARED_LINES]):
+    for offset, line in enumerate(quoted[:_COMPARED_LINES]):
         for word in sorted(set(_WORD.findall(line)), key=len, reverse=True)[:_WORDS]:
-            places = list(islice(_lines_of(file, word), _PLACES_PER_WORD))
+            places = list(islice(file.lines_with(word), _PLACES_PER_WORD))
             weight = 1 + 8 * len(word) // max(len(places), 1)
-            votes.update({at - ahead: weight for at in places})
+            votes.update({place - offset: weight for place in places})
     return votes
 
 
-def _lines_of(file: NormalizedText, word: str) -> Iterator[int]:
-    """Yield the lines in which a word occurs, each once."""
-    at = file.plain.find(word)
-    while at >= 0:
-        line = file.line_of(at)
-        yield line
-        if line + 1 == len(file.lines):
-            return
-        at = file.plain.find(word, file.plain_start(line + 1))
-
-
 def _lines_with_text(file: NormalizedText) -> Iterator[int]:
-    return (at for at, line in enumerate(file.lines) if line and not line.isspace())
+    return (index for index, line in enumerate(file.lines) if line and not line.isspace())
 
 
-def _likeness(file: NormalizedText, wanted: list[Counter[str]], at: int) -> int:
-    """Return how many pairs of letters the lines share, less those they do not."""
-    return sum(map(_shared, wanted, file.plain_lines[at : at + len(wanted)]))
+def _similarity(file: NormalizedText, quoted: list[Counter[str]], first: int) -> int:
+    """Return how many pairs of letters the lines share, minus those they do not share."""
+    return sum(map(_line_similarity, quoted, file.plain_lines[first : first + len(quoted)]))
 
 
-def _shared(wanted: Counter[str], line: str) -> int:
-    mine = _letter_pairs(line)
-    both = sum((wanted & mine).values())
-    return 3 * both - sum(mine.values())
+def _line_similarity(quoted: Counter[str], line: str) -> int:
+    pairs = _letter_pairs(line)
+    return 3 * sum((quoted & pairs).values()) - sum(pairs.values())
 
 
 def _letter_pairs(line: str) -> Counter[str]:
@@ -99,7 +90,5 @@ def _letter_pairs(line: str) -> Counter[str]:
     return Counter(map(str.__add__, text, text[1:]))
 
 
-def _shown(lines: list[str]) -> str:
-    return "\n".join(
-        line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "…" for line in lines
-    )
+def _shorten(line: str) -> str:
+    return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "…"

@@ -1,4 +1,4 @@
-"""How deep lines stand in a quote and in the file, and new lines in the file's own way."""
+"""Compare the indentation of a quote with the file's, and indent new lines like the file."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Pair = tuple[str, str]
 """The indentation of one line: in the quote, and in the file."""
 
 _TABS = (4, 8, 2, 3)
-"""Widths a tab may have had for whoever wrote the text; the first that explains it is taken."""
+"""Possible widths of a tab; the first that explains the text counts."""
 _UNITS = (2, 3, 4, 8)
 _SAMPLE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Indentation:
-    """The way from a quote's indentation to the file's.
+    """The mapping from a quote's indentation to the file's.
 
-    ``known`` maps columns in the quote to the file's own blanks; ``step`` columns more in the
-    quote are one ``unit`` more in the file.
+    ``known`` maps columns in the quote to blanks in the file; ``step`` more columns in the quote
+    are one more ``unit`` in the file.
     """
 
     known: dict[int, str]
@@ -41,14 +41,14 @@ class Indentation:
         if nearest is not None:
             return self.known[nearest] + self._blanks(columns - nearest)
         nearest = min(self.known)
-        return self._without(self.known[nearest], nearest - columns)
+        return self._dedent(self.known[nearest], nearest - columns)
 
     def _blanks(self, columns: int) -> str:
         levels, rest = divmod(columns, self.step)
         return self.unit * levels + " " * rest
 
-    def _without(self, indent: str, columns: int) -> str:
-        """Return ``indent`` so much shallower."""
+    def _dedent(self, indent: str, columns: int) -> str:
+        """Return ``indent`` without so many columns of the quote."""
         for piece in (" " * (columns % self.step), self.unit * (columns // self.step)):
             indent = indent.removesuffix(piece)
         return indent
@@ -62,14 +62,14 @@ def width(indent: str, tab: int) -> int:
 def infer_indentation(
     pairs: Sequence[Pair], quoted: Iterable[str], file_lines: Sequence[str]
 ) -> Indentation | None:
-    """Return how to indent for the file; ``None`` if quote and file are not built alike.
+    """Return how to indent for the file; ``None`` if quote and file are nested differently.
 
     Args:
-        pairs: the lines that stand for each other, blank ones left out.
+        pairs: the indentation of corresponding lines that are not blank.
         quoted: all lines of the old and the new text.
-        file_lines: the whole file, for the style where the pairs do not tell.
+        file_lines: the whole file, for its style if the pairs do not show it.
     """
-    tabs = _tabs_that_explain(pairs)
+    tabs = _matching_tabs(pairs)
     if tabs is None:
         return None
     quote_tab, file_tab = tabs
@@ -80,13 +80,13 @@ def infer_indentation(
 
 
 def has_same_depth(pairs: Sequence[Pair], quoted: Iterable[str]) -> bool:
-    """Whether the lines are quoted as deep as they are, tabs perhaps written as spaces."""
+    """Whether the lines have the same depth in quote and file, perhaps with spaces for tabs."""
     unit = gcd(*(len(split_indent(line)[0]) for line in quoted if line.strip()))
     return all(own in (quote, "\t" * (len(quote) // (unit or 1))) for quote, own in pairs)
 
 
-def _tabs_that_explain(pairs: Sequence[Pair]) -> tuple[int, int] | None:
-    """Return tab widths with which deeper in the quote is deeper in the file, and alike alike."""
+def _matching_tabs(pairs: Sequence[Pair]) -> tuple[int, int] | None:
+    """Return tab widths with which the lines have the same order of depth in quote and file."""
     for quote_tab, file_tab in product(_TABS, _TABS):
         columns = {(width(quote, quote_tab), width(own, file_tab)) for quote, own in pairs}
         if all(a[0] < b[0] and a[1] < b[1] for a, b in pairwise(sorted(columns))):
@@ -97,7 +97,7 @@ def _tabs_that_explain(pairs: Sequence[Pair]) -> tuple[int, int] | None:
 def _step(
     known: dict[int, str], indents: list[str], file_lines: Sequence[str], quote_tab: int, tab: int
 ) -> tuple[int, str]:
-    """Return how many columns of the quote are one unit of the file, and that unit."""
+    """Return the columns of the quote for one unit of the file, and that unit."""
     quote_unit = _quote_unit(known, indents, quote_tab)
     if _uses_tabs(known, file_lines):
         return _columns_per_tab(known, quote_unit), "\t"
@@ -125,17 +125,17 @@ def _quote_unit(known: dict[int, str], indents: list[str], tab: int) -> int:
 
 
 def _uses_tabs(known: dict[int, str], file_lines: Sequence[str]) -> bool:
-    own = [indent for indent in known.values() if indent]
-    if own:
-        return any("\t" in indent for indent in own)
-    found = Counter(line[0] for line in file_lines[:_SAMPLE] if line[:1] in {" ", "\t"})
-    return found["\t"] > found[" "]
+    indents = [indent for indent in known.values() if indent]
+    if indents:
+        return any("\t" in indent for indent in indents)
+    counts = Counter(line[0] for line in file_lines[:_SAMPLE] if line[:1] in {" ", "\t"})
+    return counts["\t"] > counts[" "]
 
 
 def _columns_per_tab(known: dict[int, str], quote_unit: int) -> int:
-    """Return how many columns of the quote stand for a tab of the file."""
+    """Return the columns of the quote for one tab of the file."""
     points = sorted((own.count("\t"), quote) for quote, own in known.items())
-    # A single line tells the columns only if it stands as deep in the quote as in the file.
+    # A single line shows the columns only if its depth in the quote is a known one.
     start = [(0, 0)] if quote_unit in {0, *known} else []
     for (few, narrow), (many, wide) in pairwise([*start, *points]):
         if many > few and wide > narrow and (wide - narrow) % (many - few) == 0:
@@ -146,7 +146,7 @@ def _columns_per_tab(known: dict[int, str], quote_unit: int) -> int:
 
 
 def _slope(columns: dict[int, int]) -> tuple[int, int] | None:
-    """Return columns in the quote against columns in the file, from the first two levels."""
+    """Return the step in the quote and in the file between two levels; ``None`` for one level."""
     points = sorted(columns.items())
     for (quote, own), (deeper, own_deeper) in pairwise(points):
         if deeper - quote == own_deeper - own:
@@ -160,7 +160,7 @@ def _same_level(columns: dict[int, int], quote_unit: int, file_unit: int) -> boo
 
 
 def _file_unit(file_lines: Sequence[str]) -> int:
-    """Return the usual step inwards of a file indented by spaces; 0 if it has none."""
+    """Return the usual indentation step of a file with spaces; 0 if it has none."""
     depths = [leading_blanks(line) for line in file_lines[:_SAMPLE] if line.strip()]
     steps = Counter(deeper - depth for depth, deeper in pairwise(depths) if deeper > depth)
     usual = [(count, step) for step, count in steps.items() if step in _UNITS]

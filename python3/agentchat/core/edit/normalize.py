@@ -1,10 +1,11 @@
-"""Look-alike characters: one plain form for comparing, and the way back to the original."""
+"""A plain form of text for comparing look-alike characters, and offsets back to the original."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
 
@@ -17,7 +18,7 @@ _PLAIN = _QUOTES | _DASHES | _SPACES
 _LOOK_ALIKE = re.compile(f"[{''.join(_PLAIN)}]")
 
 _LONGEST_MAPPED = 100_000
-"""Characters; in a longer line with compatibility forms no place can be found again."""
+"""Characters; in a longer line with compatibility forms no offset is mapped back."""
 
 _BLANKS = re.compile(r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]*")
 _KEY_WORDS = 5
@@ -26,7 +27,7 @@ _KEY_WORDS = 5
 def normalize(text: str) -> str:
     """Return the plain form: quotes, dashes and spaces as in ASCII, the rest as NFKC.
 
-    Line ends and tabs stay, so lines of the plain form are lines of the text.
+    Line ends and tabs stay, so the plain form has the same lines.
     """
     plain = _without_look_alikes(text)
     normal = unicodedata.normalize("NFKC", plain)
@@ -37,7 +38,7 @@ def _without_look_alikes(text: str) -> str:
     """Return the text with each look-alike as one plain character."""
     if text.isascii():
         return text
-    return _LOOK_ALIKE.sub(lambda found: _PLAIN[found.group()], text)
+    return _LOOK_ALIKE.sub(lambda match: _PLAIN[match.group()], text)
 
 
 def split_indent(line: str) -> tuple[str, str]:
@@ -48,12 +49,12 @@ def split_indent(line: str) -> tuple[str, str]:
 
 def leading_blanks(line: str) -> int:
     """Return how many tabs and spaces (of any kind) a line begins with."""
-    found = _BLANKS.match(line)
-    return found.end() if found else 0
+    match = _BLANKS.match(line)
+    return match.end() if match else 0
 
 
 class NormalizedText:
-    """A whole text (plain newlines) beside its plain form, line by line."""
+    """A whole text (with plain newlines) and its plain form, line by line."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -65,21 +66,36 @@ class NormalizedText:
 
     @cached_property
     def by_key(self) -> dict[str, list[int]]:
-        """The 0-based lines by their key, blank ones left out."""
-        found: dict[str, list[int]] = {}
-        for at, line in enumerate(self.plain_lines):
+        """The 0-based lines by their key, without blank lines."""
+        lines: dict[str, list[int]] = {}
+        for index, line in enumerate(self.plain_lines):
             key = line_key(line)
             if key:
-                found.setdefault(key, []).append(at)
-        return found
+                lines.setdefault(key, []).append(index)
+        return lines
 
     def line_of(self, plain_offset: int) -> int:
-        """Return the 0-based line in which an offset of the plain form lies."""
+        """Return the 0-based line of an offset in the plain form."""
         return bisect_right(self._plain_starts, plain_offset) - 1
 
     def plain_start(self, line: int) -> int:
         """Return the offset in the plain form at which a line begins."""
         return self._plain_starts[line]
+
+    def lines_with(self, part: str, plain: str | None = None) -> Iterator[int]:
+        """Yield the lines of the plain form in which ``part`` begins, each once.
+
+        Args:
+            plain: the plain form with a final newline, if ``part`` may contain that.
+        """
+        plain = self.plain if plain is None else plain
+        start = plain.find(part)
+        while start >= 0:
+            line = self.line_of(start)
+            yield line
+            if line + 1 == len(self.lines):
+                return
+            start = plain.find(part, self.plain_start(line + 1))
 
     def original_offset(self, plain_offset: int) -> int | None:
         """Return the offset in the text; ``None`` if it would split a character."""
@@ -87,34 +103,32 @@ class NormalizedText:
             return plain_offset
         line = self.line_of(plain_offset)
         column = plain_offset - self._plain_starts[line]
-        found = original_column(self.lines[line], self.plain_lines[line], column)
-        return None if found is None else self.starts[line] + found
+        original = original_column(self.lines[line], self.plain_lines[line], column)
+        return None if original is None else self.starts[line] + original
 
 
 def line_key(plain_line: str) -> str:
-    """Return the first words of a line: lines that match tolerantly have the same key."""
+    """Return the first words of a line; lines that match tolerantly have the same key."""
     return " ".join(plain_line.split(None, _KEY_WORDS)[:_KEY_WORDS])
 
 
 def original_column(line: str, plain: str, column: int) -> int | None:
-    """Return the column of ``line`` that stands for ``column`` of its plain form.
+    """Return the column of ``line`` for a ``column`` of its plain form.
 
-    ``None`` if that is in the middle of a character (``fi`` from one ligature, a letter and its
-    accent).
+    ``None`` if that is inside a character (``fi`` from one ligature, a letter and its accent).
     """
     if column == 0 or _without_look_alikes(line) == plain:
         return column
     if len(line) > _LONGEST_MAPPED:
         return None
-    wanted = (plain[:column], plain[column:])
-    at = bisect_left(range(len(line)), column, key=lambda end: len(normalize(line[:end])))
-    while at <= len(line):
-        head = normalize(line[:at])
-        if head == wanted[0] and normalize(line[at:]) == wanted[1]:
-            return at
+    candidate = bisect_left(range(len(line)), column, key=lambda end: len(normalize(line[:end])))
+    while candidate <= len(line):
+        head = normalize(line[:candidate])
+        if head == plain[:column] and normalize(line[candidate:]) == plain[column:]:
+            return candidate
         if len(head) > column:
             return None
-        at += 1
+        candidate += 1
     return None
 
 

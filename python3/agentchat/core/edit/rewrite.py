@@ -1,4 +1,4 @@
-"""The new text of an edit, fitted to the file: indentation, line ends, unchanged bytes."""
+"""Fit the new text of an edit to the file: indentation, line ends, unchanged bytes."""
 
 from __future__ import annotations
 
@@ -16,104 +16,105 @@ from agentchat.core.edit.normalize import normalize, split_indent
 _BLANK_RUN = re.compile(r"[^\S\n]+")
 _LONGEST_LINE = 2_000
 _LONGEST_WORD = 200
-"""Characters; beyond them a changed line is taken as it was sent."""
+"""Characters; a longer changed line or word is used as sent."""
 
 
-def rewrite(old: str, found: str, new: str, indentation: Indentation, *, whole_line: bool) -> str:
-    """Return ``new`` as it would stand in the file.
+def rewrite(
+    old: str, original: str, new: str, indentation: Indentation, *, whole_line: bool
+) -> str:
+    """Return ``new`` in the style of the file.
 
     Lines that are the same in ``old`` and ``new`` keep the file's bytes, and so do the unchanged
-    words of a changed line; changed lines take the file's indentation.
+    words of a changed line; changed lines get the file's indentation.
 
     Args:
-        old, new: the quote and what shall be there instead.
-        found: the file's text for ``old``, with as many newlines.
-        whole_line: whether ``found`` begins at the start of a line.
+        old, new: the quote and its replacement.
+        original: the file's text for ``old``, with as many newlines.
+        whole_line: whether ``original`` begins at the start of a line.
     """
-    old_lines, found_lines, new_lines = old.split("\n"), found.split("\n"), new.split("\n")
-    out: list[str] = []
-    at = 0
+    old_lines, original_lines, new_lines = old.split("\n"), original.split("\n"), new.split("\n")
+    pairs = list(zip(old_lines, original_lines, strict=False))
+    lines: list[str] = []
+    position = 0
     for change in diff_lines(old_lines, new_lines):
-        out += found_lines[at : change.a_start]
-        pairs = range(change.a_start, change.a_end)
+        lines += original_lines[position : change.a_start]
+        replaced = pairs[change.a_start : change.a_end]
         for row, line in enumerate(new_lines[change.b_start : change.b_end]):
-            twin = pairs[row] if row < len(pairs) else None
-            before = (old_lines[twin], found_lines[twin]) if twin is not None else None
+            before = replaced[row] if row < len(replaced) else None
             partial = change.b_start + row == 0 and not whole_line
-            out.append(_line(line, before, None if partial else indentation))
-        at = change.a_end
-    return "\n".join(out + found_lines[at:])
+            lines.append(_rewrite_line(line, before, None if partial else indentation))
+        position = change.a_end
+    return "\n".join(lines + original_lines[position:])
 
 
-def _line(line: str, before: tuple[str, str] | None, indentation: Indentation | None) -> str:
+def _rewrite_line(
+    line: str, before: tuple[str, str] | None, indentation: Indentation | None
+) -> str:
+    """Return a new line in the file's style; ``before`` is the line of ``old`` and of the file."""
     if indentation is None:
-        return _carried_over(*before, line) if before else line
+        return _keep_words(*before, line) if before else line
     indent, body = split_indent(line)
     if not body:
         return line
-    own = indentation.convert(indent)
+    file_indent = indentation.convert(indent)
     if before:
-        (old_indent, old_body), (found_indent, found_body) = map(split_indent, before)
-        body = _carried_over(old_body.rstrip(" \t"), found_body.rstrip(" \t"), body)
-        own = found_indent if indent == old_indent else own
-    return own + body
+        (old_indent, old_body), (original_indent, original_body) = map(split_indent, before)
+        body = _keep_words(old_body.rstrip(" \t"), original_body.rstrip(" \t"), body)
+        file_indent = original_indent if indent == old_indent else file_indent
+    return file_indent + body
 
 
-def _carried_over(old: str, found: str, new: str) -> str:
+def _keep_words(old: str, original: str, new: str) -> str:
     """Return ``new`` with the file's own characters for the words it shares with ``old``."""
-    if old == found or max(len(old), len(new)) > _LONGEST_LINE:
+    if old == original or max(len(old), len(new)) > _LONGEST_LINE:
         return new
     old_words, new_words = split_words(old), split_words(new)
-    ends = _word_ends(old_words, found)
+    ends = _word_ends(old_words, original)
     if ends is None:
         return new
-    return "".join(_chosen(old_words, new_words, found, ends))
-
-
-def _chosen(old: list[str], new: list[str], found: str, ends: Sequence[int]) -> Iterator[str]:
     starts = [0, *ends]
-    for name, i, i_end, j, j_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        yield found[starts[i] : starts[i_end]] if name == "equal" else "".join(new[j:j_end])
+    codes = SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes()
+    return "".join(
+        original[starts[i] : starts[i_end]] if name == "equal" else "".join(new_words[j:j_end])
+        for name, i, i_end, j, j_end in codes
+    )
 
 
-def _word_ends(old: list[str], found: str) -> list[int] | None:
-    """Return where each word of ``old`` ends in ``found``; ``None`` if they cannot be paired."""
+def _word_ends(old: list[str], original: str) -> list[int] | None:
+    """Return where each word of ``old`` ends in ``original``; ``None`` if they cannot be paired."""
     ends: list[int] = []
-    at = 0
+    end = 0
     for word in old:
-        at = _end_of(word, found, at)
-        if at < 0:
+        end = _word_end(word, original, end)
+        if end < 0:
             return None
-        ends.append(at)
-    return ends if found[at:].strip() == "" else None
+        ends.append(end)
+    return ends if original[end:].strip() == "" else None
 
 
-def _end_of(word: str, found: str, start: int) -> int:
+def _word_end(word: str, original: str, start: int) -> int:
     """Return the end of the word that begins at ``start`` and looks like ``word``; -1 if none."""
     if word.isspace():
-        blanks = _BLANK_RUN.match(found, start)
+        blanks = _BLANK_RUN.match(original, start)
         return blanks.end() if blanks else -1
-    if found.startswith(word, start) and not _goes_on(found, start + len(word)):
+    if original.startswith(word, start) and not _has_accent(original, start + len(word)):
         return start + len(word)
     if len(word) > _LONGEST_WORD:
         return -1
     plain = normalize(word)
-    for end in range(start + 1, min(len(found), start + 2 * len(word) + 4) + 1):
-        if normalize(found[start:end]) == plain and not _goes_on(found, end):
+    for end in range(start + 1, min(len(original), start + 2 * len(word) + 4) + 1):
+        if normalize(original[start:end]) == plain and not _has_accent(original, end):
             return end
     return -1
 
 
-def _goes_on(text: str, at: int) -> bool:
-    return at < len(text) and unicodedata.combining(text[at]) != 0
+def _has_accent(text: str, end: int) -> bool:
+    return end < len(text) and unicodedata.combining(text[end]) != 0
 
 
 @dataclass(frozen=True, slots=True)
 class TextReplacement:
-    """One place and what will stand there: offsets and text with plain newlines.
-
-    ``edit`` is the index of the edit that asked for it.
-    """
+    """One replacement: offsets and text with plain newlines; ``edit`` is the index of its edit."""
 
     edit: int
     start: int
@@ -122,61 +123,65 @@ class TextReplacement:
 
 
 def splice(raw: str, file: NormalizedLines, replacements: Sequence[TextReplacement]) -> str:
-    """Return ``raw`` with the replacements made.
+    """Return ``raw`` with the replacements applied.
 
     Args:
-        raw: the text as it is in the file.
-        file: the same with plain newlines; the replacements' offsets count in it.
+        raw: the text of the file.
+        file: the same text with plain newlines, to which the offsets refer.
         replacements: in order, not overlapping.
     """
-    out: list[str] = []
-    at = 0
-    for one in replacements:
-        out += (raw[at : file.raw_offset(one.start)], _with_line_ends(file, one))
-        at = file.raw_offset(one.end)
-    return "".join([*out, raw[at:]])
+    pieces: list[str] = []
+    position = 0
+    for replacement in replacements:
+        pieces.append(raw[position : file.raw_offset(replacement.start)])
+        pieces.append(_with_line_ends(file, replacement))
+        position = file.raw_offset(replacement.end)
+    return "".join([*pieces, raw[position:]])
 
 
-def _with_line_ends(file: NormalizedLines, one: TextReplacement) -> str:
+def _with_line_ends(file: NormalizedLines, replacement: TextReplacement) -> str:
     if file.kind != "mixed":
-        return one.text.replace("\n", file.kind or "\n")
-    lines = one.text.split("\n")
-    ends = list(_line_ends(file, one, lines))
+        return replacement.text.replace("\n", file.kind or "\n")
+    lines = replacement.text.split("\n")
+    ends = list(_line_ends(file, replacement, lines))
     return "".join(line + end for line, end in zip(lines, [*ends, ""], strict=True))
 
 
-def _line_ends(file: NormalizedLines, one: TextReplacement, lines: list[str]) -> Iterator[str]:
-    """Yield a line end for each newline: that of the line it replaces, else of its neighbour."""
-    old = file.text[one.start : one.end].split("\n")
-    twins = _twins(old, lines)
-    own: list[str] = []
-    at = one.start
+def _line_ends(
+    file: NormalizedLines, replacement: TextReplacement, lines: list[str]
+) -> Iterator[str]:
+    """Yield a line end for each newline: that of the replaced line, else the one before it."""
+    old = file.text[replacement.start : replacement.end].split("\n")
+    old_rows = _corresponding_rows(old, lines)
+    old_ends: list[str] = []
+    offset = replacement.start
     for line in old[:-1]:
-        own.append(file.end_at(at + len(line)))
-        at += len(line) + 1
-    end = _neighbour(file, one)
+        old_ends.append(file.end_at(offset + len(line)))
+        offset += len(line) + 1
+    end = _neighbouring_end(file, replacement.start)
     for row in range(len(lines) - 1):
-        twin = twins.get(row, len(own))
-        end = own[twin] if twin < len(own) else end
+        old_row = old_rows.get(row, len(old_ends))
+        end = old_ends[old_row] if old_row < len(old_ends) else end
         yield end
 
 
-def _twins(old: list[str], new: list[str]) -> dict[int, int]:
-    """Return for lines of ``new`` the line of ``old`` that they are, or stand in for."""
-    twins: dict[int, int] = {}
-    at, row = 0, 0
+def _corresponding_rows(old: list[str], new: list[str]) -> dict[int, int]:
+    """Return for rows of ``new`` the row of ``old`` that they equal or replace."""
+    rows: dict[int, int] = {}
+    i, j = 0, 0
     for change in diff_lines(old, new):
-        twins.update(zip(range(row, change.b_start), range(at, change.a_start), strict=True))
+        rows.update(zip(range(j, change.b_start), range(i, change.a_start), strict=True))
         replaced = range(change.a_start, change.a_end)
-        twins.update(zip(range(change.b_start, change.b_end), replaced, strict=False))
-        at, row = change.a_end, change.b_end
-    twins.update(zip(range(row, len(new)), range(at, len(old)), strict=True))
-    return twins
+        rows.update(zip(range(change.b_start, change.b_end), replaced, strict=False))
+        i, j = change.a_end, change.b_end
+    rows.update(zip(range(j, len(new)), range(i, len(old)), strict=True))
+    return rows
 
 
-def _neighbour(file: NormalizedLines, one: TextReplacement) -> str:
-    before = file.text.rfind("\n", 0, one.start)
+def _neighbouring_end(file: NormalizedLines, offset: int) -> str:
+    """Return the line end before an offset, else the one after it."""
+    before = file.text.rfind("\n", 0, offset)
     if before >= 0:
         return file.end_at(before)
-    behind = file.text.find("\n", one.start)
-    return file.end_at(behind) if behind >= 0 else "\n"
+    after = file.text.find("\n", offset)
+    return file.end_at(after) if after >= 0 else "\n"

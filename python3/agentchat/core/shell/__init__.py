@@ -1,1 +1,1 @@
-"""What a shell command is and does, as far as that is sure; pure, from a syntax tree."""
+"""What a shell command consists of and what it may do, read from its syntax tree."""

@@ -1,20 +1,20 @@
-"""The flags of a program that are known to be harmless: a notation for them, and how to read them.
+"""The harmless flags of a program: a notation for them, and how to read them.
 
-One text lists the flags of a program, with blanks between them:
+A text lists the flags of a program, separated by blanks:
 
 =============  ===============================================================================
 ``-abc``       letters without a value, alone or together
 ``-x:``        a letter whose value is the rest of its word, or the next word
-``-x?``        a letter whose value, if there is one, is the rest of its word
+``-x?``        a letter whose optional value is the rest of its word
 ``-x=RE``      like ``-x:``, for values that match; ``=!`` matches none
 ``-#``         a number
-``--name``     an option that stands alone or has its value behind ``=``
-``--name:``    an option whose value is behind ``=``, or the next word; ``--name=RE`` as above
+``--name``     an option without a value, or with a value after ``=``
+``--name:``    an option whose value is after ``=``, or the next word; ``--name=RE`` as above
 ``~RE``        every word that matches
-``*``          every flag: the program has none that runs or writes anything
+``*``          every flag: the program has none that runs or writes something
 =============  ===============================================================================
 
-Where a program takes ``-name`` for one option, ``single`` says so.
+``single`` means that the program takes ``-name`` as one option.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"-\d+")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One flag of a command, as it was read.
+    """One flag of a command.
 
     ``value`` is the word at ``value_index``, or a part of it, and should match ``pattern``;
     ``end`` is the index of the next word. A flag that is not ``known`` may mean anything.
@@ -46,7 +46,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The flags of one program: by name those without a value, with one, and with one attached."""
+    """The flags of one program by name: without a value, with a value, with an attached value."""
 
     alone: frozenset[str] = frozenset()
     valued: Mapping[str, re.Pattern[str]] | None = None
@@ -54,46 +54,51 @@ class Flags:
     patterns: tuple[re.Pattern[str], ...] = ()
     single: bool = False
 
-    def read(self, words: Sequence[str], at: int) -> Option:
-        """Return the flag at ``at``: a word that begins with ``-``."""
-        word = words[at]
+    def read(self, words: Sequence[str], index: int) -> Option:
+        """Return the flag in the word at ``index``, which begins with ``-``."""
+        word = words[index]
         if any(pattern.fullmatch(word) for pattern in self.patterns):
-            return Option(True, at + 1)
+            return Option(True, index + 1)
         if word.startswith("--") or self.single or word == "-":
-            return self._name(words, at)
-        return self._letters(words, at)
+            return self._read_name(words, index)
+        return self._read_letters(words, index)
 
-    def _name(self, words: Sequence[str], at: int) -> Option:
-        name, joined, value = words[at].partition("=")
-        if self.single and name.startswith("--") and not self._lists(name):
+    def _read_name(self, words: Sequence[str], index: int) -> Option:
+        name, joined, value = words[index].partition("=")
+        if self.single and name.startswith("--") and not self._has_name(name):
             name = name[1:]
         if name in self.alone:
-            return Option(True, at + 1)
-        return self._value(name, words, at, value if joined else None)
+            return Option(True, index + 1)
+        return self._read_value(name, words, index, value if joined else None)
 
-    def _lists(self, name: str) -> bool:
+    def _has_name(self, name: str) -> bool:
         return name in self.alone or name in (self.valued or {})
 
-    def _letters(self, words: Sequence[str], at: int) -> Option:
-        word = words[at]
-        for index, letter in enumerate(word[1:], 2):
+    def _read_letters(self, words: Sequence[str], index: int) -> Option:
+        word = words[index]
+        for rest, letter in enumerate(word[1:], 2):
             flag = f"-{letter}"
             if flag in self.attached:
-                return Option(True, at + 1)
+                return Option(True, index + 1)
             if flag not in self.alone:
-                return self._value(flag, words, at, word[index:] or None)
-        return Option(True, at + 1)
+                return self._read_value(flag, words, index, word[rest:] or None)
+        return Option(True, index + 1)
 
-    def _value(self, flag: str, words: Sequence[str], at: int, value: str | None) -> Option:
+    def _read_value(self, flag: str, words: Sequence[str], index: int, value: str | None) -> Option:
         """Return a flag with the value in its own word, or the next word as its value."""
         pattern = (self.valued or {}).get(flag)
         if pattern is None:
-            return Option(False, at + 1)
+            return Option(False, index + 1)
         if value is not None:
-            return Option(True, at + 1, value, at, pattern)
-        if at + 1 == len(words):
-            return Option(False, at + 1)
-        return Option(True, at + 2, words[at + 1], at + 1, pattern)
+            return Option(
+                known=True, end=index + 1, value=value, value_index=index, pattern=pattern
+            )
+        if index + 1 == len(words):
+            return Option(False, index + 1)
+        value = words[index + 1]
+        return Option(
+            known=True, end=index + 2, value=value, value_index=index + 1, pattern=pattern
+        )
 
 
 def parse_flags(text: str, single: bool = False) -> Flags:
@@ -106,8 +111,8 @@ def parse_flags(text: str, single: bool = False) -> Flags:
             patterns.append(known.get(token) or re.compile(token[1:]))
             continue
         name, mark, rest = _split(token)
-        one = name.startswith("--") or single or name == "-"
-        names = [name] if one else [f"-{letter}" for letter in name[1:]]
+        is_name = name.startswith("--") or single or name == "-"
+        names = [name] if is_name else [f"-{letter}" for letter in name[1:]]
         if mark in (":", "=", "=!"):
             pattern = {":": _ANYTHING, "=!": _NOTHING}.get(mark) or re.compile(rest, re.DOTALL)
             valued.update(dict.fromkeys(names, pattern))
@@ -117,6 +122,6 @@ def parse_flags(text: str, single: bool = False) -> Flags:
 
 
 def _split(token: str) -> tuple[str, str, str]:
-    found = _TOKEN.fullmatch(token)
-    assert found is not None, token
-    return found[1], found[2], found[3]
+    match = _TOKEN.fullmatch(token)
+    assert match is not None, token
+    return match[1], match[2], match[3]

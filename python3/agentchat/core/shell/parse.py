@@ -1,7 +1,7 @@
-"""What a shell command consists of, read from the syntax tree that ``shfmt --to-json`` gives.
+"""Read the parts of a shell command from the syntax tree of ``shfmt --to-json``.
 
-Only what is surely understood is plain. Everything else is kept for the user to see and for rules
-that refuse, and no rule that allows covers it.
+Only words that are surely understood are plain. No ``allow`` rule covers anything else; it is kept
+for ``deny`` and ``ask`` rules and for the user to see.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any
 from agentchat.core.shell.flags import parse_flags
 from agentchat.core.shell.programs import Program
 
-UNSURE = "it cannot be told what it runs"
+UNKNOWN_PROGRAM = "what it runs is unknown"
 _ASSIGNING = ("env", "sudo", "doas")
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """How a program's own words end: its options, then as many operands as ``program`` may have.
+    """A program that runs another one; its own words are options and ``program.most`` operands.
 
-    With one of ``describing_options`` first it only describes the commands that follow.
+    If one of ``describing_options`` comes first, it only describes the commands that follow.
     """
 
     program: Program
     describing_options: tuple[str, ...] = ()
 
     def describing_program(self, words: Sequence[str]) -> Program | None:
-        """Return the program with all of its words where it only describes commands."""
-        found = len(words) > 1 and words[1] in self.describing_options
-        return replace(self.program, most=None) if found else None
+        """Return the program without a limit of operands, if it only describes commands."""
+        describes = len(words) > 1 and words[1] in self.describing_options
+        return replace(self.program, most=None) if describes else None
 
 
 def _wrapper(known: str = "", operands: int = 0) -> Wrapper:
@@ -63,34 +63,34 @@ WRAPPERS: Mapping[str, Wrapper] = {
 
 
 def unwrap(words: Sequence[str]) -> tuple[int, str]:
-    """Return how many of the words are the command's own, and what is unsure of what it runs."""
+    """Return how many of the words are the command's own, and a doubt about what it runs."""
     name = words[0].rpartition("/")[2] if words else ""
     wrapper = WRAPPERS.get(name)
     if wrapper is None or wrapper.describing_program(words) is not None:
         return len(words), ""
-    end, problem = _options(wrapper.program, words)
+    end, doubt = _own_options(wrapper.program, words)
     end = min(end + (wrapper.program.most or 0), len(words))
     if name in _ASSIGNING:
         while end < len(words) and "=" in words[end]:
-            end, problem = end + 1, "it sets variables"
-    return end, problem
+            end, doubt = end + 1, "it sets variables"
+    return end, doubt
 
 
-def _options(program: Program, words: Sequence[str]) -> tuple[int, str]:
-    at, problem = 1, ""
-    while at < len(words) and words[at].startswith("-"):
-        if words[at] == "--":
-            return at + 1, problem
-        option = program.flags.read(words, at)
-        at = option.end
-        problem = problem if option.known else UNSURE
-    return at, problem
+def _own_options(program: Program, words: Sequence[str]) -> tuple[int, str]:
+    end, doubt = 1, ""
+    while end < len(words) and words[end].startswith("-"):
+        if words[end] == "--":
+            return end + 1, doubt
+        option = program.flags.read(words, end)
+        end = option.end
+        doubt = doubt if option.known else UNKNOWN_PROGRAM
+    return end, doubt
 
 
 Node = Mapping[str, Any]
 
 LONGEST = 10_000
-"""Characters; a longer command is not taken apart."""
+"""Characters; a longer command is not parsed."""
 
 MOST_PARTS = 50
 
@@ -110,7 +110,7 @@ _PLAIN = re.compile(
     r"(?:[A-Za-z0-9_./:@%+,=^~#-]|'[^'\x00-\x08\x0b-\x1f\x7f]*'"
     r'|"[^"$`\\\x00-\x08\x0b-\x1f\x7f]*")+'
 )
-"""The bytes of a word that no shell expands; quotes may hold any text that is shown as it is."""
+"""A word that no shell expands; quotes may contain any visible text."""
 
 _WHOLE = {"[": "[", "]": "]", r"\(": "(", r"\)": ")", r"\!": "!", "!": "!"}
 """Whole words of ``test`` and ``find`` that no shell expands either."""
@@ -127,9 +127,9 @@ _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word. ``text`` is exact if ``plain``, else what is known of it, for rules that refuse.
+    """One word. ``text`` is exact if ``plain``, else what is known, for ``deny`` and ``ask`` rules.
 
-    ``others`` are further texts it may come to: the alternatives of braces.
+    ``others`` are other texts it may expand to: the alternatives in braces.
     """
 
     text: str
@@ -139,10 +139,10 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One simple command. ``words`` are its own: a wrapper's end where the inner command begins.
+    """One simple command. ``words`` are its own, without those of a command that it runs.
 
-    ``obscure`` says why its words are not surely what will run; ``writes`` are the files that
-    redirections name; ``has_piped_input`` says that another command writes its input.
+    ``obscure`` is why its words may not be what runs; ``writes`` are the files in its
+    redirections; ``has_piped_input`` means that another command writes its input.
     """
 
     source: str
@@ -153,35 +153,35 @@ class Part:
 
     @property
     def doubt(self) -> str:
-        """Return why no rule of first words covers it, whatever the words; empty if one may."""
+        """Why no rule of first words covers it; empty if a rule may."""
         return self.obscure or (f"it writes {self.writes[0]}" if self.writes else "")
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the words as texts."""
+        """The texts of the words."""
         return tuple(word.text for word in self.words)
 
     @property
     def program(self) -> str:
-        """Return the first word, or an empty text."""
+        """The first word, or an empty text."""
         return self.words[0].text if self.words else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A whole command. ``parse_problem`` says why it could not be taken apart, if it could not."""
+    """A whole command; ``parse_problem`` is why it could not be parsed, if it could not."""
 
     parts: tuple[Part, ...] = ()
     parse_problem: str = ""
 
     @property
     def writes(self) -> tuple[str, ...]:
-        """Return the files that redirections name."""
+        """The files in redirections."""
         return tuple(path for part in self.parts for path in part.writes)
 
 
 def why_unparsable(command: str) -> str:
-    """Return why a command is not even worth parsing, or an empty text."""
+    """Return why a command is not parsed, or an empty text."""
     if len(command) > LONGEST:
         return f"it is longer than {LONGEST:,} characters"
     if _CONTROL.search(command):
@@ -194,7 +194,7 @@ def why_unparsable(command: str) -> str:
 
 
 def parse_tree(tree: Node, source: bytes) -> Script:
-    """Return the parts of a parsed command, in the order in which they stand."""
+    """Return the parts of a parsed command, in order."""
     try:
         parts = tuple(_unwrapped(_Reader(source).parts(tree)))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -205,15 +205,15 @@ def parse_tree(tree: Node, source: bytes) -> Script:
 
 
 def candidate_words(command: str) -> list[str]:
-    """Return everything that could be a word, without any grammar."""
+    """Return everything that may be a word, without parsing."""
     return [word for word in SEPARATORS.split(command) if word]
 
 
 def _unwrapped(parts: Iterator[Part]) -> Iterator[Part]:
-    """Yield each part, and the command inside of each that runs another one."""
+    """Yield each part and, if it runs another command, that command."""
     for part in parts:
-        own, problem = unwrap(part.texts)
-        outer = replace(part, words=part.words[:own], obscure=part.obscure or problem)
+        own, doubt = unwrap(part.texts)
+        outer = replace(part, words=part.words[:own], obscure=part.obscure or doubt)
         yield outer
         inner = part.words[own:]
         if inner:
@@ -222,13 +222,13 @@ def _unwrapped(parts: Iterator[Part]) -> Iterator[Part]:
 
 
 class _Reader:
-    """Walks one syntax tree."""
+    """Reads one syntax tree."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
 
     def parts(self, node: Node, obscure: str = "") -> Iterator[Part]:
-        """Yield the simple commands of a node; ``obscure`` is why none of them stands alone."""
+        """Yield the simple commands of a node; ``obscure`` applies to all of them."""
         if "Cmd" in node or "Redirs" in node:
             yield from self._statement(node, obscure)
             return
@@ -245,8 +245,7 @@ class _Reader:
             yield from self.parts(child, obscure)
 
     def _statement(self, node: Node, obscure: str) -> Iterator[Part]:
-        strange = set(node) - _STATEMENT
-        if strange:
+        if set(node) - _STATEMENT:
             obscure = obscure or "it is run in an unusual way"
         command: Node = node.get("Cmd") or {}
         redirections = node.get("Redirs") or ()
@@ -254,15 +253,15 @@ class _Reader:
         if command.get("Type") == "CallExpr":
             simple = self._simple(node, command, obscure or why, writes)
             yield simple
-            for word, read in zip(command.get("Args") or (), simple.words, strict=True):
-                if not read.plain:
-                    yield from self._inside(word)
+            for node_of_word, word in zip(command.get("Args") or (), simple.words, strict=True):
+                if not word.plain:
+                    yield from self._inside(node_of_word)
             yield from self._inside(command.get("Assigns") or ())
         else:
             kind = command.get("Type", "")
-            strange_kind = f"it is {_NAMES.get(kind, 'compound')}" if kind not in _LISTS else ""
-            if why or writes or strange_kind:
-                yield Part(_slice_of(node, self._source), (), why or strange_kind, writes)
+            compound = f"it is {_NAMES.get(kind, 'compound')}" if kind not in _LISTS else ""
+            if why or writes or compound:
+                yield Part(_slice_of(node, self._source), (), why or compound, writes)
             around = obscure or why or (f"it writes {writes[0]}" if writes else "")
             yield from self.parts(command, around)
         for redirection in redirections:
@@ -282,12 +281,12 @@ class _Reader:
             yield from self.parts(child, "its output is part of another command")
 
     def _redirected(self, nodes: Any) -> tuple[tuple[str, ...], str]:
-        """Return the files that are written, and why a rule cannot cover the others."""
+        """Return the files that are written, and why no rule covers the other redirections."""
         writes: list[str] = []
         why = ""
         for node in nodes:
             target = _read_word(node["Word"], self._source)
-            if _harmless(node, target):
+            if _is_harmless(node, target):
                 continue
             if node["Op"] in _WRITES and not _DESCRIPTOR.fullmatch(target.text):
                 writes.append(target.text or _slice_of(node["Word"], self._source))
@@ -296,7 +295,7 @@ class _Reader:
         return tuple(writes), why
 
 
-def _harmless(node: Mapping[str, Any], target: Word) -> bool:
+def _is_harmless(node: Mapping[str, Any], target: Word) -> bool:
     descriptor = (node.get("N") or {}).get("Value", "")
     if not target.plain or descriptor not in ("", "0", "1", "2") or "Hdoc" in node:
         return False
@@ -308,13 +307,13 @@ def _harmless(node: Mapping[str, Any], target: Word) -> bool:
 
 
 def _read_word(node: Node, source: bytes) -> Word:
-    """Return a word of the syntax tree of ``source``, read from its own bytes where it is plain."""
-    written = _slice_of(node, source)
-    if written in _WHOLE:
-        return Word(_WHOLE[written], True)
-    if _PLAIN.fullmatch(written) and not _TILDE.search(written):
-        return Word(_QUOTES.sub(_inner, written), True)
-    text = "".join(map(_likely, node.get("Parts") or ()))
+    """Return a word of the syntax tree; a plain one is read from its bytes in ``source``."""
+    raw = _slice_of(node, source)
+    if raw in _WHOLE:
+        return Word(_WHOLE[raw], True)
+    if _PLAIN.fullmatch(raw) and not _TILDE.search(raw):
+        return Word(_QUOTES.sub(_unquote, raw), True)
+    text = "".join(map(_known_text, node.get("Parts") or ()))
     others = tuple(re.split(r"[{},]", text)) if _BRACES.search(text) else ()
     return Word(text, False, tuple(other for other in others if other))
 
@@ -325,38 +324,38 @@ def _slice_of(node: Node, source: bytes) -> str:
     return source[start:end].decode("utf-8", "replace")
 
 
-def _inner(quoted: re.Match[str]) -> str:
+def _unquote(quoted: re.Match[str]) -> str:
     return quoted[1] if quoted[1] is not None else quoted[2]
 
 
-def _likely(part: Node) -> str:
-    """Return the text of a part as far as it is known without running anything."""
+def _known_text(part: Node) -> str:
+    """Return the text of a part that is known without running anything."""
     kind = part.get("Type")
     if kind == "SglQuoted":
-        return _unescaped(part["Value"]) if part.get("Dollar") else str(part.get("Value", ""))
+        return _unescape(part["Value"]) if part.get("Dollar") else str(part.get("Value", ""))
     if kind == "DblQuoted":
-        return "".join(map(_likely, part.get("Parts") or ()))
+        return "".join(map(_known_text, part.get("Parts") or ()))
     if kind == "Lit":
         return _ESCAPED.sub(lambda m: "" if m[1] == "\n" else m[1], part.get("Value", ""))
     return ""
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """Return what ``$'…'`` means."""
-    return _ANSI.sub(_meaning, text)
+    return _ANSI.sub(_escape_value, text)
 
 
-def _meaning(escape: re.Match[str]) -> str:
-    said = escape[1]
-    if said[0] in "xuU" and len(said) > 1:
-        return chr(min(int(said[1:], 16), 0x10FFFF))
-    if said[0] in "01234567":
-        return chr(int(said, 8) & 0xFF)
-    return _NAMED.get(said, said)
+def _escape_value(match: re.Match[str]) -> str:
+    escape = match[1]
+    if escape[0] in "xuU" and len(escape) > 1:
+        return chr(min(int(escape[1:], 16), 0x10FFFF))
+    if escape[0] in "01234567":
+        return chr(int(escape, 8) & 0xFF)
+    return _NAMED.get(escape, escape)
 
 
 def _inner_nodes(value: Any) -> Iterator[Node]:
-    """Yield the nodes right below a value of the tree, whatever holds them."""
+    """Yield the child nodes of a value in the tree."""
     children = value.values() if isinstance(value, Mapping) else value
     for child in children:
         if isinstance(child, Mapping) and "Offset" not in child:

@@ -1,4 +1,4 @@
-"""What is known of programs, read from ``programs.txt``; and those that no table can know."""
+"""The known programs, read from ``programs.txt``, and the programs that no rule covers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANY = re.compile(".*", re.DOTALL)
 
 
 INSIDE = r"(?!/|~|-)(?!.*\.\.).*"
-"""A relative path that stays below where it starts."""
+"""A relative path without ``..``."""
 
 _CLASS = r"\[\^?(?!\])(?:(?!{end})[^][\\\n]|\[:[a-z]+:\])+\]"
 _TEXT = r"(?:(?!{end})[^\n\\[]|\\[^\n]|" + _CLASS + ")*+"
@@ -29,35 +29,35 @@ _CHANGES = "|".join(
 )
 _COMMAND = rf"{_ADDRESS}(?:[pPdDqQ=nNhHgGxl]|y/[^/\\\n]*/[^/\\\n]*/|{_CHANGES})[\x20\t]*+"
 SED = rf"[\s;]*+{_COMMAND}(?:[;\n][\s;]*+{_COMMAND})*+[\s;]*+"
-"""A script of sed whose commands run nothing, take no text, and read or write no file.
+"""A script of sed whose commands run nothing, insert no text, and read or write no file.
 
-A class in brackets holds no end of the pattern: whether that ends it differs between seds.
+A class in brackets must not contain the delimiter: implementations of sed differ about it.
 """
 
 _NAMES = "system|getline|close|fflush|ARG[VCI]|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|BINMODE"
 _COMPARES = r"(?:(?!\\?print)(?:[^|@`\\]|\\[^\n|@`]|\|\|(?!\|)))*+"
 _PRINTS = r"(?:[^|>@`\\]|\\[^\n|>@`]|\|\|(?!\|)|>=(?!>))*+"
 AWK = f"(?!.*(?:{_NAMES})){_COMPARES}{_PRINTS}"
-"""A program of awk without a pipe, a redirection or a call through a name.
+"""A program of awk without a pipe, a redirection or an indirect call.
 
-Those need one of the characters left out; ``>`` names a file only behind a print. A name of the
+These need one of the excluded characters; ``>`` names a file only after a print. A name of the
 list may follow a number directly.
 """
 
 WRITTEN = r"(?:[^%@\\]|\\n)*(?:%\{(?!output)\w+\}(?:[^%@\\]|\\n)*)*"
-"""What curl writes out: no variable that names a file."""
+"""A format for the output of curl without a variable that names a file."""
 
 OUTPUT = "=?(?:wide|yaml|json|name|jsonpath=.*|custom-columns=.*)"
-"""What kubectl prints."""
+"""Output formats of kubectl."""
 
 ADDRESS = r"(?!.*(?:::|//-)).*"
-"""A git repository, but no address that names the program to reach it by."""
+"""A git repository, but not an address that names a program to reach it."""
 
 DEFINED = (
     r"(?:CMAKE_BUILD_TYPE|CMAKE_CXX_STANDARD|CMAKE_C_STANDARD)(?::STRING)?=\w+"
     r"|[A-Z]\w*(?::BOOL)?=(?:ON|OFF|TRUE|FALSE|YES|NO|[01])"
 )
-"""A variable of CMake that names no program."""
+"""A definition of a CMake variable that names no program."""
 
 _PATTERNS = {
     "SED": SED,
@@ -71,9 +71,9 @@ _PATTERNS = {
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program, or one of its commands, with what it takes besides the rule's own words.
+    """A program, or one of its commands, with the flags and operands that a rule covers.
 
-    The fields are the traits of the table.
+    The fields are the traits of the table in ``programs.txt``.
     """
 
     flags: Flags
@@ -85,25 +85,26 @@ class Program:
 
 
 def find_program(name: str) -> Program | None:
-    """Return what is known of a program, or of one of its commands, as in ``git log``."""
+    """Return the entry of a program, or of one of its commands like ``git log``."""
     entry = None if name.isupper() else read_table().get(name)
-    return _read(entry) if entry is not None else None
+    return _read_entry(entry) if entry is not None else None
 
 
 def has_commands(name: str) -> bool:
-    """Whether a program is one of many commands: a rule must name which."""
-    return name in _commanded()
+    """Whether a program has commands, one of which a rule must name."""
+    return name in _programs_with_commands()
 
 
 @lru_cache(1)
 def script_program() -> Program:
-    """Return what is known of a script of the project that a rule names."""
-    return _read(read_table()["SCRIPT"])
+    """Return the entry for a script of the project."""
+    return _read_entry(read_table()["SCRIPT"])
 
 
 @lru_cache(1)
-def _commanded() -> frozenset[str]:
-    return frozenset(name.split()[0] for name in read_table() if " " in name) | _MORE_COMMANDED
+def _programs_with_commands() -> frozenset[str]:
+    names = frozenset(name.split()[0] for name in read_table() if " " in name)
+    return names | _MORE_WITH_COMMANDS
 
 
 @lru_cache(1)
@@ -111,18 +112,18 @@ def read_table() -> Mapping[str, str]:
     """Return the entries of the table by name: their traits and flags."""
     lines = Path(__file__).with_name("programs.txt").read_text("utf-8").splitlines()
     text = "\n".join(line for line in lines if line and not line.startswith("#"))
-    found: dict[str, str] = {":": "\n*"}
+    entries: dict[str, str] = {":": "\n*"}
     for entry in re.split(r"\n(?=\S)", text):
         names, _, known = entry.partition(":")
         for name in names.split(","):
             for words in itertools.product(*(word.split("|") for word in name.split())):
-                found[" ".join(words)] = known
-    return found
+                entries[" ".join(words)] = known
+    return entries
 
 
 @lru_cache(512)
-def _read(entry: str) -> Program:
-    entry = re.sub(r"<([A-Z]+)>", lambda name: _shared(name[1]), entry)
+def _read_entry(entry: str) -> Program:
+    entry = re.sub(r"<([A-Z]+)>", lambda match: _definition(match[1]), entry)
     traits, _, known = entry.partition("\n")
     fields: dict[str, Any] = {}
     for trait in traits.split():
@@ -135,17 +136,17 @@ def _read(entry: str) -> Program:
     return Program(parse_flags(known, single), **fields)
 
 
-def _shared(name: str) -> str:
-    """Return what a name in angle brackets stands for."""
+def _definition(name: str) -> str:
+    """Return the text for a name in angle brackets."""
     return _PATTERNS[name] if name in _PATTERNS else read_table()[name].replace("<OUTPUT>", OUTPUT)
 
 
 GENERIC = re.compile(
     r"--no-[a-z-]+|--dry-run|--version|--verbose|--quiet|--silent|--colou?r(?:=\w+)?"
 )
-"""Flags that no program takes as an order to run or write something."""
+"""Flags that make no program run or write something."""
 
-_MORE_COMMANDED = frozenset(
+_MORE_WITH_COMMANDS = frozenset(
     ("cabal", "composer", "conda", "dnf", "flatpak", "gem", "gh", "opam", "pacman", "podman")
 )
 
@@ -174,19 +175,19 @@ INTERPRETERS = re.compile(
     r"|node|nodejs|deno|bun|lua[\d.]*|luajit|php[\d.]*|Rscript|R|julia|guile|racket|sbcl|ghci"
     r"|runghc|scala|groovy|jshell|java|erl|elixir|ocaml|swift"
 )
-"""Programs that run a script: a rule must name that, not only the program."""
+"""Programs that run a script, which a rule must name, too."""
 
 LAUNCHERS = re.compile(
     "npx|bunx|pnpx|uvx|pipx|uv|poetry|pipenv|hatch|bundle|direnv|nix|nix-shell|guix|busybox|toybox"
 )
-"""Programs that run another program: a rule must name that, and is judged by it."""
+"""Programs that run another program, which a rule must name, and which decides."""
 
 STARTING = frozenset(("-m", "exec", "dlx", "run", "x"))
-"""First words of both behind which they run another program or module."""
+"""First words of both after which they run another program or module."""
 
 _ACTING = """
 awk chgrp chmod chown cp curl dd dlx doas env eval exec git ln mkdir mkfifo mv nc rm rmdir rsync sed
 shred ssh sudo tar tee touch truncate unzip wget xargs zip
 """
 STARTED = frozenset(_ACTING.split())
-"""Programs that a script, given their name, probably runs."""
+"""Programs that a script probably runs if a word names them."""
