@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from agentchat.agent.execution.locate import survey
+from agentchat.agent.execution.locate import locate_call
 from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, decide
@@ -70,7 +70,6 @@ async def _decision(workspace: LocalWorkspace, policy: Policy, command: str) -> 
     arguments = bash.TOOL.arguments.parse(given)
     call = ValidCall(ToolCall("1", "bash", json.dumps(given)), bash.TOOL, given, arguments)
     began = time.perf_counter()
-    place = await survey(call, workspace)
-    assert not isinstance(place, str)
-    decide(call, place, policy)
+    target = await locate_call(call, workspace)
+    decide(call, target, policy)
     return time.perf_counter() - began

@@ -48,6 +48,10 @@ class OneBatch:
         """Answer at once."""
         return self._replies.pop(0)
 
+    def current(self) -> OneBatch:
+        """Return itself, as a source of models does."""
+        return self
+
     def warm_up(self) -> None:
         """Nothing to load."""
 
@@ -112,7 +116,7 @@ def _session(folder: str, tool: Tool, calls: int, screen: KeptScreen) -> Session
         workspace=LocalWorkspace(folder),
         view=screen,
         journal=journal,
-        storage=ResultStore(Path(folder) / "results"),
-        model=lambda: model,
+        results=ResultStore(Path(folder) / "results"),
+        model=model,
         max_parallel=10,
     )

@@ -12,6 +12,7 @@ from typing import Any
 from agentchat.agent.chat_tools import ToolFiles
 from agentchat.agent.execution.tool_runner import ResultStore
 from agentchat.agent.permissions.rule_store import RuleStore
+from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
@@ -20,7 +21,7 @@ from agentchat.core.tools.model import ModelRequest, Piece, TextDelta
 from agentchat.core.tools.ports import Frontend
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse
+from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import ChatStatus, ToolBlock
 from agentchat.journal import records as r
@@ -48,6 +49,10 @@ class ScriptedModel:
         if reply.text:
             on_piece(TextDelta(reply.text))
         return reply
+
+    def current(self) -> ScriptedModel:
+        """Return itself, as a source of models does."""
+        return self
 
     def warm_up(self) -> None:
         """Nothing to load."""
@@ -115,12 +120,12 @@ class KeptScreen:
         self.events.append((name, dict(data)))
         self._changed.set()
 
-    def show_request(self, prompt: str, question: ApprovalRequest) -> None:
-        self.questions[prompt] = question
+    def show_request(self, id: str, request: ApprovalRequest) -> None:
+        self.questions[id] = request
         self._changed.set()
 
-    def close_request(self, prompt: str) -> None:
-        self.questions.pop(prompt, None)
+    def close_request(self, id: str) -> None:
+        self.questions.pop(id, None)
         self._changed.set()
 
     def show_preview(self, pending: Preview) -> None:
@@ -180,7 +185,7 @@ class Scene:
         *tools: Tool,
         frontend: Frontend | None = None,
         chat: Chat | None = None,
-        rulebook: RuleStore | None = None,
+        rule_store: RuleStore | None = None,
         workspace: LocalWorkspace | None = None,
         journal: JournalWriter | None = None,
         tool_files: ToolFiles | None = None,
@@ -198,18 +203,23 @@ class Scene:
             workspace=self.workspace,
             view=self.screen,
             journal=self.journal,
-            storage=ResultStore(folder),
-            model=self._source,
+            results=ResultStore(folder),
+            model=self,
             max_parallel=10,
             frontend=frontend,
-            rulebook=rulebook,
+            rule_store=rule_store,
             tool_files=tool_files,
         )
 
-    def _source(self) -> ScriptedModel:
+    def current(self) -> ScriptedModel:
+        """Return the model, as a source of models does."""
         if self.no_model:
             raise UserError(self.no_model)
         return self.model
+
+    def resolve(self, action: Action, reason: str = "") -> None:
+        """Resolve the newest preview by the user's command."""
+        self.session.preview_actions.resolve(ResolveCommand(action, reason))
 
     async def play(self, text: str = "go", *answers: ApprovalResponse | str) -> str:
         """Send a prompt, give the answers in order, return why the turn ended."""

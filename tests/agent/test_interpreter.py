@@ -277,17 +277,17 @@ async def test_the_exit_hook_runs_once_when_the_turn_fails(tmp_path: Path) -> No
     assert exits.calls == ["1"]
 
 
-@pytest.mark.parametrize("close", [True, False])
-async def test_the_exit_hook_runs_once_when_the_turn_is_closed_or_its_task_cancelled(
-    tmp_path: Path, close: bool
+@pytest.mark.parametrize("stop", [True, False])
+async def test_the_exit_hook_runs_once_when_the_turn_is_stopped_or_its_task_cancelled(
+    tmp_path: Path, stop: bool
 ) -> None:
     exits = Exits()
     scene = Scene(tmp_path, [CALL], tool(hangs, hooks=Hooks(exit=exits.hook)))
     interpreter = scene.session._interpreter
     playing = asyncio.ensure_future(interpreter.play(turn(scene.chat)))
     await scene.screen.until(lambda: _runs(scene))
-    if close:
-        await interpreter.close()
+    if stop:
+        interpreter.stop()
         assert (await playing).stopped
     else:
         playing.cancel()

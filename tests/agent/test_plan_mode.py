@@ -92,10 +92,10 @@ async def test_the_command_answers_the_question_about_a_plan(tmp_path: Path) -> 
     scene = planning(tmp_path, SUBMIT, DONE)
     scene.session.send("go")
     await scene.screen.until(lambda: bool(scene.screen.questions))
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await scene.finished()
     assert scene.chat.policy.mode == "ask"
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     assert scene.screen.notes[-1][1].startswith("Nothing to resolve")
 
 

@@ -85,20 +85,20 @@ def after(scene: Scene) -> str:
 
 async def test_the_older_preview_is_on_top_of_the_newer_before_that_is_told(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5, 30)
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await resolved(scene)
     assert "LINE 5\n" in after(scene)
     assert "LINE 30\n" in after(scene)
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await resolved(scene, 2)
     assert path.read_text() == BEFORE.replace("line 5\n", "LINE 5\n").replace("line 30", "LINE 30")
 
 
 async def test_of_two_previews_on_adjacent_lines_both_can_be_applied(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5, 6)
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await resolved(scene)
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await resolved(scene, 2)
     assert path.read_text() == BEFORE.replace("line 5\nline 6\n", "LINE 5\nLINE 6\n")
 
@@ -109,11 +109,11 @@ async def test_a_file_that_changed_elsewhere_is_shown_anew_under_the_same_id(
     scene, path = await staged(tmp_path, 5)
     first = scene.screen.staged[0].id
     path.write_text("mine\n" + BEFORE)
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await scene.screen.until(lambda: after(scene).startswith("mine\n"))
     assert [one.id for one in scene.screen.staged] == [first]
     assert path.read_text() == "mine\n" + BEFORE
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await resolved(scene)
     assert path.read_text() == "mine\n" + BEFORE.replace("line 5\n", "LINE 5\n")
 
@@ -121,7 +121,7 @@ async def test_a_file_that_changed_elsewhere_is_shown_anew_under_the_same_id(
 async def test_a_place_that_changed_itself_is_left_alone_and_stays_pending(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5)
     path.write_text(BEFORE.replace("line 5\n", "my line\n"))
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await resolved(scene)
     assert scene.screen.named("AgentPreviewResolved")[0]["status"] == "error"
     assert "a.txt changed since the preview. Nothing was changed." in scene.screen.notes[-1][1]
@@ -133,14 +133,14 @@ async def test_what_was_not_seen_is_not_applied(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5)
     pending = scene.screen.staged[0]
     assert pending.preview.change is not None
-    scene.session.resolving.resolve(
+    scene.session.preview_actions.resolve(
         ResolveCommand("apply", seen=ShownPreview(pending.id, "another"))
     )
-    scene.session.resolving.resolve(ResolveCommand("apply", seen=ShownPreview("another", "")))
+    scene.session.preview_actions.resolve(ResolveCommand("apply", seen=ShownPreview("another", "")))
     assert [text for _, text in scene.screen.notes[-2:]] == [NOT_SHOWN, NOT_SHOWN]
     assert path.read_text() == BEFORE
     seen = ShownPreview(pending.id, change_hash(pending.preview.change))
-    scene.session.resolving.resolve(ResolveCommand("apply", seen=seen))
+    scene.session.preview_actions.resolve(ResolveCommand("apply", seen=seen))
     await resolved(scene)
     assert path.read_text() != BEFORE
 
@@ -148,13 +148,13 @@ async def test_what_was_not_seen_is_not_applied(tmp_path: Path) -> None:
 async def test_text_of_the_user_is_shown_and_applied_and_told(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5)
     pending = scene.screen.staged[0]
-    scene.session.resolving.propose(pending.id, str(path))
+    scene.session.preview_actions.show_proposal(pending.id, str(path))
     ((subject, file),) = scene.screen.proposals
     assert subject == pending.id
     mine = (file.after or b"").decode().replace("LINE 5", "my line")
-    scene.session.resolving.amend(pending.id, ProposedText(str(path), mine))
+    scene.session.preview_actions.replace_proposal(pending.id, ProposedText(str(path), mine))
     assert "my line" in after(scene)
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await resolved(scene)
     assert path.read_text() == mine
     scene.model.replies.append(DONE)
@@ -169,7 +169,7 @@ async def test_what_is_kept_of_a_preview_is_what_the_chat_says(tmp_path: Path) -
     scene = Scene(tmp_path, [CALL, DONE], staging_both(path))
     await scene.play()
     no = HunkDecision(str(path), 1)
-    scene.session.resolving.resolve(ResolveCommand("apply", hunks=(no,)))
+    scene.session.preview_actions.resolve(ResolveCommand("apply", hunks=(no,)))
     await resolved(scene)
     await scene.screen.until(lambda: bool(scene.screen.notes))
     assert scene.screen.notes[-1][1].startswith("Accept: 1 of 2 hunks in 1 file [Stage]\n")
@@ -178,7 +178,7 @@ async def test_what_is_kept_of_a_preview_is_what_the_chat_says(tmp_path: Path) -
 async def test_nothing_kept_is_discarded_with_the_comments_as_reason(tmp_path: Path) -> None:
     scene, path = await staged(tmp_path, 5)
     no = HunkDecision(str(path), 0, comment="leave it")
-    scene.session.resolving.resolve(ResolveCommand("apply", hunks=(no,)))
+    scene.session.preview_actions.resolve(ResolveCommand("apply", hunks=(no,)))
     await resolved(scene)
     assert path.read_text() == BEFORE
     assert len(scene.chat.previews) == 0

@@ -419,7 +419,7 @@ async def test_the_users_own_resolve_acts_at_once_and_is_told_at_the_next_reques
     stager = Stager()
     scene = Scene(tmp_path, [STAGE, DONE, DONE], stager.tool)
     await scene.play()
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await scene.screen.until(lambda: bool(scene.screen.named("AgentPreviewResolved")))
     assert stager.applied == [("No reason provided", None)]
     await scene.play("next")
@@ -436,7 +436,7 @@ async def test_the_users_own_resolve_answers_the_question_about_that_preview(
     scene = Scene(tmp_path, [STAGE, a_resolve("2"), DONE], stager.tool)
     scene.session.send("go")
     await scene.screen.until(lambda: bool(scene.screen.questions))
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await scene.finished()
     assert scene.results()["2"] == "done"
     assert len(stager.applied) == 1
@@ -444,7 +444,7 @@ async def test_the_users_own_resolve_answers_the_question_about_that_preview(
 
 async def test_resolve_with_nothing_pending_is_one_line(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [])
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     assert scene.screen.notes == [
         ("warn", "Nothing to resolve: no preview is pending in this chat.")
     ]
@@ -708,7 +708,7 @@ async def test_what_fails_in_the_background_is_logged_and_shown(
         raise RuntimeError("no way")
 
     scene.journal.record_preview_resolving = fails  # type: ignore[method-assign,assignment]
-    scene.session.resolve("apply", "")
+    scene.resolve("apply")
     await scene.screen.until(lambda: bool(scene.screen.notes))
     ((level, text),) = scene.screen.notes
     assert level == "error"
@@ -726,3 +726,69 @@ async def test_what_a_failed_turn_never_took_goes_back_to_the_prompt(tmp_path: P
         "error",
         "This chat is closed: nothing can be added to its journal.",
     ) in scene.screen.notes
+
+
+async def test_a_message_that_could_not_be_journaled_is_sent_once_by_the_next_turn(
+    tmp_path: Path,
+) -> None:
+    scene = Scene(tmp_path, [DONE])
+    record = scene.journal.record_message
+
+    def fails(message: Any, decision: Any) -> None:
+        raise UserError("The disk is full.")
+
+    scene.journal.record_message = fails  # type: ignore[method-assign,assignment]
+    scene.session.add_note("The user changed a file.")
+    assert await scene.play() == "error"
+    assert scene.chat.history.messages == ()
+    scene.journal.record_message = record  # type: ignore[method-assign]
+    assert await scene.play() == "stop"
+    messages = [message.text for message in scene.model.requests[0].history.messages]
+    assert messages == ["The user changed a file.", "go"]
+
+
+async def test_a_stop_just_before_a_message_is_journaled_keeps_it_out_of_the_history(
+    tmp_path: Path,
+) -> None:
+    class StoppingFiles(Files):
+        """Tool files of which the second load ends in the moment of a stop."""
+
+        loads = 0
+
+        async def ready(self, chat: str) -> None:
+            self.loads += 1
+            if self.loads == 2:
+                asyncio.get_running_loop().call_soon(scene.session.stop)
+
+    scene = Scene(tmp_path, [DONE], tool_files=StoppingFiles())
+    assert await scene.play() == "cancelled"
+    assert scene.chat.history.messages == ()
+    assert scene.screen.users == []
+    assert await scene.play() == "stop"
+    assert scene.screen.users == ["go"]
+
+
+async def test_text_shown_soon_after_a_progress_record_is_journaled_by_a_timer(
+    tmp_path: Path,
+) -> None:
+    async def slow(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        on_piece(TextDelta("one"))
+        on_piece(TextDelta(" two"))
+        await journaled.wait()
+        return Reply("one two")
+
+    scene, journaled = Scene(tmp_path, [slow]), asyncio.Event()
+    record = scene.journal.record_progress
+
+    def record_progress(text: str) -> None:
+        record(text)
+        if text == "one two":
+            journaled.set()
+
+    scene.journal.record_progress = record_progress  # type: ignore[method-assign]
+    scene.session.send("go")
+    await asyncio.wait_for(journaled.wait(), 5)
+    await scene.finished()
+    lines = [line for line in scene.journal_lines() if line.startswith("so far")]
+    assert lines == ["so far one", "so far  two"]
+    assert scene.screen.said == "|one two"

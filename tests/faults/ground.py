@@ -9,7 +9,6 @@ from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.tool_runner import ResultStore
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.tools.model import Model
 from agentchat.journal.writer import JournalWriter
 from agentchat.nvim.workspaces import LocalLeftovers
 from agentchat.workspace.local import LocalWorkspace
@@ -70,14 +69,11 @@ class Reopened:
             workspace=workspace,
             view=self.screen,
             journal=self.journal,
-            storage=ResultStore(state),
-            model=self._model,
+            results=ResultStore(state),
+            model=ScriptedModel([]),
             max_parallel=1,
         )
-        self.session.catch_up()
-
-    def _model(self) -> Model:
-        return ScriptedModel([])
+        self.session.restore()
 
     async def recover(self) -> None:
         """End what was left half made."""

@@ -149,3 +149,16 @@ async def test_what_fails_in_a_handler_is_one_line(host: Host) -> None:
     await host.neovim.until(lambda: bool(host.neovim.notices()))
     (line,) = host.neovim.notices()
     assert line.startswith("mode failed; the reason is in ")
+
+
+async def test_the_journal_is_read_for_the_log_outside_the_event_loop(host: Host) -> None:
+    def pages() -> list[tuple[Any, ...]]:
+        return [call for call in host.neovim.calls if call[0] == "page.show"]
+
+    host.open("one")
+    host.send("one", "hello there")
+    await host.neovim.until(lambda: "AgentTurnFinished" in host.neovim.drawn())
+    host.take("log", "one")
+    assert pages() == []
+    await host.neovim.until(lambda: bool(pages()))
+    assert "hello there" in str(pages())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.execution.locate import survey
+from agentchat.agent.execution.locate import locate_call
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
 from agentchat.core.permissions import policy as judged
 from agentchat.core.permissions.grants import Grants
@@ -100,6 +100,5 @@ class Decision:
         given = {"command": command}
         arguments = bash.TOOL.arguments.parse(given)
         call = ValidCall(ToolCall("1", "bash", json.dumps(given)), bash.TOOL, given, arguments)
-        place = await survey(call, self._workspace)
-        assert not isinstance(place, str)
-        return decide(call, place, self._policy)
+        target = await locate_call(call, self._workspace)
+        return decide(call, target, self._policy)

@@ -27,20 +27,20 @@ DIFF = ("git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textco
 
 
 class Attachments:
-    """Reads files as the ``read`` tool does, with its limits, unsaved text first."""
+    """Reads files as the ``read`` tool does: the same limits, unsaved text first."""
 
     def __init__(
-        self, workspace: Workspace, storage: ResultStore, frontend: Frontend | None
+        self, workspace: Workspace, results: ResultStore, frontend: Frontend | None
     ) -> None:
         self._workspace = workspace
-        self._storage = storage
+        self._results = results
         self._context = ToolContext(
             workspace=workspace,
             cwd=workspace.root,
             call_id="",
             progress=lambda text: None,
             stage=refuse_staging,
-            store=storage.keep,
+            store=results.keep,
             overflow="",
             frontend=frontend,
         )
@@ -48,58 +48,57 @@ class Attachments:
     async def complete(
         self, message: UserText, captured: Mapping[str, CapturedContext]
     ) -> tuple[UserText, list[str]]:
-        """Return the message with what it mentions, and lines that tell the user what that is."""
-        given: dict[str, Attachment] = {}
-        missing: list[str] = []
-        for one in context_mentions(message.display_text):
+        """Return the message with its attachments, and lines about them for the user."""
+        attachments: dict[str, Attachment] = {}
+        problems: list[str] = []
+        for mention in context_mentions(message.display_text):
+            name = mention.mention
             try:
-                given[one.mention] = await self._attachment(one, captured)
+                attachments[name] = await self._attach(mention, captured)
             except ToolError as error:
-                missing.append(f"Nothing is attached for {one.mention}: {error}")
+                problems.append(f"Nothing is attached for {name}: {error}")
             except Exception as error:
-                log.exception("%s could not be attached", one.mention)
-                missing.append(f"Nothing is attached for {one.mention}: {error!r}")
-        names = ", ".join(one.name for one in given.values())
-        return add_attachments(message, given), [
-            *([f"Attached: {names}"] if names else []),
-            *missing,
-        ]
+                log.exception("%s could not be attached", name)
+                problems.append(f"Nothing is attached for {name}: {error!r}")
+        names = ", ".join(attachment.name for attachment in attachments.values())
+        lines = [f"Attached: {names}"] if names else []
+        return add_attachments(message, attachments), [*lines, *problems]
 
-    async def _attachment(
-        self, one: ContextMention, captured: Mapping[str, CapturedContext]
+    async def _attach(
+        self, mention: ContextMention, captured: Mapping[str, CapturedContext]
     ) -> Attachment:
-        if one.path:
-            return await self._file(one.path)
-        if one.mention == "#diff":
-            return await self._diff()
-        if one.mention == "#diagnostics":
+        if mention.path:
+            return await self._attach_file(mention.path)
+        if mention.mention == "#diff":
+            return await self._attach_diff()
+        if mention.mention == "#diagnostics":
             arguments = diagnostics.DiagnosticsArguments(path=None, severity=None)
             return _attachment("the diagnostics", await diagnostics.run(arguments, self._context))
-        return await self._captured(captured.get(one.mention, CapturedContext()))
+        return await self._attach_captured(captured.get(mention.mention, CapturedContext()))
 
-    async def _file(self, path: str) -> Attachment:
+    async def _attach_file(self, path: str) -> Attachment:
         target = await self._workspace.locate(path)
         arguments = read.ReadArguments(path=path, offset=None, limit=None)
         return _attachment(target.display_path, await read.run(arguments, self._context))
 
-    async def _captured(self, given: CapturedContext) -> Attachment:
-        if given.problem or not given.name:
-            raise ToolError(given.problem or "there is no editor to take it from.")
-        if given.path:
-            return await self._file(given.path)
-        return _attachment(given.name, self._bounded(given.text))
+    async def _attach_captured(self, context: CapturedContext) -> Attachment:
+        if context.problem or not context.name:
+            raise ToolError(context.problem or "there is no editor to take it from.")
+        if context.path:
+            return await self._attach_file(context.path)
+        return _attachment(context.name, self._shorten(context.text))
 
-    async def _diff(self) -> Attachment:
+    async def _attach_diff(self) -> Attachment:
         command = Command(DIFF, self._workspace.root, timeout=DIFF_SECONDS)
-        ended = await self._workspace.run(command)
-        if ended.code != 0:
-            problem = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        process = await self._workspace.run(command)
+        if process.code != 0:
+            problem = process.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
             raise ToolError(problem or "git diff did not finish.")
-        text = ended.head.decode("utf-8", "replace")
-        return _attachment("the diff", self._bounded(text or "(no changes since the last commit)"))
+        text = process.head.decode("utf-8", "replace")
+        return _attachment("the diff", self._shorten(text or "(no changes since the last commit)"))
 
-    def _bounded(self, text: str) -> ToolOutput:
-        return ToolOutput(self._storage.bounded("context", text)[0])
+    def _shorten(self, text: str) -> ToolOutput:
+        return ToolOutput(self._results.shorten("context", text)[0])
 
 
 def _attachment(name: str, result: ToolOutput) -> Attachment:

@@ -1,4 +1,4 @@
-"""The tools of a chat as its user gives and takes them, each with a line in the chat."""
+"""Adds and removes the tools of a chat at the user's command."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from agentchat.journal.writer import JournalWriter
 
 
 class ToolFiles(Protocol):
-    """The files in which the user keeps tools of their own."""
+    """The files with the user's custom tools."""
 
     async def ready(self, chat: str) -> None:
-        """Return when the tools of a chat are loaded as their files are now."""
+        """Return when the tools of a chat are loaded from the current files."""
 
 
 class ChatTools:
-    """Gives tools and groups by name, and journals what the chat has.
+    """The tools and groups of one chat, journaled at every change.
 
     Args:
-        files: where more tools come from, if anywhere.
+        files: the source of custom tools, if there is one.
     """
 
     def __init__(
@@ -34,34 +34,38 @@ class ChatTools:
         self._files = files
 
     async def ready(self) -> None:
-        """Return when the tools are loaded as their files are now."""
+        """Return when the custom tools are loaded from the current files."""
         if self._files is not None:
             await self._files.ready(self._chat.uuid)
 
-    def catch_up(self) -> None:
-        """Give the chat what it had when it was last open."""
-        held = self._journal.restored.tools
-        if held is not None:
-            self._toolbox.restore(held)
+    def restore(self) -> None:
+        """Give the chat the tools that its journal ends with."""
+        selection = self._journal.restored.tools
+        if selection is not None:
+            self._toolbox.restore(selection)
 
-    def give_mentioned(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """Give what a prompt mentions; return what the model reads, and lines about what is new."""
-        mentioned = read_mentions(text, self._toolbox)
-        return mentioned.text, tuple(line for name in mentioned.names for line in self._give(name))
+    def add_mentioned(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Add the tools that a prompt mentions.
+
+        Returns:
+            The prompt as the model reads it, and a line for the user for each new tool or group.
+        """
+        prompt = read_mentions(text, self._toolbox)
+        return prompt.text, tuple(line for name in prompt.names for line in self._add(name))
 
     def add(self, name: str) -> None:
-        """Give a tool or group, by the user's command."""
+        """Add a tool or group, and show it in the chat."""
         if not self._toolbox.can_be_mentioned(name):
             self._view.notify("warn", f'There is no tool or group "{name}".')
             return
-        lines = self._give(name)
+        lines = self._add(name)
         if lines:
             self._view.add_note("info", "\n".join(lines))
         else:
             self._view.notify("info", f"This chat has {name} already.")
 
     def remove(self, name: str) -> None:
-        """Take a tool or group back, with all that the model read about it."""
+        """Remove a tool or group, with its part of the system prompt."""
         if self._toolbox.remove(name):
             self._save()
             self._view.add_note("info", f"Tools removed: {name}")
@@ -69,16 +73,16 @@ class ChatTools:
             self._view.notify("warn", f'This chat has no tool or group "{name}".')
 
     def show(self) -> None:
-        """Show which tools and groups a prompt can mention now."""
+        """Update the names of tools and groups that a prompt can mention."""
         self._view.show_tools(self._chat)
 
-    def _give(self, name: str) -> tuple[str, ...]:
+    def _add(self, name: str) -> tuple[str, ...]:
         named, before = self._toolbox.has_name(name), self._toolbox.tools()
         known = self._toolbox.add(name)
         if not known or (named and self._toolbox.tools() == before):
             return ()
         self._save()
-        return tuple(f"Tools: {shown}" for shown in self._toolbox.context_lines(name))
+        return tuple(f"Tools: {text}" for text in self._toolbox.context_lines(name))
 
     def _save(self) -> None:
         self._journal.record_tools(self._toolbox.selection())

@@ -1,10 +1,10 @@
-"""Performs the plan of a turn: one effect after the other, until its end or the user's stop."""
+"""Performs the effects of a turn in order, until its end or the user's stop."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,16 +14,16 @@ from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
 from agentchat.agent.message_queue import MessageQueue
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.preparation import Preparation
+from agentchat.agent.status import ModelSource
 from agentchat.agent.stream import ReplyStream, show_result
 from agentchat.core.errors import Cancelled, StalePreview, UserError
-from agentchat.core.messages import Message, Reply, Status, ToolResult, UserText
+from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
-from agentchat.core.turn.view import ToolBlock, View
+from agentchat.core.turn.view import Observer, ToolBlock, View
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
@@ -31,10 +31,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 STOP_SECONDS = 1.0
-"""What exit hooks and formatting get in all after a stop."""
+"""The time for all exit hooks and formatting after a stop."""
 
 LEAST_SECONDS = 0.05
-"""What one of them gets even if the others used that up."""
+"""The least time for each of them."""
 
 
 class Interpreter:
@@ -42,8 +42,8 @@ class Interpreter:
 
     ``stop`` cancels the running effect and throws ``Cancelled`` into the plan, which answers the
     open calls. ``Record`` and ``TearDown`` are performed even then, so that every result is in the
-    journal and every set-up is taken back. Exit hooks that the plan did not run, because it was
-    closed or broke, are run at the end.
+    journal and every exit hook runs. Exit hooks that the plan did not run, because it was closed
+    or failed, run at the end.
     """
 
     def __init__(
@@ -51,44 +51,41 @@ class Interpreter:
         *,
         workspace: Workspace,
         view: View,
-        scribe: JournalWriter,
+        journal: JournalWriter,
         runner: ToolRunner,
         previews: Previews,
         approvals: Approvals,
         queue: MessageQueue,
         preparation: Preparation,
-        model: Callable[[], Model],
+        model: ModelSource,
         max_parallel: int,
-        changed: Callable[[], None] = lambda: None,
+        observer: Observer,
     ) -> None:
         self._workspace = workspace
         self._view = view
-        self._scribe = scribe
+        self._journal = journal
         self._runner = runner
         self._previews = previews
         self._approvals = approvals
         self._queue = queue
         self._preparation = preparation
         self._model = model
-        self._changed = changed
-        self._stream = ReplyStream(view, scribe)
+        self._observer = observer
+        self._stream = ReplyStream(view, journal)
         self._slots = asyncio.Semaphore(max_parallel)
         self._running: asyncio.Task[Any] | None = None
         self._hook_limit: asyncio.Timeout | None = None
         self._set_up_calls: dict[str, ValidCall] = {}
         self._deadline: float | None = None
-        self._ended = asyncio.Event()
-        self._ended.set()
 
     # --- the turn ---------------------------------------------------------------------------------
 
     async def play(self, plan: e.Plan[TurnEnd]) -> TurnEnd:
-        """Perform a plan to its end and return what it returns.
+        """Perform a plan to its end and return its result.
 
-        A stop since the last turn counts for this one. A task that is cancelled ends the plan like
-        a stop, and raises CancelledError then.
+        A stop before the first effect counts too. A cancelled task ends the plan as a stop does,
+        then raises CancelledError.
         """
-        self._ended.clear()
         try:
             end = await self._play(plan)
         except Exception as error:
@@ -98,15 +95,14 @@ class Interpreter:
             plan.close()
             for call in list(self._set_up_calls.values()):
                 await self._tear_down(call)
-            stopped, self._deadline = self._stopped, None
-            self._ended.set()
+            stopped, self._deadline = self._is_stopped, None
         if _is_cancelled():
             raise asyncio.CancelledError
         return replace(end, stopped=stopped)
 
     def stop(self) -> None:
         """Cancel what is running; a second stop does nothing more."""
-        if self._stopped:
+        if self._is_stopped:
             return
         self._deadline = asyncio.get_running_loop().time() + STOP_SECONDS
         if self._running is not None:
@@ -114,14 +110,8 @@ class Interpreter:
         if self._hook_limit is not None:
             self._hook_limit.reschedule(self._deadline)
 
-    async def close(self) -> None:
-        """Stop the turn that is played, if one is, and wait for its end."""
-        if not self._ended.is_set():
-            self.stop()
-        await self._ended.wait()
-
     @property
-    def _stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         return self._deadline is not None
 
     async def _play(self, plan: e.Plan[TurnEnd]) -> TurnEnd:
@@ -131,7 +121,7 @@ class Interpreter:
                 try:
                     answer = await self._answer(effect)
                 except Exception as error:
-                    # The plan knows what a stop means, and ends what it began before a bug.
+                    # The plan answers the open calls before it ends.
                     effect = plan.throw(error)
                 else:
                     effect = plan.send(answer)
@@ -143,7 +133,7 @@ class Interpreter:
         try:
             if isinstance(effect, (e.Record, e.TearDown)):
                 return await self._perform(effect)
-            if self._stopped or _is_cancelled():
+            if self._is_stopped or _is_cancelled():
                 self.stop()
                 raise Cancelled
             self._running = asyncio.ensure_future(self._perform(effect))
@@ -153,14 +143,14 @@ class Interpreter:
             raise Cancelled from None
         finally:
             self._running = None
-            self._changed()
+            self._observer.refresh()
 
     async def _perform(self, effect: e.Effect[Any]) -> Any:
         match effect:
             case e.Prepare():
                 return await self._preparation.prepare()
             case e.TakeSteering():
-                return await self._queue.take()
+                return await self._queue.complete()
             case e.AskModel():
                 return await self._ask_model(effect)
             case e.Record():
@@ -196,7 +186,7 @@ class Interpreter:
 
     async def _ask_model(self, effect: e.AskModel) -> Reply:
         try:
-            model = self._model()
+            model = self._model.current()
         except UserError as error:
             return Reply(error=str(error))
         return await self._stream.ask(model, effect.request)
@@ -209,20 +199,20 @@ class Interpreter:
         self._view.update_block(request.call.call.id, ToolBlock(state="waiting"))
         response = await self._approvals.ask(request)
         if response.decision is None:
-            self._scribe.record_response(request, response)
+            self._journal.record_response(request, response)
         return response
 
     async def _run(self, ready: e.ReadyCall) -> ToolResult:
         async with self._slots:
-            self._scribe.record_call_started(ready)
+            self._journal.record_call_started(ready)
             call = ready.call
             self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
             result = await self._runner.run(ready)
-            self._scribe.record_call_finished(result)
+            self._journal.record_call_finished(result)
             return result
 
     async def _run_together(self, calls: tuple[e.ReadyCall, ...]) -> tuple[ToolResult, ...]:
-        """Run calls at the same time; one that breaks the turn stops the others first."""
+        """Run calls at the same time; if one ends the turn, the others are cancelled first."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._run_beside(ready)) for ready in calls]
@@ -247,18 +237,21 @@ class Interpreter:
         if result.is_error:
             title = resolution_line(label, effect.action, failed=True, extent=effect.extent)
             self._view.update_block(call.id, ToolBlock(title=title))
-        return self._runner.bounded(call.id, call.name, result)
+        return self._runner.make_result(call.id, call.name, result)
 
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message
+        if isinstance(message, UserText) and self._is_stopped:
+            # The stop has put it back into the prompt: the history must not have it too.
+            raise Cancelled
         if isinstance(message, ToolResult):
             message = await self._format(message)
             if effect.heading:
                 message = replace(message, text=f"{effect.heading}\n{message.text}")
-        self._scribe.record_message(message, effect.decision)
+        self._journal.record_message(message, effect.decision)
         match message:
-            case UserText():
-                self._queue.show(message)
+            case UserText() | Note():
+                self._queue.finish(message)
             case Reply():
                 self._stream.finish(message)
             case ToolResult():
@@ -267,7 +260,7 @@ class Interpreter:
 
     async def _format(self, result: ToolResult) -> ToolResult:
         try:
-            return await self._even_after_a_stop(self._runner.format(result))
+            return await self._limit_after_stop(self._runner.format(result))
         except TimeoutError:
             log.warning("%s did not format its result in time after a stop", result.name)
             return result
@@ -275,12 +268,12 @@ class Interpreter:
     async def _tear_down(self, call: ValidCall) -> None:
         self._set_up_calls.pop(call.call.id, None)
         try:
-            await self._even_after_a_stop(self._runner.tear_down(call))
+            await self._limit_after_stop(self._runner.tear_down(call))
         except TimeoutError:
             log.warning("the exit hook of %s did not end in time after a stop", call.tool.name)
 
-    async def _even_after_a_stop(self, hook: Awaitable[T]) -> T:
-        """Await a hook that runs in any case; raises TimeoutError once a stop has waited enough."""
+    async def _limit_after_stop(self, hook: Awaitable[T]) -> T:
+        """Await a hook; raises TimeoutError when the time after a stop is over."""
         try:
             async with asyncio.timeout(None) as self._hook_limit:
                 if self._deadline is not None:
@@ -296,6 +289,6 @@ class Interpreter:
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody cancelled the task that plays the turn."""
+    """Whether the task that plays the turn was cancelled."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

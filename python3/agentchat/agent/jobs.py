@@ -1,4 +1,4 @@
-"""Work beside the turns of a chat: jobs that turns wait for, and tasks that nobody awaits."""
+"""Work beside the turns of a chat: background tasks, and jobs that turns wait for."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Notifier(Protocol):
 
 
 class BackgroundJobs:
-    """Tasks that nobody awaits. What fails in one is logged and shown, never lost."""
+    """Tasks that nobody awaits. An error in one is logged and shown."""
 
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, work: Work, name: str = "the command") -> asyncio.Task[None]:
-        """Run ``work`` as a task; ``name`` says what failed, if it does."""
+        """Run ``work`` as a task; ``name`` is what an error message calls it."""
         task = asyncio.ensure_future(self._report_errors(work, name))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -40,8 +40,8 @@ class BackgroundJobs:
         task.add_done_callback(lambda _: work.close())
         return task
 
-    async def close(self, seconds: float) -> None:
-        """Wait so long for what runs; then cancel what is left, and wait for that."""
+    async def close(self, seconds: float = 0) -> None:
+        """Wait ``seconds`` for the tasks, then cancel the others and wait for their end."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=seconds)
             for task in late:
@@ -60,18 +60,19 @@ class BackgroundJobs:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work of a chat outside its turns, like an undo; ``asked``: the user wants it now."""
+    """Work of a chat outside its turns, like an undo; ``is_command``: the user asked for it."""
 
     name: str
     work: Callable[[], Work]
-    asked: bool = False
+    is_command: bool = False
 
 
 class Jobs:
     """Runs the jobs of one chat one after the other; turns wait until all are done."""
 
-    def __init__(self, screen: View) -> None:
-        self._screen = screen
+    def __init__(self, view: View, background: BackgroundJobs) -> None:
+        self._view = view
+        self._background = background
         self._waiting: deque[Job] = deque()
         self._running: tuple[Job, asyncio.Task[None]] | None = None
 
@@ -81,10 +82,10 @@ class Jobs:
         return self._running is not None or bool(self._waiting)
 
     def add(self, job: Job) -> None:
-        """Add a job behind the others; the user may ask for one at a time."""
+        """Add a job behind the others; of the user's commands only one at a time."""
         others = [*self._waiting, *([self._running[0]] if self._running else [])]
-        if job.asked and any(other.asked for other in others):
-            self._screen.notify("warn", f"Nothing to {job.name} yet: wait until the chat is idle.")
+        if job.is_command and any(other.is_command for other in others):
+            self._view.notify("warn", f"Nothing to {job.name} yet: wait until the chat is idle.")
         else:
             self._waiting.append(job)
 
@@ -96,10 +97,10 @@ class Jobs:
             self._running[1].cancel()
 
     async def run(self) -> None:
-        """Run all jobs there are; what fails in one is shown."""
+        """Run all jobs."""
         while self._waiting:
             job = self._waiting.popleft()
-            task = asyncio.ensure_future(self._report_errors(job))
+            task = self._background.start(job.work(), f"the {job.name}")
             self._running = job, task
             try:
                 await asyncio.wait([task])
@@ -109,12 +110,3 @@ class Jobs:
                 raise
             finally:
                 self._running = None
-
-    async def _report_errors(self, job: Job) -> None:
-        try:
-            await job.work()
-        except (UserError, ToolError) as error:
-            self._screen.notify("warn", str(error))
-        except Exception as error:
-            log.exception("the %s failed", job.name)
-            self._screen.add_note("error", f"The {job.name} failed: {error!r}. See the log.")

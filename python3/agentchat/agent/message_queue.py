@@ -1,8 +1,7 @@
-"""The one queue of a chat: what the user sent and the plugin noted, for the next request."""
+"""The queue of a chat: messages of the user and notes of the plugin, for the next request."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,10 +15,10 @@ from agentchat.core.turn.view import View
 
 @dataclass
 class QueuedMessage:
-    """What the user sent, until a request carries it.
+    """A message of the user.
 
-    ``message`` is complete once mentions have become tools and context; ``lines`` tell the user
-    what they gave.
+    ``message`` is set when its mentions have become tools and attachments; ``lines`` name these
+    for the user.
     """
 
     text: str
@@ -31,71 +30,71 @@ class QueuedMessage:
 class MessageQueue:
     """Messages of the user and notes of the plugin, oldest first.
 
-    A message waits until a request takes it. Until it is journaled and shown, an error gives it
-    back to the prompt.
+    Each stays in the queue until it is journaled. Before that an error returns a message to the
+    prompt, and a note waits for the next turn.
     """
 
     def __init__(
         self,
-        screen: View,
+        *,
+        view: View,
         preparation: Preparation,
         tools: ChatTools,
         attachments: Attachments,
     ) -> None:
-        self._screen = screen
+        self._view = view
         self._preparation = preparation
         self._tools = tools
         self._attachments = attachments
-        self._waiting: list[QueuedMessage | Note] = []
-        self._taken: deque[QueuedMessage] = deque()
+        self._items: list[QueuedMessage | Note] = []
 
-    def put(self, text: str, captured: Mapping[str, CapturedContext]) -> None:
+    def add(self, text: str, captured: Mapping[str, CapturedContext]) -> None:
         """Add what the user typed; ``captured`` is what the editor had for its mentions."""
-        self._waiting.append(QueuedMessage(text, captured))
+        self._items.append(QueuedMessage(text, captured))
 
     def add_note(self, text: str) -> None:
         """Add what the model must know at the next request."""
-        self._waiting.append(Note(text))
+        self._items.append(Note(text))
 
-    async def take(self) -> tuple[Message, ...]:
-        """Return everything that waits, complete. Cancelled before the end, all of it still waits.
-
-        Each message of the user is then shown by ``show``, in this order.
-        """
-        while (queued := self._incomplete()) is not None:
-            await self._complete(queued)
-        taken, self._waiting = self._waiting, []
-        self._taken = deque(one for one in taken if isinstance(one, QueuedMessage))
-        messages = (one if isinstance(one, Note) else one.message for one in taken)
+    async def complete(self) -> tuple[Message, ...]:
+        """Return all messages and notes, with attachments; ``finish`` removes them one by one."""
+        while (incomplete := self._find_incomplete()) is not None:
+            await self._complete(incomplete)
+        messages = (item if isinstance(item, Note) else item.message for item in self._items)
         return tuple(message for message in messages if message is not None)
 
-    def show(self, message: UserText) -> None:
-        """Show a message that was taken, with what its mentions gave: it is in the journal now."""
-        self._screen.add_user_message(message.display_text or message.text)
-        if self._taken and self._taken[0].message is message:
-            lines = self._taken.popleft().lines
-            if lines:
-                self._screen.add_note("info", "\n".join(lines))
+    def finish(self, message: UserText | Note) -> None:
+        """Remove a message that is in the journal now; show one of the user."""
+        item = next((item for item in self._items if _message(item) is message), None)
+        if item is not None:
+            self._items.remove(item)
+        if isinstance(message, UserText):
+            self._view.add_user_message(message.display_text or message.text)
+        if isinstance(item, QueuedMessage) and item.lines:
+            self._view.add_note("info", "\n".join(item.lines))
 
-    def drop(self) -> bool:
-        """Forget what the user sent and nobody has seen yet; return whether there was any."""
-        kept: list[QueuedMessage | Note] = [one for one in self._waiting if isinstance(one, Note)]
-        dropped = len(self._waiting) > len(kept) or bool(self._taken)
-        self._waiting, self._taken = kept, deque()
-        return dropped
+    def drop_messages(self) -> bool:
+        """Remove all messages of the user, not the notes; return whether there was one."""
+        has_messages = self.has_messages
+        self._items = [item for item in self._items if isinstance(item, Note)]
+        return has_messages
 
     @property
-    def wants_answer(self) -> bool:
-        """Whether the user sent something that no request has carried yet."""
-        return any(isinstance(one, QueuedMessage) for one in self._waiting)
+    def has_messages(self) -> bool:
+        """Whether a message of the user waits for a request."""
+        return any(isinstance(item, QueuedMessage) for item in self._items)
 
-    def _incomplete(self) -> QueuedMessage | None:
-        queued = (one for one in self._waiting if isinstance(one, QueuedMessage))
-        return next((one for one in queued if one.message is None), None)
+    def _find_incomplete(self) -> QueuedMessage | None:
+        messages = (item for item in self._items if isinstance(item, QueuedMessage))
+        return next((item for item in messages if item.message is None), None)
 
-    async def _complete(self, queued: QueuedMessage) -> None:
+    async def _complete(self, item: QueuedMessage) -> None:
         await self._preparation.refresh()
-        text, given = self._tools.give_mentioned(queued.text)
-        message = UserText(text, display_text=queued.text)
-        queued.message, attached = await self._attachments.complete(message, queued.captured)
-        queued.lines = (*given, *attached)
+        text, tool_lines = self._tools.add_mentioned(item.text)
+        message = UserText(text, display_text=item.text)
+        item.message, lines = await self._attachments.complete(message, item.captured)
+        item.lines = (*tool_lines, *lines)
+
+
+def _message(item: QueuedMessage | Note) -> Message | None:
+    return item if isinstance(item, Note) else item.message

@@ -1,4 +1,4 @@
-"""The mode of a chat. In plan mode, `resolve` submits a plan to the user."""
+"""The mode of a chat. In plan mode, the model submits a plan to the user with `resolve`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
 
 
 class PlanMode:
-    """Changes the mode of a chat; an approved plan goes back to the mode before ``plan``."""
+    """Changes the mode of a chat; approving a plan restores the mode before ``plan``."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._before = "ask"
-        self._follow("ask")
+        self._update_handler("ask")
 
     def change(self, mode: str) -> None:
         """Change the mode; raises UserError for an unknown one."""
         before, self._chat.policy.mode = self._chat.policy.mode, parse_mode(mode)
-        self._follow(before)
+        self._update_handler(before)
 
-    def _follow(self, before: str) -> None:
-        """Let `resolve` take a plan, or not any more."""
+    def _update_handler(self, before: str) -> None:
+        """Set or remove the handler through which `resolve` submits a plan."""
         if self._chat.policy.mode != PLAN:
             self._chat.previews.standing = None
         elif self._chat.previews.standing is None:

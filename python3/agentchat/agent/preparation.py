@@ -1,4 +1,4 @@
-"""What a turn needs before its first request: workspace, sandbox, tools, the project's rules."""
+"""Prepares a turn: workspace, sandbox, custom tools, the project's instructions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import Environment
 from agentchat.core.turn.chat import Chat
 
-RULE_FILES = ("AGENTS.md", "CLAUDE.md")
-RULE_BYTES = 32 * KIB
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
+INSTRUCTION_BYTES = 32 * KIB
 
 
 class Preparation:
-    """Gets one chat ready for a turn. Nothing else holds a message of the user back.
+    """Prepares the turns of one chat.
 
-    ``sandbox`` is what the settings want, if they were given. It takes effect with the next message
-    of the user, so that a command runs as it was approved.
+    ``sandbox`` is the mode from the settings (``off``, ``auto``, ``required``). It takes effect
+    with the next message of the user, so that a command runs as it was approved.
     """
 
     def __init__(self, chat: Chat, workspace: Workspace, tools: ChatTools) -> None:
@@ -29,12 +29,12 @@ class Preparation:
         self.sandbox: str | None = None
 
     async def connect(self) -> None:
-        """Reach the workspace, and find out how commands are confined; raises Unreachable."""
+        """Connect to the workspace and probe its sandbox; raises Unreachable."""
         await self._workspace.ready()
-        await self._find_sandbox()
+        await self._probe_sandbox()
 
     async def prepare(self) -> None:
-        """Wait until workspace, sandbox and tools are ready; look at the project again.
+        """Wait until workspace, sandbox and tools are ready; read the project's instructions.
 
         Raises:
             UserError: the workspace cannot be reached.
@@ -44,15 +44,15 @@ class Preparation:
         except Unreachable as error:
             raise UserError(str(error)) from error
         await self._tools.ready()
-        self._chat.environment = await look_around(self._workspace)
+        self._chat.environment = await read_environment(self._workspace)
 
     async def refresh(self) -> None:
-        """Take sandbox and tools as they are now, for a message that joins a turn."""
+        """Update sandbox and tools for a message that joins a running turn."""
         if self.sandbox not in (None, self._workspace.confinement.setting):
-            await self._find_sandbox()
+            await self._probe_sandbox()
         await self._tools.ready()
 
-    async def _find_sandbox(self) -> None:
+    async def _probe_sandbox(self) -> None:
         confinement = self._workspace.confinement
         if self.sandbox is not None:
             confinement.setting = self.sandbox
@@ -60,17 +60,17 @@ class Preparation:
         self._chat.policy.confinement = confinement.describe()
 
 
-async def look_around(workspace: Workspace) -> Environment:
-    """Return the directory, the date and the project's rules for agents."""
-    rules = [text for name in RULE_FILES if (text := await _rules(workspace, name))]
+async def read_environment(workspace: Workspace) -> Environment:
+    """Return the directory, the date and the project's instructions for agents."""
+    texts = [text for name in INSTRUCTION_FILES if (text := await _read_file(workspace, name))]
     today = datetime.date.today().isoformat()
-    return Environment(workspace.root, today, "\n\n".join(rules), workspace.host)
+    return Environment(workspace.root, today, "\n\n".join(texts), workspace.host)
 
 
-async def _rules(workspace: Workspace, name: str) -> str:
+async def _read_file(workspace: Workspace, name: str) -> str:
     try:
         target = await workspace.locate(name)
-        data = await workspace.read(target.path, RULE_BYTES)
+        data = await workspace.read(target.path, INSTRUCTION_BYTES)
     except (OSError, ToolError):
         return ""
     return f"# {name}\n{data.decode('utf-8', 'replace').strip()}"

@@ -1,13 +1,12 @@
-"""What the user does with previews outside a call: apply, discard, edit the proposed text."""
+"""Carries out the user's commands about previews: apply, discard, edit the proposed text."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
-from typing import Any
 
 from agentchat.agent.execution.previews import Previews
+from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.text_file import has_surrogates, why_not_text
@@ -23,18 +22,19 @@ from agentchat.core.turn.hunk_decisions import (
     replace_proposed_texts,
 )
 from agentchat.core.turn.preview_stack import NO_REASON, Preview, PreviewStack, resolution_line
-from agentchat.core.turn.view import View
+from agentchat.core.turn.view import Observer, View
 
 log = logging.getLogger(__name__)
 
 NOTHING = "Nothing to resolve: no preview is pending in this chat."
+NOT_PENDING = "This preview is no longer pending."
 CHANGED = "{} changed: the preview is shown again, look at it first."
 NOT_SHOWN = "There is a newer preview than the one you saw: look at it first."
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPreview:
-    """Which preview the user saw, and the stamp of the change it showed."""
+    """The preview that the user saw; ``stamp`` is the hash of the change it showed."""
 
     preview: str
     stamp: str
@@ -42,7 +42,7 @@ class ShownPreview:
 
 @dataclass(frozen=True, slots=True)
 class ResolveCommand:
-    """What the user wants done with the newest preview."""
+    """The user's command about the newest preview."""
 
     action: Action
     reason: str = ""
@@ -55,79 +55,82 @@ class PreviewActions:
 
     def __init__(
         self,
-        store: PreviewStack,
+        stack: PreviewStack,
         *,
         approvals: Approvals,
         previews: Previews,
         view: View,
-        tell: Callable[[str], None],
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
+        background: BackgroundJobs,
+        observer: Observer,
     ) -> None:
-        self._store = store
+        self._stack = stack
         self._approvals = approvals
         self._previews = previews
         self._view = view
-        self._tell = tell
-        self._spawn = spawn
+        self._background = background
+        self._observer = observer
 
     def resolve(self, command: ResolveCommand) -> None:
         """Apply or discard the newest preview: the user's command is the consent."""
-        pending = self._store.newest()
+        pending = self._stack.newest()
         if pending is not None and self._approvals.asks_about(pending):
             choice: Choice = "accept" if command.action == "apply" else "reject"
             response = ApprovalResponse(choice, command.reason, hunk_decisions=command.hunks)
             self._approvals.answer_open(response)
-        elif len(self._store) == 0 or pending is None:
+        elif len(self._stack) == 0 or pending is None:
             self._view.notify("warn", NOTHING)
         elif command.action == "apply" and not _is_shown(pending, command.seen):
             self._view.notify("warn", NOT_SHOWN)
-        elif command.action == "apply":
-            self._spawn(self._report(pending, command, self._apply(pending, command)))
         else:
-            self._spawn(self._report(pending, command, self._discard(pending, command)))
+            self._background.start(self._resolve(pending, command))
 
-    def propose(self, subject: str, path: str) -> None:
+    def show_proposal(self, subject: str, path: str) -> None:
         """Show the proposed text of a file for the user to edit.
 
-        ``subject`` is the id of a preview or of the open question.
+        Args:
+            subject: the id of a preview or of the open approval request.
         """
-        change = self._change(subject)
-        file = next((one for one in change.files if one.path == path), None) if change else None
+        change = self._find_change(subject)
+        files = change.files if change is not None else ()
+        file = next((file for file in files if file.path == path), None)
         if file is None:
-            self._view.notify("warn", "This preview is no longer pending.")
+            self._view.notify("warn", NOT_PENDING)
         elif file.after is None:
             self._view.notify("warn", f"{file.name} would be deleted: there is no text to edit.")
         elif why_not_text(file.after) or has_surrogates(file.after.decode("utf-8", "replace")):
-            self._view.notify("warn", f"{file.name} is no text that can be edited here.")
+            self._view.notify("warn", f"{file.name} is not a text file: it cannot be edited here.")
         else:
             self._view.show_proposed_text(subject, file)
 
-    def amend(self, preview: str, replaced: ProposedText) -> None:
-        """Put the user's text in place of the proposed one, and show the preview with it."""
-        pending = next((one for one in self._store if one.id == preview), None)
+    def replace_proposal(self, preview: str, text: ProposedText) -> None:
+        """Replace the proposed text of a file with the user's, and show the preview with it."""
+        pending = self._find_preview(preview)
         change = pending.preview.change if pending is not None else None
         if pending is None or change is None or pending.make is None:
-            self._view.notify("warn", "This preview is no longer pending.")
+            self._view.notify("warn", NOT_PENDING)
             return
-        fresh = replace(pending.preview, change=replace_proposed_texts(change, [replaced]))
+        fresh = replace(pending.preview, change=replace_proposed_texts(change, [text]))
         self._previews.replace(
             replace(pending, preview=fresh, original_change=pending.original_change or change)
         )
 
-    def _change(self, subject: str) -> ChangeSet | None:
+    def _find_preview(self, id: str) -> Preview | None:
+        return next((preview for preview in self._stack if preview.id == id), None)
+
+    def _find_change(self, subject: str) -> ChangeSet | None:
         request = self._approvals.request
         if request is not None and self._approvals.is_open(subject) and request.preview:
             return request.change
-        pending = next((one for one in self._store if one.id == subject), None)
+        pending = self._find_preview(subject)
         return pending.preview.change if pending is not None else None
 
-    async def _report(
-        self, pending: Preview, command: ResolveCommand, work: Coroutine[Any, Any, None]
-    ) -> None:
-        """Do the work, and show what goes wrong with it."""
+    async def _resolve(self, pending: Preview, command: ResolveCommand) -> None:
         failed = resolution_line(pending.label, command.action, failed=True)
         try:
-            await work
+            if command.action == "apply":
+                await self._apply(pending, command)
+            else:
+                await self._discard(pending, command)
         except ToolError as error:
             self._view.add_note("error", f"{failed}\n{error}")
         except Exception as error:
@@ -147,16 +150,16 @@ class PreviewActions:
             await self._finish(replace(pending, preview=kept), command, extent)
 
     async def _discard(self, pending: Preview, command: ResolveCommand) -> None:
-        why = rejection_reason(command.reason, pending.preview, command.hunks)
-        await self._finish(pending, replace(command, action="discard", reason=why))
+        reason = rejection_reason(command.reason, pending.preview, command.hunks)
+        await self._finish(pending, replace(command, action="discard", reason=reason))
 
     async def _finish(self, pending: Preview, command: ResolveCommand, kept: str = "") -> None:
         reason = command.reason or NO_REASON
         result = await self._previews.resolve(pending, command.action, reason)
         line = resolution_line(pending.label, command.action, result.is_error, kept)
         self._view.add_note("error" if result.is_error else "info", f"{line}\nReason: {reason}")
-        did = f"The user ran :AgentResolve {command.action} on the preview {pending.label!r}."
-        self._tell(f"{did} Reason: {reason}\n{result.text}")
+        note = f"The user ran :AgentResolve {command.action} on the preview {pending.label!r}."
+        self._observer.add_note(f"{note} Reason: {reason}\n{result.text}")
 
 
 def _is_shown(pending: Preview, seen: ShownPreview | None) -> bool:
@@ -167,7 +170,7 @@ def _is_shown(pending: Preview, seen: ShownPreview | None) -> bool:
 
 
 def _changed_files(before: Preview, after: Preview) -> str:
-    """Return the names of the files that are not what they were."""
+    """Return the names of the files that differ."""
     old = before.preview.change.files if before.preview.change else ()
     new = after.preview.change.files if after.preview.change else ()
     return ", ".join(a.name for a, b in zip(old, new, strict=True) if a != b)

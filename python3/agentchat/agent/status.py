@@ -1,8 +1,8 @@
-"""What a chat is doing, as its view and other programs see it."""
+"""The status of a chat: what it does, waits for and has used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from agentchat.core.errors import UserError
@@ -10,10 +10,14 @@ from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Diagnostic, Frontend, UserQuestion
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
-from agentchat.core.turn.view import ChatStatus
+from agentchat.core.turn.view import ChatStatus, Observer
 
-ModelSource = Callable[[], Model]
-"""Returns the model to ask now; raises UserError if none can be."""
+
+class ModelSource(Protocol):
+    """Chooses the model of a chat."""
+
+    def current(self) -> Model:
+        """Return the model to ask now; raises UserError if there is none."""
 
 
 def chat_status(
@@ -32,29 +36,22 @@ def chat_status(
         prompts=request.total - request.number + 1 if request is not None else 0,
         pending=len(chat.previews),
         mode=chat.policy.mode,
-        model=_name(model),
+        model=_model_name(model),
         turn=chat.turn,
         tokens=usage.total_tokens if usage is not None else 0,
         cost=usage.cost if usage is not None else None,
     )
 
 
-def _name(model: ModelSource) -> str:
+def _model_name(model: ModelSource) -> str:
     try:
-        return model().name
+        return model.current().name
     except UserError:
         return ""
 
 
-class Observer(Protocol):
-    """Shows the status of a chat."""
-
-    def refresh(self) -> None:
-        """Show the status as it is now."""
-
-
 class ObservedFrontend:
-    """A frontend that knows whether a tool waits for the user; the chat's status shows it."""
+    """A frontend that counts the questions of tools; the chat's status shows that one is open."""
 
     def __init__(self, inner: Frontend, observer: Observer) -> None:
         self._inner = inner
@@ -67,7 +64,7 @@ class ObservedFrontend:
         return self._open > 0
 
     async def ask(self, questions: Sequence[UserQuestion]) -> Sequence[tuple[str, ...]]:
-        """Ask the user; the chat waits meanwhile."""
+        """Ask the user; the status is ``waiting`` until the answer."""
         self._count(1)
         try:
             return await self._inner.ask(questions)

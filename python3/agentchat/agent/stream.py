@@ -1,14 +1,15 @@
-"""Shows replies while they stream, the results of their calls, and both again on resume."""
+"""Shows replies while they stream, the results of their calls, and the history on resume."""
 
 from __future__ import annotations
 
 import asyncio
-import time
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic_core import from_json
 
+from agentchat.core.errors import UserError
 from agentchat.core.messages import History, Message, Reply, Status, ToolResult, UserText
 from agentchat.core.text import clip, excerpt
 from agentchat.core.tools.model import (
@@ -26,14 +27,17 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.view import BlockState, ToolBlock, View
 from agentchat.journal.writer import JournalWriter
 
-KEEP_SECONDS = 0.5
+log = logging.getLogger(__name__)
+
+PROGRESS_SECONDS = 0.5
+"""How often the text of a reply that is arriving is journaled."""
 
 REPLAY_BATCH = 20
 """Messages drawn at a time on resume: the editor draws them in a few milliseconds."""
 
 REPLAY_PAUSE_SECONDS = 1 / 30
 
-STATES: Mapping[Status, BlockState] = {
+_STATES: Mapping[Status, BlockState] = {
     Status.SUCCESS: "done",
     Status.ERROR: "failed",
     Status.REJECTED: "rejected",
@@ -43,32 +47,39 @@ STATES: Mapping[Status, BlockState] = {
 
 
 class ReplyStream:
-    """Draws one chat's replies as they arrive."""
+    """Shows one chat's replies as they arrive, and journals the text so far.
 
-    def __init__(self, view: View, scribe: JournalWriter) -> None:
+    Text is journaled as soon as it is shown, but at most every ``PROGRESS_SECONDS``; a timer
+    journals what arrives in between.
+    """
+
+    def __init__(self, view: View, journal: JournalWriter) -> None:
         self._view = view
-        self._scribe = scribe
-        self._kept = 0.0
+        self._journal = journal
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_journaled = True
         self._calls: set[str] = set()
         self._begun = False
         self._tools: dict[str, Tool] = {}
-        self._arrived = ""
+        self._text = ""
 
     async def ask(self, model: Model, request: ModelRequest) -> Reply:
-        """Send a request and show the reply as it comes; being stopped keeps the text so far."""
-        self._begun, self._arrived = False, ""
+        """Send a request and show the reply as it arrives; a stop returns the text so far."""
+        self._begun, self._text = False, ""
         self._calls.clear()
         self._tools = {tool.name: tool for tool in request.tools}
         try:
             return await model.ask(request, self._show_piece)
         except asyncio.CancelledError:
-            self._abandon()
-            return Reply(text=self._arrived, finish="cancelled")
+            self._cancel_calls()
+            return Reply(text=self._text, finish="cancelled")
+        finally:
+            self._stop_timer()
 
     def finish(self, reply: Reply) -> None:
-        """Show what the stream did not: a whole answer, calls, an error."""
-        if reply.text and not self._arrived:
-            # The journal has the whole reply already.
+        """Show what the stream did not: text that arrived at once, calls, an error."""
+        if reply.text and not self._text:
+            # No progress record: the journal has the whole reply already.
             self._begin()
             self._view.add_text(reply.text)
         self._view.finish_reply()
@@ -101,13 +112,32 @@ class ReplyStream:
 
     def _show_text(self, text: str) -> None:
         self._begin()
-        self._arrived += text
+        self._text += text
+        self._is_journaled = False
         self._view.add_text(text)
-        now = time.monotonic()
-        if now - self._kept >= KEEP_SECONDS:
-            # What was shown for a second must survive a crash.
-            self._kept = now
-            self._scribe.record_progress(self._arrived)
+        if self._timer is None:
+            self._journal_progress()
+
+    def _journal_progress(self) -> None:
+        self._journal.record_progress(self._text)
+        self._is_journaled = True
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(PROGRESS_SECONDS, self._end_interval)
+
+    def _end_interval(self) -> None:
+        """Journal the text that arrived since the last record, if any."""
+        self._timer = None
+        if not self._is_journaled:
+            try:
+                self._journal_progress()
+            except UserError as error:
+                # The record of the whole reply fails the same way, and ends the turn.
+                log.warning("the text so far is not journaled: %s", error)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _show_call(self, call: CallDelta) -> None:
         self._begin()
@@ -115,7 +145,7 @@ class ReplyStream:
         title = call_title(self._tools.get(call.name), call.name, call.arguments)
         self._view.update_block(call.id, ToolBlock(title=title, tool=call.name, state="streaming"))
 
-    def _abandon(self) -> None:
+    def _cancel_calls(self) -> None:
         for call_id in self._calls:
             self._view.update_block(call_id, ToolBlock(state="cancelled"))
 
@@ -139,18 +169,18 @@ def call_title(tool: Tool | None, name: str, arguments: str) -> str:
 
 
 def result_block(result: ToolResult) -> ToolBlock:
-    """Return how the block of a call looks once it is over."""
-    state = STATES[result.status]
+    """Return the block of a call that has ended."""
+    state = _STATES[result.status]
     text = result.text if result.display_text is None else result.display_text
     if result.status is Status.CANCELLED:
-        # What it printed until then stays.
+        # Output printed before the stop stays.
         return ToolBlock(state=state, append=text)
     body = excerpt(text, result.full_text_path) if result.full_text_path else text.split("\n")
     return ToolBlock(state=state, body=body)
 
 
 async def replay(history: History, view: View, toolbox: Toolset) -> None:
-    """Draw the messages, oldest first; no event says that any of it happens now."""
+    """Draw the messages, oldest first, without firing events."""
     for number, message in enumerate(history.messages, 1):
         _draw(message, view, toolbox)
         if number % REPLAY_BATCH == 0:

@@ -18,27 +18,27 @@ from agentchat.workspace.files.transaction import ChangeFailed
 
 
 class NvimBuffers:
-    """Asks Lua's ``agentchat.buffers``; see there for what each answer holds."""
+    """The buffers as Lua's ``files/buffers.lua`` reports them."""
 
-    def __init__(self, bridge: LuaApi, plain_save: bool = False) -> None:
-        self._bridge = bridge
+    def __init__(self, lua: LuaApi, plain_save: bool = False) -> None:
+        self._lua = lua
         self.plain_save = plain_save
 
     async def snapshot(self, path: str) -> BufferSnapshot | None:
         """Return the loaded buffer of a file; ``None`` if there is none."""
-        found = await self._bridge.request("buffers.snapshot", path)
-        return _snapshot(found) if found else None
+        table = await self._lua.request("buffers.snapshot", path)
+        return _snapshot(table) if table else None
 
     async def unsaved(self) -> Mapping[str, BufferSnapshot]:
         """Return the buffers with unsaved changes, by path."""
-        found: Sequence[Mapping[str, Any]] = await self._bridge.request("buffers.snapshots")
-        return {item["path"]: _snapshot(item) for item in found}
+        tables: Sequence[Mapping[str, Any]] = await self._lua.request("buffers.snapshots")
+        return {table["path"]: _snapshot(table) for table in tables}
 
     async def replace(self, path: str, tick: int, edits: LineEdits, form: TextForm) -> BufferEdit:
         """Make the edits as one undo step and set the form."""
         lines = [[first, last, list(new)] for first, last, new in edits]
-        done = await self._change("buffers.replace", path, tick, lines, form)
-        return BufferEdit(done["changedtick"], done["undo"])
+        answer = await self._change("buffers.replace", path, tick, lines, form)
+        return BufferEdit(answer["changedtick"], answer["undo"])
 
     async def undo(self, path: str, tick: int, state: int, form: TextForm) -> None:
         """Go back to a state of the undo tree, and to the form."""
@@ -48,39 +48,39 @@ class NvimBuffers:
         self, name: LuaFunction, path: str, tick: int, change: object, form: TextForm
     ) -> Mapping[str, Any]:
         shape = {"eol": form.eol, "bomb": form.bomb, "fileformat": form.fileformat}
-        done: Mapping[str, Any] = await self._bridge.request(name, path, tick, change, shape)
-        if done["ok"]:
-            return done
-        if done.get("reason") == "moved":
+        answer: Mapping[str, Any] = await self._lua.request(name, path, tick, change, shape)
+        if answer["ok"]:
+            return answer
+        if answer.get("reason") == "moved":
             raise BufferMovedError(path)
-        raise ChangeFailed(done["message"])
+        raise ChangeFailed(answer["message"])
 
     async def rename(self, path: str, new: str) -> None:
-        """Let a loaded buffer follow its file to another path."""
-        await self._bridge.request("buffers.rename", path, new)
+        """Rename a loaded buffer after its file was renamed."""
+        await self._lua.request("buffers.rename", path, new)
 
     async def save(self, path: str) -> SaveOutcome:
-        """Write the buffer as the user would."""
-        done = await self._bridge.request("buffers.save", path, self.plain_save)
-        return SaveOutcome(saved=bool(done["ok"]), problem=done.get("message", ""))
+        """Write the buffer as the user's own ``:write`` does, or without autocommands."""
+        answer = await self._lua.request("buffers.save", path, self.plain_save)
+        return SaveOutcome(saved=bool(answer["ok"]), problem=answer.get("message", ""))
 
     async def refresh(self) -> None:
-        """Show what a command made of the files on the screen."""
-        await self._bridge.request("buffers.refresh")
+        """Check all visible buffers for changes on disk."""
+        await self._lua.request("buffers.refresh")
 
     async def reload(self, path: str) -> None:
-        """Let a loaded buffer take what the disk has."""
-        await self._bridge.request("buffers.reload", path)
+        """Reload a loaded buffer from disk."""
+        await self._lua.request("buffers.reload", path)
 
 
-def _snapshot(found: Mapping[str, Any]) -> BufferSnapshot:
-    form = TextForm(bool(found["eol"]), bool(found["bomb"]), found["fileformat"])
+def _snapshot(table: Mapping[str, Any]) -> BufferSnapshot:
+    form = TextForm(bool(table["eol"]), bool(table["bomb"]), table["fileformat"])
     return BufferSnapshot(
-        tick=found["changedtick"],
-        modified=bool(found["modified"]),
-        lines=tuple(found["lines"]),
+        tick=table["changedtick"],
+        modified=bool(table["modified"]),
+        lines=tuple(table["lines"]),
         form=form,
-        modifiable=bool(found["modifiable"]),
-        readonly=bool(found["readonly"]),
-        encoding=found["encoding"] or "utf-8",
+        modifiable=bool(table["modifiable"]),
+        readonly=bool(table["readonly"]),
+        encoding=table["encoding"] or "utf-8",
     )

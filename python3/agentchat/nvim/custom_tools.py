@@ -1,15 +1,16 @@
-"""The user's own tools in this process: where their files are, and when they are loaded."""
+"""Loads the files with custom tools, and loads them again when they change."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentchat.agent.chat_tools import ChatTools
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
 from agentchat.tools.custom.files import (
@@ -35,11 +36,11 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 @dataclass
 class ChatFiles:
-    """The files of tools of one chat; ``loaded`` is their stamp when they were last loaded."""
+    """The tool files of one chat; ``loaded`` is their stamp when they were last loaded."""
 
     registry: CustomRegistry
     locations: tuple[Location, ...]
-    changed: Callable[[], None]
+    tools: ChatTools
     problems: list[FileProblem] = field(default_factory=list)
     loaded: Stamp | None = None
 
@@ -50,19 +51,19 @@ class ChatFiles:
 
     def files(self) -> list[Path]:
         """Return the files there are, each once, the user's before the project's."""
-        return list(dict.fromkeys(path for one in self.locations for path in one.files()))
+        return list(dict.fromkeys(path for location in self.locations for path in location.files()))
 
 
 class CustomTools:
-    """Keeps the tools of every open chat as their files are.
+    """The custom tools of all open chats.
 
     Args:
-        config: Neovim's folder of the user's configuration.
-        trust: the file in which Neovim keeps what the user trusts.
+        config: the folder of the user's Neovim configuration.
+        trust: the file of Neovim's trust database.
     """
 
-    def __init__(self, bridge: LuaApi, config: Path, trust: Path) -> None:
-        self._bridge = bridge
+    def __init__(self, lua: LuaApi, config: Path, trust: Path) -> None:
+        self._lua = lua
         self._config = config
         self._trust = trust
         self._files = FileRegistry(WorkerPool(lambda: start_worker(KEEPER)))
@@ -72,34 +73,35 @@ class CustomTools:
         self._tasks = BackgroundTasks()
 
     def join(
-        self, chat: str, registry: CustomRegistry, paths: Iterable[str], changed: Callable[[], None]
+        self, chat: str, registry: CustomRegistry, paths: Iterable[str], tools: ChatTools
     ) -> None:
-        """Take in a chat that was opened; ``changed`` is called when it has other tools."""
+        """Add a chat that was opened; ``tools`` are shown again when they change."""
         locations = tuple(self._locations(registry.cwd, paths))
-        self._chats[chat] = ChatFiles(registry, locations, changed)
-        watched = {str(one.path) for files in self._chats.values() for one in files.locations}
-        self._bridge.call("trust.watch_tools", sorted(watched))
-        self._tasks.start(self._reported(self._load_all()))
+        self._chats[chat] = ChatFiles(registry, locations, tools)
+        opened = self._chats.values()
+        folders = {str(location.path) for files in opened for location in files.locations}
+        self._lua.call("trust.watch_tools", sorted(folders))
+        self._tasks.start(self._report_errors(self._load_all()))
 
     def leave(self, chat: str) -> None:
-        """Forget a chat that is closed."""
+        """Remove a chat that is closed."""
         self._chats.pop(chat, None)
 
     async def ready(self, chat: str) -> None:
-        """Return when the chat has the tools of its files as they are on disk now.
+        """Return when the tools of a chat are loaded from the current files.
 
-        What is wrong with them is notified; it never fails.
+        Errors in the files are shown, never raised.
         """
         files = self._chats.get(chat)
         if files is not None and files.loaded != self._stamp(files):
-            await self._reported(self._load_all())
+            await self._report_errors(self._load_all())
 
-    def reload(self, *, anew: bool) -> None:
-        """Load the files that changed; with ``anew`` all files, and report how many."""
-        self._tasks.start(self._reported(self._load_all(again=anew)))
+    def reload(self, *, all_files: bool) -> None:
+        """Load the files that changed, or all of them and report how many."""
+        self._tasks.start(self._report_errors(self._load_all(all_files=all_files)))
 
     def lines(self, chat: str) -> list[str]:
-        """Return what a list of the chat's tools says about files."""
+        """Return the tool files of a chat and their problems, for the list of its tools."""
         files = self._chats.get(chat)
         paths = files.files() if files is not None else []
         if files is None or not paths:
@@ -122,20 +124,20 @@ class CustomTools:
     def _stamp(self, files: ChatFiles) -> Stamp:
         return stamp([*files.files(), self._trust])
 
-    async def _reported(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _report_errors(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except Exception as error:
             log.exception("files with tools could not be loaded")
             self._notify("error", f"files with tools could not be loaded: {error!r}")
 
-    async def _load_all(self, again: bool = False) -> None:
+    async def _load_all(self, all_files: bool = False) -> None:
         async with self._loading:
-            if again:
+            if all_files:
                 self._notified.clear()
                 self._files.clear()
-            counts = [await self._load(files, again) for files in tuple(self._chats.values())]
-            if again:
+            counts = [await self._load(files, all_files) for files in tuple(self._chats.values())]
+            if all_files:
                 names = {name for files in self._chats.values() for name in files.registry.names}
                 tools, paths = (
                     count_summary(len(names), "tool"),
@@ -143,16 +145,16 @@ class CustomTools:
                 )
                 self._notify("info", f"{tools} of your own from {paths}")
 
-    async def _load(self, files: ChatFiles, again: bool) -> int:
-        """Bring one chat up to date; return how many files it has tools from."""
-        now = self._stamp(files)
-        if now == files.loaded and not again:
+    async def _load(self, files: ChatFiles, all_files: bool) -> int:
+        """Load the tools of one chat if needed; return the number of its files with tools."""
+        current = self._stamp(files)
+        if current == files.loaded and not all_files:
             return 0
         sources, problems = await run_in_thread(lambda: self._sources(files))
         loaded, broken = await self._files.load(sources)
         files.problems = [*problems, *broken, *files.registry.replace_all(loaded)]
-        files.loaded = now
-        files.changed()
+        files.loaded = current
+        files.tools.show()
         for problem in files.problems:
             self._notify_once(_short(str(problem), files))
         return len(loaded)
@@ -181,12 +183,14 @@ class CustomTools:
             self._notify("warn", text)
 
     def _notify(self, level: str, text: str) -> None:
-        self._bridge.notify(level, text)
+        self._lua.notify(level, text)
 
 
 def _short(text: str, files: ChatFiles) -> str:
-    """Return a line with short names of files: a notification has little room."""
-    folders = sorted((one.path for one in files.locations), key=lambda path: -len(str(path)))
+    """Return a line with short file names: a notification has little room."""
+    folders = sorted(
+        (location.path for location in files.locations), key=lambda path: -len(str(path))
+    )
     for folder in folders:
         name = PROJECT_FOLDER if folder == files.root / PROJECT_FOLDER else folder.name
         text = text.replace(str(folder), str(name))

@@ -1,4 +1,4 @@
-"""What tools may ask of the user's Neovim, for one chat."""
+"""Questions and diagnostics that the tools of one chat request from Neovim."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import SEVERITIES, Diagnostic, UserQuestion
-from agentchat.nvim.lua_api import LuaApi, settle
+from agentchat.nvim.lua_api import LuaApi
 
-NOBODY = (
+UNATTENDED = (
     "Nobody can be asked: the editor runs without a screen. Decide yourself and say what you "
     "assumed, or end your answer with the question."
 )
@@ -20,13 +20,13 @@ Answers = Sequence[tuple[str, ...]]
 
 
 class NvimFrontend:
-    """Asks Lua's ``ask_user.lua`` and ``files/diagnostics.lua``.
+    """Shows questions and reads diagnostics of one chat.
 
-    A question is a notification; its answer comes back as an event, whenever the user gives it.
+    A question is a notification to Lua; the answer arrives as an event.
     """
 
-    def __init__(self, bridge: LuaApi, chat: str, root: str) -> None:
-        self._bridge = bridge
+    def __init__(self, lua: LuaApi, chat: str, root: str) -> None:
+        self._lua = lua
         self._chat = chat
         self._root = root
         self._open: dict[str, asyncio.Future[Answers]] = {}
@@ -36,42 +36,40 @@ class NvimFrontend:
     async def ask(self, questions: Sequence[UserQuestion]) -> Answers:
         """Put questions one after the other; cancelling this closes the one that is shown."""
         if not self.attended:
-            raise ToolError(NOBODY)
-        name = uuid.uuid4().hex
+            raise ToolError(UNATTENDED)
+        id = uuid.uuid4().hex
         answer: asyncio.Future[Answers] = asyncio.get_running_loop().create_future()
-        self._open[name] = answer
-        self._bridge.call("ask_user.ask", self._chat, name, [_table(one) for one in questions])
+        self._open[id] = answer
+        self._lua.call("ask_user.ask", self._chat, id, [_table(each) for each in questions])
         try:
             return await answer
         finally:
-            del self._open[name]
-            self._bridge.call("ask_user.close", self._chat, name)
+            del self._open[id]
+            self._lua.call("ask_user.close", self._chat, id)
 
-    def answer(self, name: str, answers: Sequence[Sequence[str]]) -> None:
-        """Take the answers of the user; those to questions that are not open do nothing."""
-        waiting = self._open.get(name)
-        if waiting is not None:
-            settle(waiting, waiting.set_result, [tuple(map(str, given)) for given in answers])
+    def answer(self, id: str, answers: Sequence[Sequence[str]]) -> None:
+        """Take the user's answers; answers to closed questions do nothing."""
+        answer = self._open.get(id)
+        if answer is not None and not answer.done():
+            answer.set_result([tuple(map(str, texts)) for texts in answers])
 
     async def diagnostics(
         self, path: str | None = None, severity: str | None = None
     ) -> Sequence[Diagnostic]:
-        """Return what ``vim.diagnostic`` holds of the workspace, or of one path in it."""
+        """Return the diagnostics of the workspace, or of one path in it."""
         mildest = SEVERITIES.index(severity or SEVERITIES[-1]) + 1
-        found = await self._bridge.request("diagnostics.list", path or self._root, mildest)
-        listed = [_diagnostic(item) for item in found]
-        return sorted(listed, key=lambda item: (item.path, item.line, item.column))
+        tables = await self._lua.request("diagnostics.list", path or self._root, mildest)
+        diagnostics = [_diagnostic(table) for table in tables]
+        return sorted(diagnostics, key=lambda item: (item.path, item.line, item.column))
 
 
-def _table(one: UserQuestion) -> dict[str, Any]:
-    """Return a question as ``ask_user.ask`` takes it."""
+def _table(question: UserQuestion) -> dict[str, Any]:
+    options = question.options
     return {
-        "question": one.question,
-        "header": one.header,
-        "options": [
-            {"label": option.label, "description": option.description} for option in one.options
-        ],
-        "multi": one.multi_select,
+        "question": question.question,
+        "header": question.header,
+        "options": [{"label": each.label, "description": each.description} for each in options],
+        "multi": question.multi_select,
     }
 
 

@@ -1,4 +1,4 @@
-"""What ``:checkhealth agentchat`` asks of Python: model, rules and sandbox, without a host."""
+"""The Python part of ``:checkhealth agentchat``: model, rules and sandbox, without a host."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from agentchat.nvim.settings import Settings, read_settings
 from agentchat.workspace.process.sandbox import AUTO, IMPOSSIBLE, OFF, Sandbox
 
 Line = tuple[str, str]
-"""How bad it is (``ok``, ``info``, ``warn`` or ``error``), and what the user reads."""
+"""A level (``ok``, ``info``, ``warn`` or ``error``) and a text for the user."""
 
 
 def main(given: str) -> None:
-    """Print what there is to say as JSON: a list of lines for each part.
+    """Print the lines of each part as JSON.
 
     Args:
-        given: JSON of ``settings`` as a chat gets them, ``config``: Neovim's folder of the
-            user's configuration, ``trust``: the file of what is trusted, ``root``: the workspace.
+        given: JSON with the ``settings`` of a chat, ``config``: the folder of the user's Neovim
+            configuration, ``trust``: the file of Neovim's trust database, ``root``: the workspace.
     """
-    asked = json.loads(given)
-    settings = read_settings(asked["settings"])
+    request = json.loads(given)
+    settings = read_settings(request["settings"])
     parts = {
         "model": list(model_lines(settings.model, os.environ)),
-        "rules": list(rule_lines(settings, asked)),
-        "sandbox": [sandbox_line(asked["root"], settings.sandbox)],
+        "rules": list(rule_lines(settings, request)),
+        "sandbox": [sandbox_line(request["root"], settings.sandbox)],
     }
     json.dump(parts, sys.stdout)
 
 
 def model_lines(settings: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[Line]:
-    """Yield what a new chat talks to, or what is missing for that."""
+    """Yield the model of a new chat, or what is missing."""
     try:
         model = choose_model(settings, environ)
     except UserError as error:
@@ -51,23 +51,23 @@ def model_lines(settings: Mapping[str, Any], environ: Mapping[str, str]) -> Iter
         yield "ok", f"{model.name} at {model.base_url}"
 
 
-def rule_lines(settings: Settings, asked: Mapping[str, str]) -> Iterator[Line]:
-    """Yield what is wrong with rules, in the settings and in both files, or how many there are."""
-    book = RuleStore(asked["root"], Path(asked["config"]), Path(asked["trust"]))
-    book.settings = RuleReading(settings.rules, settings.rule_problems)
-    found = book.read()
-    yield from (("error", problem) for problem in found.problems)
-    yield from (("warn", line) for line in found.remarks if line not in found.problems)
-    if not found.problems:
-        yield "ok", f"{len(found.rules)} in force here" if found.rules else "none of your own"
+def rule_lines(settings: Settings, request: Mapping[str, str]) -> Iterator[Line]:
+    """Yield the problems of the rules in settings and files, or their number."""
+    store = RuleStore(request["root"], Path(request["config"]), Path(request["trust"]))
+    store.settings = RuleReading(settings.rules, settings.rule_problems)
+    reading = store.read()
+    yield from (("error", problem) for problem in reading.problems)
+    yield from (("warn", line) for line in reading.remarks if line not in reading.problems)
+    if not reading.problems:
+        yield "ok", f"{len(reading.rules)} in force here" if reading.rules else "none of your own"
 
 
-def sandbox_line(root: str, wanted: str) -> Line:
+def sandbox_line(root: str, mode: str) -> Line:
     """Return how commands are confined here, or could be."""
-    way = Sandbox(root, AUTO if wanted == OFF else wanted).describe()
-    if wanted == OFF:
-        able = f"one could be had here: a command then {way}" if way else "none can be had here"
-        return "info", f"off; {able}"
-    if way == IMPOSSIBLE:
-        return "error", way
-    return ("ok", f"{wanted}: a command {way}") if way else ("warn", f"{wanted}: none works here")
+    effect = Sandbox(root, AUTO if mode == OFF else mode).describe()
+    if mode == OFF:
+        text = f"available here: a command then {effect}" if effect else "none works here"
+        return "info", f"off; {text}"
+    if effect == IMPOSSIBLE:
+        return "error", effect
+    return ("ok", f"{mode}: a command {effect}") if effect else ("warn", f"{mode}: none works here")

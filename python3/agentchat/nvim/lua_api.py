@@ -1,9 +1,8 @@
-"""The one way to Neovim: calls Lua from anywhere on the event loop, never from Lua's path."""
+"""Calls functions of Lua from the event loop: the only way from the host to Neovim."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ LuaFunction = Literal[
     "trust.agreed",
     "trust.watch_tools",
 ]
-"""The functions of `host/rpc.lua`; a test compares the two tables."""
+"""The functions of ``host/rpc.lua``; a test compares the two tables."""
 
 # Values travel as arguments, never inside Lua source.
 _RPC = "local how = ...; return require('agentchat.host.rpc')[how](select(2, ...))"
@@ -53,7 +52,7 @@ class LuaApi:
         self._nvim = nvim
 
     def call(self, name: LuaFunction, *args: Any) -> None:
-        """Call a function soon; return at once, forget the answer and report errors to the user."""
+        """Call a function soon, without waiting; Lua shows its errors to the user."""
         self._nvim.async_call(self._send, name, args)
 
     async def request(self, name: LuaFunction, *args: Any) -> Any:
@@ -78,16 +77,12 @@ class LuaApi:
         self._nvim.exec_lua(_RPC, "call", name, *args, async_=True)
 
     def _ask(self, answer: asyncio.Future[Any], name: LuaFunction, args: tuple[Any, ...]) -> None:
-        # async_call runs this in a greenlet, where a request may wait for its answer.
+        # ``async_call`` runs this in a greenlet, where a request can wait for its answer.
         try:
             value = self._nvim.exec_lua(_RPC, "request", name, *args)
         except Exception as error:
-            settle(answer, answer.set_exception, error)
+            if not answer.done():
+                answer.set_exception(error)
         else:
-            settle(answer, answer.set_result, value)
-
-
-def settle(answer: asyncio.Future[Any], how: Callable[[Any], None], value: Any) -> None:
-    """Give a future its answer unless whoever waited has gone."""
-    if not answer.done():
-        how(value)
+            if not answer.done():
+                answer.set_result(value)

@@ -1,4 +1,4 @@
-"""The user's settings as Lua hands them over: checked there, typed here."""
+"""The user's settings: checked in Lua, typed here."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ class Settings:
     problems: tuple[str, ...] = ()
 
 
-def read_settings(given: Mapping[str, Any]) -> Settings:
-    """Return the settings; a rule that cannot be read is named in ``problems``."""
-    tools = table(given.get("tools"))
-    ssh = table(given.get("ssh"))
-    rules, problems = parse_rules(given.get("rules"))
+def read_settings(settings: Mapping[str, Any]) -> Settings:
+    """Return the settings; ``problems`` names the rules that are not valid."""
+    tools = _table(settings.get("tools"))
+    ssh = _table(settings.get("ssh"))
+    rules, problems = parse_rules(settings.get("rules"))
     default = tools.get("default")
     return Settings(
-        model=table(given.get("model")),
+        model=_table(settings.get("model")),
         default_tools=tuple(default) if default is not None else ("agent",),
-        groups=parse_groups(table(tools.get("groups"))),
+        groups=parse_groups(_table(tools.get("groups"))),
         max_parallel=int(tools.get("max_parallel") or PARALLEL_TOOLS),
         deferred_threshold=int(tools.get("deferred_threshold") or DEFERRED_THRESHOLD),
         always_load=tuple(tools.get("always_load") or ()),
         tool_paths=tuple(tools.get("paths") or ()),
         edits=tools.get("edits") or "ask",
-        mode=parse_mode(given.get("mode") or "ask"),
-        plain_save=given.get("save") == "plain",
+        mode=parse_mode(settings.get("mode") or "ask"),
+        plain_save=settings.get("save") == "plain",
         rules=rules,
         rule_problems=problems,
-        sandbox=given.get("sandbox") or "off",
+        sandbox=settings.get("sandbox") or "off",
         ssh_command=tuple(ssh.get("command") or ("ssh",)),
         ssh_python=ssh.get("python") or "",
         problems=problems,
     )
 
 
-def table(value: Any) -> Mapping[str, Any]:
+def _table(value: Any) -> Mapping[str, Any]:
     """Return a Lua table as a mapping: an empty one arrives as a list."""
     return value if isinstance(value, Mapping) else {}

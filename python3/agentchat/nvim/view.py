@@ -1,4 +1,4 @@
-"""Draws one chat in Neovim: operations collected and sent in batches, at most 30 a second."""
+"""Draws one chat in Neovim: collects operations and sends them in batches."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import ChatStatus, ToolBlock
 from agentchat.nvim.lua_api import LuaApi, LuaFunction
-from agentchat.nvim.render.approval import preview_table, prompt_table, proposal_table
+from agentchat.nvim.render.approval import preview_table, proposal_table, request_table
 from agentchat.nvim.render.listings import mentions
 
 log = logging.getLogger(__name__)
 
 FRAME_SECONDS = 1 / 30
+"""Text that streams is sent at most so often: redrawing more often only costs time."""
 TITLE_CHARACTERS = 200
 LINES_PER_FRAME = 200
 LINE_CHARACTERS = 2_000
@@ -31,10 +32,10 @@ Build = Callable[[], Any]
 
 
 class NvimView:
-    """Draws one chat. Text waits for the next frame, everything else is sent immediately."""
+    """Draws one chat. Streamed text and live output wait for the next frame."""
 
-    def __init__(self, bridge: LuaApi, chat: str, root: str) -> None:
-        self._out = Outbox(bridge)
+    def __init__(self, lua: LuaApi, chat: str, root: str) -> None:
+        self._outbox = Outbox(lua)
         self._chat = chat
         self._root = root
         self._ops: list[list[Any]] = []
@@ -48,9 +49,9 @@ class NvimView:
         self._draw("message", "user", text)
 
     def restore_prompt(self) -> None:
-        """Put what the user sent and nobody took back into the prompt."""
+        """Put messages that no request has carried back into the prompt."""
         self.flush()
-        self._out.call("chat.refuse", self._chat)
+        self._outbox.call("chat.refuse", self._chat)
 
     def begin_reply(self) -> None:
         """Begin a message of the model."""
@@ -69,7 +70,7 @@ class NvimView:
         self._draw("finish")
 
     def update_block(self, call_id: str, change: ToolBlock) -> None:
-        """Show or change the block of one call; live output waits for the next frame."""
+        """Show or change the block of one call."""
         fields = {name: value for name, value in asdict(change).items() if value is not None}
         if change.append is not None:
             output = self._output.setdefault(call_id, LiveOutput(change.tool or ""))
@@ -104,42 +105,42 @@ class NvimView:
             self._draw("status", {k: v for k, v in asdict(status).items() if v is not None})
 
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
-        """Fire a ``User`` event after all that was drawn before."""
+        """Fire a ``User`` event after everything that was drawn before."""
         self._draw(*_event(name, data))
 
     def show_tools(self, chat: Chat) -> None:
-        """Show which tools and groups a prompt can mention, if that changed."""
+        """Update the tools and groups that a prompt can mention, if they changed."""
         names = mentions(chat)
         if names != self._mentions:
             self._mentions = names
             self._draw("tools", names)
 
-    def show_request(self, prompt: str, question: ApprovalRequest) -> None:
-        """Show a question."""
+    def show_request(self, id: str, request: ApprovalRequest) -> None:
+        """Show an approval request."""
         self.flush()
-        build = partial(prompt_table, prompt, question, self._root)
-        self._out.call_built("approval.show", self._chat, build=build)
+        build = partial(request_table, id, request, self._root)
+        self._outbox.call_built("approval.show", self._chat, build=build)
 
-    def close_request(self, prompt: str) -> None:
-        """Take a question away."""
-        self._out.call("approval.close", self._chat, prompt)
+    def close_request(self, id: str) -> None:
+        """Close an approval request."""
+        self._outbox.call("approval.close", self._chat, id)
 
-    def show_preview(self, pending: Preview) -> None:
+    def show_preview(self, preview: Preview) -> None:
         """Show a staged preview."""
-        build = partial(preview_table, pending, self._root)
-        self._out.call_built("review.show", self._chat, build=build)
+        build = partial(preview_table, preview, self._root)
+        self._outbox.call_built("review.show", self._chat, build=build)
 
     def show_proposed_text(self, subject: str, file: FileChange) -> None:
         """Show the proposed text of a file for editing."""
         table = proposal_table(subject, file, self._root)
-        self._out.call("approval.edit_proposal", self._chat, table)
+        self._outbox.call("approval.edit_proposal", self._chat, table)
 
-    def close_preview(self, pending: Preview) -> None:
-        """Take a preview away."""
-        self._out.call("review.close", self._chat, pending.id)
+    def close_preview(self, preview: Preview) -> None:
+        """Close a preview."""
+        self._outbox.call("review.close", self._chat, preview.id)
 
     def flush(self) -> None:
-        """Send what waits, now."""
+        """Send everything that waits."""
         if self._frame is not None:
             self._frame.cancel()
             self._frame = None
@@ -147,10 +148,10 @@ class NvimView:
             self._show_output(call_id, output)
         if self._ops:
             ops, self._ops = self._ops, []
-            self._out.call("chat.apply", self._chat, ops)
+            self._outbox.call("chat.apply", self._chat, ops)
 
     def _show_output(self, call_id: str, output: LiveOutput) -> None:
-        """Show what is new of a call's output, and fire the event for it."""
+        """Show the new output of a call, and fire its event."""
         text = output.take()
         if text:
             data = {"tool": output.tool, "call_id": call_id, "text": text.strip("\n")}
@@ -186,9 +187,9 @@ def _event(name: str, data: Mapping[str, Any]) -> list[Any]:
 
 
 class LiveOutput:
-    """Collects text of one call; a flood keeps its newest lines only.
+    """Collects the output of one call between two frames, at most its newest lines.
 
-    The full output is the tool's business: it replaces the text when the call ends.
+    The tool's result replaces the output when the call ends.
     """
 
     def __init__(self, tool: str = "") -> None:
@@ -198,15 +199,15 @@ class LiveOutput:
         self._break = False
 
     def add(self, text: str) -> None:
-        """Take some more text."""
+        """Add text."""
         *lines, rest = (self._rest + text).split("\n")
         self._lines.extend(line[:LINE_CHARACTERS] for line in lines[-LINES_PER_FRAME:])
         self._rest = rest[-LINE_CHARACTERS:]
 
     def take(self) -> str:
-        """Return what came since the last time.
+        """Return and forget the text since the last time.
 
-        A line end at its end is held back until something follows it.
+        A line end at the end is kept until more text follows.
         """
         text = "\n".join([*self._lines, self._rest])
         if not text:
@@ -219,20 +220,20 @@ class LiveOutput:
 
 
 class Caller(Protocol):
-    """What calls a function of Lua, now."""
+    """Calls functions of Lua."""
 
     def call(self, name: LuaFunction, *args: Any) -> None:
-        """Call it soon."""
+        """Call a function soon."""
 
     def notify(self, level: str, text: str) -> None:
         """Show one line: level is ``info``, ``warn`` or ``error``."""
 
 
 class Outbox:
-    """Calls leave in the order they came; what is built in a thread holds up those behind it.
+    """Calls functions in order; calls wait behind one whose argument a thread still builds.
 
-    A diff of many files takes tenths of a second to be compared and coloured. Meanwhile other chats
-    go on.
+    Comparing and highlighting a large diff takes tenths of a second, during which other chats go
+    on.
     """
 
     def __init__(self, caller: Caller) -> None:
@@ -241,16 +242,16 @@ class Outbox:
         self._task: asyncio.Task[None] | None = None
 
     def call(self, name: LuaFunction, *args: Any) -> None:
-        """Call a function after all that was called before."""
+        """Call a function after all earlier calls."""
         if self._waiting:
             self._waiting.append((name, args, None))
         else:
             self._caller.call(name, *args)
 
     def call_built(self, name: LuaFunction, *args: Any, build: Build) -> None:
-        """Call a function with what ``build`` returns as its last argument.
+        """Call a function with the result of ``build`` as its last argument.
 
-        ``build`` runs in a thread. If it raises, that is logged and shown, and nothing is called.
+        ``build`` runs in a thread. An exception in it is logged and shown instead of the call.
         """
         self._waiting.append((name, args, build))
         if self._task is None:

@@ -101,7 +101,7 @@ async def test_edits_of_one_reply_are_one_preview_and_applied_together(folder: P
     ]
     assert made.results()["1"] == f"{STAGED}\nIt would change a.py: +2 -2 lines."
     assert made.results()["2"].endswith("The preview is now Edit: 3 replacements in 2 files.")
-    made.session.resolve("apply", "")
+    made.resolve("apply")
     await resolved(made)
     assert texts(folder) == {
         **FILES,
@@ -123,7 +123,7 @@ async def test_a_later_call_works_on_what_an_earlier_one_staged(folder: Path) ->
     )
     assert "old_text not found in a.py" in made.results()["3"]
     assert made.screen.staged[0].label == "Edit: 2 replacements in 1 file, 1 file created"
-    made.session.resolve("apply", "")
+    made.resolve("apply")
     await resolved(made)
     assert (folder / "a.py").read_text() == "one = 1\ndeux = 2\nthree = 3\n"
     assert (folder / "new.py").read_text() == "y\n"
@@ -141,7 +141,7 @@ async def test_a_file_deleted_here_and_written_there_is_renamed(folder: Path) ->
     assert (file.letter, file.name) == ("R", "a.py → d.py")
     assert [target.display_path for target in made.screen.staged[0].targets] == ["a.py", "d.py"]
     assert made.screen.staged[0].label == "Edit: 1 file renamed"
-    made.session.resolve("apply", "")
+    made.resolve("apply")
     await resolved(made)
     assert "a.py" not in texts(folder)
     assert (folder / "d.py").read_text() == FILES["a.py"] + "four = 4\n"
@@ -152,7 +152,7 @@ async def test_nothing_is_applied_when_one_file_moved(folder: Path) -> None:
         folder, edit("a.py", ("one = 1", "uno = 1")), edit("b.py", ("one = 1", "uno = 1"))
     )
     (folder / "b.py").write_text("mine = 1\n")
-    made.session.resolve("apply", "")
+    made.resolve("apply")
     await resolved(made)
     assert (folder / "a.py").read_text() == FILES["a.py"]
     assert (folder / "b.py").read_text() == "mine = 1\n"
@@ -164,7 +164,7 @@ async def test_the_users_own_text_stays_when_more_joins(folder: Path) -> None:
 
     def meddle(arguments: Any, context: ToolContext) -> str:
         (pending,) = made.screen.staged
-        made.session.resolving.amend(pending.id, ProposedText(path, mine))
+        made.session.preview_actions.replace_proposal(pending.id, ProposedText(path, mine))
         return "done"
 
     meddling = replace(a_tool("meddle", asks=False), steps=(meddle,))

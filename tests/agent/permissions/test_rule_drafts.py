@@ -43,18 +43,19 @@ class Room:
         self.user = config / "agentchat" / "rules.json"
         self.book = RuleStore(str(self.root), config, self.root.parent / "trust")
         tools = (bash.TOOL, write.TOOL, read.TOOL)
-        self.scene = Scene(self.root, [], *tools, rulebook=self.book)
+        self.scene = Scene(self.root, [], *tools, rule_store=self.book)
         self.trusted: list[str] = []
-        self.ruling = RuleDrafts(
+        self.past = past
+        self.drafts = RuleDrafts(
             self.scene.chat,
             workspace=self.scene.workspace,
-            rulebook=self.book,
-            judging=self.scene.session.judging,
-            past=lambda: past,
-            trust=self._trust,
+            rule_store=self.book,
+            approvals=self.scene.session.approvals,
+            trust_store=self,
         )
 
-    async def _trust(self, path: Path, digest: str) -> bool:
+    async def add(self, path: Path, digest: str) -> bool:
+        """Trust a file, as Neovim does."""
         self.trusted.append(digest)
         with (self.root.parent / "trust").open("a") as file:
             file.write(f"{digest} {path}\n")
@@ -67,21 +68,21 @@ class Room:
         await self.scene.screen.until(lambda: bool(self.scene.screen.questions))
 
     async def propose(self, text: str = "") -> RuleDraft:
-        return await self.ruling.propose(self.scene.session.question, text)
+        return await self.drafts.propose(self.past, text)
 
     def revise(self, draft: RuleDraft, change: str, text: str = "") -> RuleDraft:
-        new = self.ruling.revise(draft.id, change, text)
+        new = self.drafts.revise(draft.id, change, text)
         assert new is not None
         return new
 
     def then(self, draft: RuleDraft) -> str:
-        return describe_consequence(draft.rule, draft.call, draft.place, self.scene.chat.policy)
+        return describe_consequence(draft.rule, draft.call, draft.target, self.scene.chat.policy)
 
     async def write(self, draft: RuleDraft) -> str:
         """Write a rule that answers the open question, and wait until it has."""
         screen = self.scene.screen
         prompt = next(iter(screen.questions))
-        written = await self.ruling.write(draft.id)
+        written = await self.drafts.write(draft.id)
         await screen.until(lambda: prompt not in screen.questions)
         return written
 
@@ -127,8 +128,8 @@ async def test_a_rule_that_denies_answers_the_question_and_the_rest_goes_on(room
 async def test_the_scope_says_where_it_is_kept(room: Room) -> None:
     await room.ask("touch a")
     project = room.revise(await room.propose(), "scope")
-    assert room.ruling.where(project.scope) == "this project, in .agentchat/rules.json"
-    await room.ruling.write(project.id)
+    assert room.drafts.describe_scope(project.scope) == "this project, in .agentchat/rules.json"
+    await room.drafts.write(project.id)
     await room.scene.finished()
     assert json.loads((room.root / PROJECT_FILE).read_text())["rules"] == [
         {"action": "allow", "tool": "bash", "words": ["touch"]}
@@ -137,8 +138,8 @@ async def test_the_scope_says_where_it_is_kept(room: Room) -> None:
     assert room.scene.screen.notes == []
     await room.ask("mkdir c")
     user = room.revise(room.revise(await room.propose(), "scope"), "scope")
-    assert room.ruling.where(user.scope).startswith("all your projects, in ")
-    await room.ruling.write(user.id)
+    assert room.drafts.describe_scope(user.scope).startswith("all your projects, in ")
+    await room.drafts.write(user.id)
     await room.scene.finished(2)
     assert room.user.exists()
     assert len(room.trusted) == 1
@@ -149,8 +150,8 @@ async def test_a_projects_file_nobody_trusts_is_added_to_and_stays_untrusted(roo
     file.parent.mkdir()
     file.write_text('{"version": 1, "rules": [{"action": "allow", "words": ["rm"]}], "x": 1}')
     await room.ask("touch a")
-    said = await room.ruling.write(room.revise(await room.propose(), "scope").id)
-    assert said.endswith("it counts once you trust the file: :AgentApprovals trust")
+    said = await room.drafts.write(room.revise(await room.propose(), "scope").id)
+    assert said.endswith("it takes effect when you trust the file: :AgentApprovals trust")
     assert room.trusted == []
     assert room.scene.screen.questions
     assert '["rm"]}, { "action": "allow"' in file.read_text()
@@ -162,11 +163,11 @@ async def test_only_what_is_shown_can_be_written_and_only_once(room: Room) -> No
     first = await room.propose()
     second = room.revise(first, "action")
     with pytest.raises(UserError, match="no longer shown"):
-        await room.ruling.write(first.id)
-    assert room.ruling.revise(first.id, "scope") is None
-    await room.ruling.write(second.id)
+        await room.drafts.write(first.id)
+    assert room.drafts.revise(first.id, "scope") is None
+    await room.drafts.write(second.id)
     with pytest.raises(UserError, match="no longer shown"):
-        await room.ruling.write(second.id)
+        await room.drafts.write(second.id)
     assert [str(rule) for rule in room.book.own] == ["ask tool bash words touch"]
     await room.scene.answer("reject")
 
@@ -229,7 +230,7 @@ async def test_what_is_not_shown_as_it_is_offers_no_rule(room: Room, command: st
 
 
 async def test_without_a_question_a_call_must_be_named(room: Room) -> None:
-    with pytest.raises(UserError, match="Nothing is being asked here"):
+    with pytest.raises(UserError, match="No approval request is open"):
         await room.propose()
     with pytest.raises(UserError, match="There is no tool nothing"):
         await room.propose("nothing at all")

@@ -35,7 +35,7 @@ class House:
         self.project = self.root / PROJECT_FILE
         self.user = self.config / "agentchat" / "rules.json"
         self.book = RuleStore(str(self.root), self.config, self.trusted)
-        self.scene = Scene(self.root, [], bash.TOOL, write.TOOL, rulebook=self.book)
+        self.scene = Scene(self.root, [], bash.TOOL, write.TOOL, rule_store=self.book)
 
     def put(self, path: Path, *rules: Any, text: str = "") -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ async def test_of_a_file_that_was_denied_nothing_is_said(house: House) -> None:
 async def test_rules_that_contradict_are_settled_over_all_places_together(house: House) -> None:
     house.put(house.project, DENY)
     house.put(house.user, ALLOW)
-    house.book.keep(Rule("allow", "bash"))
+    house.book.add(Rule("allow", "bash"))
     assert await house.call() == "denied"
     house.put(house.project, {"action": "ask", "words": ["touch"]})
     assert await house.call() == "asks"
@@ -148,7 +148,7 @@ async def test_rules_that_contradict_are_settled_over_all_places_together(house:
 async def test_while_a_file_cannot_be_read_every_effect_asks(
     house: House, whose: str, text: str, problem: str
 ) -> None:
-    house.book.keep(Rule("allow", "bash"))
+    house.book.add(Rule("allow", "bash"))
     house.put(getattr(house, whose), text=text)
     house.scene.chat.policy.mode = "yolo"
     assert await house.call() == "asks"
@@ -162,7 +162,7 @@ async def test_while_a_file_cannot_be_read_every_effect_asks(
 async def test_a_file_that_is_no_file_or_may_not_be_read_makes_every_effect_ask(
     house: House,
 ) -> None:
-    house.book.keep(Rule("allow", "bash"))
+    house.book.add(Rule("allow", "bash"))
     house.user.mkdir(parents=True)
     assert await house.call() == "asks"
     assert "it is no ordinary file" in house.why
@@ -204,7 +204,7 @@ async def test_a_question_stays_open_when_the_screen_goes_and_a_file_changes(
     await house.scene.screen.until(lambda: bool(house.scene.screen.questions))
     house.scene.chat.policy.attended = False
     house.put(house.user, {"action": "ask"})
-    await house.scene.session.judging.refresh()
+    await house.scene.session.approvals.refresh()
     assert house.scene.screen.questions
     await house.scene.answer("accept")
     await house.scene.finished()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import Note, Reply
@@ -68,11 +69,11 @@ class UndoScene:
             workspace=BuffersWorkspace(LocalWorkspace(str(self.root)), self.editor),
             view=self.screen,
             journal=self.journal,
-            storage=ResultStore(self.state),
-            model=lambda: self.model,
+            results=ResultStore(self.state),
+            model=self.model,
             max_parallel=10,
         )
-        self.session.catch_up()
+        self.session.restore()
 
     def restart(self) -> None:
         self.journal.close()
@@ -253,7 +254,7 @@ async def test_a_secret_is_not_kept_so_its_file_is_refused(scene: UndoScene) -> 
     scene.write("a", "0")
     await scene.turn(write("config", "key = none\n"), write("a", "1"))
     said = await scene.undo()
-    assert "left alone: config: what it held has a secret in it" in said
+    assert "left alone: config: its old content has a secret in it" in said
     assert "restored: a" in said
     assert scene.files()["config"][0] == "key = none\n"
 
@@ -516,7 +517,7 @@ async def test_two_previews_of_one_file_leave_nothing_after_their_undo(
     await scene.turn(("stage", {}))
     order: tuple[Action, ...] = (first, "apply")
     for number, action in enumerate(order, 1):
-        scene.session.resolve(action, "")
+        scene.session.preview_actions.resolve(ResolveCommand(action))
         await scene.screen.until(
             lambda number=number: len(scene.screen.named("AgentPreviewResolved")) == number  # type: ignore[misc]
         )

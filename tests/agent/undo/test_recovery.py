@@ -42,10 +42,10 @@ class Cut:
         """Open the chat again; return what the user and the model are told."""
         chat = Reopened(self.root, self.state)
         await chat.recover()
-        taken = await chat.session._queue.take()
+        messages = await chat.session._queue.complete()
         chat.close()
         user = "\n".join(text for _, text in chat.screen.notes)
-        return user, "\n".join(message.text for message in taken if isinstance(message, Note))
+        return user, "\n".join(message.text for message in messages if isinstance(message, Note))
 
     def files(self) -> dict[str, bytes]:
         return {name: (self.root / name).read_bytes() for name in sorted(os.listdir(self.root))}

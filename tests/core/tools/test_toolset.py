@@ -25,7 +25,7 @@ FILES = Group("files", ("read", "grep", "unknown"))
 EMPTY = Group("empty", ("unknown",))
 
 
-def a_toolbox(*given: str) -> Toolset:
+def a_toolset(*given: str) -> Toolset:
     return Toolset(Registry([READ, BASH, GREP, RESOLVE]), [FILES, EMPTY], given)
 
 
@@ -50,27 +50,27 @@ def test_what_a_registry_knows() -> None:
 
 
 def test_a_chat_has_the_tools_of_what_it_was_given_each_once() -> None:
-    assert [t.name for t in a_toolbox("files", "read", "files").tools()] == ["read", "grep"]
+    assert [t.name for t in a_toolset("files", "read", "files").tools()] == ["read", "grep"]
 
 
 def test_a_tool_is_called_by_name_or_alias_only_if_it_was_given() -> None:
-    toolbox = a_toolbox("read")
-    assert toolbox.find("read_file") is READ
-    assert toolbox.find("Read") is None
-    assert toolbox.find("bash") is None
-    assert toolbox.unknown_tool_message("bash") == 'Tool "bash" not found. Available tools: read.'
+    toolset = a_toolset("read")
+    assert toolset.find("read_file") is READ
+    assert toolset.find("Read") is None
+    assert toolset.find("bash") is None
+    assert toolset.unknown_tool_message("bash") == 'Tool "bash" not found. Available tools: read.'
 
 
 def test_hidden_tools_are_never_listed_given_or_mentioned() -> None:
-    toolbox = a_toolbox("resolve")
-    assert toolbox.tools() == ()
-    assert RESOLVE not in toolbox.all_tools()
-    assert read_mentions("@resolve", toolbox).names == ()
-    assert toolbox.find("resolve") is RESOLVE
+    toolset = a_toolset("resolve")
+    assert toolset.tools() == ()
+    assert RESOLVE not in toolset.all_tools()
+    assert read_mentions("@resolve", toolset).names == ()
+    assert toolset.find("resolve") is RESOLVE
 
 
 def test_a_group_without_a_known_tool_is_not_offered() -> None:
-    assert [group.name for group in a_toolbox().groups()] == ["files"]
+    assert [group.name for group in a_toolset().groups()] == ["files"]
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,14 @@ def test_a_group_without_a_known_tool_is_not_offered() -> None:
 def test_mentions_become_words_and_unknown_ones_stay(
     typed: str, read: str, names: tuple[str, ...]
 ) -> None:
-    mentioned = read_mentions(typed, a_toolbox())
+    mentioned = read_mentions(typed, a_toolset())
     assert (mentioned.text, mentioned.names) == (read, names)
 
 
 def test_a_groups_prompt_stands_for_its_mention_and_a_tool_comes_before_a_group() -> None:
     groups = [Group("mine", ("read",), prompt="my readers"), Group("bash", ("read",))]
-    toolbox = Toolset(Registry([READ, BASH]), groups, [])
-    assert read_mentions("@mine and @bash", toolbox).text == "my readers and the bash tool"
+    toolset = Toolset(Registry([READ, BASH]), groups, [])
+    assert read_mentions("@mine and @bash", toolset).text == "my readers and the bash tool"
 
 
 def test_the_users_groups_join_and_replace_the_built_in_ones() -> None:
@@ -130,35 +130,35 @@ def many(count: int) -> list[Tool]:
 FINDER = a_tool("tool_search", hidden=True)
 
 
-def a_large_toolbox(count: int, **about: Any) -> Toolset:
+def a_large_toolset(count: int, **about: Any) -> Toolset:
     tools = [READ, *many(count)]
     names = [tool.name for tool in tools]
     return Toolset(Registry([*tools, FINDER]), [], names, **about)
 
 
-def offered(toolbox: Toolset) -> list[str]:
-    return [tool.name for tool in toolbox.offered()]
+def offered(toolset: Toolset) -> list[str]:
+    return [tool.name for tool in toolset.offered()]
 
 
 @pytest.mark.parametrize(("count", "wanted", "deferred"), [(14, 0, 0), (15, 0, 15), (5, 3, 5)])
 def test_above_the_threshold_only_always_loaded_tools_are_sent(
     count: int, wanted: int, deferred: int
 ) -> None:
-    toolbox = a_large_toolbox(count, deferred_threshold=wanted)
-    assert len(toolbox.deferred()) == deferred
-    assert ("tool_search" in offered(toolbox)) == (deferred > 0)
-    assert "read" in offered(toolbox)
+    toolset = a_large_toolset(count, deferred_threshold=wanted)
+    assert len(toolset.deferred()) == deferred
+    assert ("tool_search" in offered(toolset)) == (deferred > 0)
+    assert "read" in offered(toolset)
 
 
 def test_a_search_activates_what_it_finds_in_this_chat_only() -> None:
-    toolbox, other = a_large_toolbox(20), a_large_toolbox(20)
-    assert toolbox.search("extra 7")[0].name == "extra_7"
-    assert "extra_7" in offered(toolbox)
+    toolset, other = a_large_toolset(20), a_large_toolset(20)
+    assert toolset.search("extra 7")[0].name == "extra_7"
+    assert "extra_7" in offered(toolset)
     assert "extra_7" not in offered(other)
 
 
 def test_names_can_be_loaded_always() -> None:
-    assert offered(a_large_toolbox(20, always_load=["extra_3"])) == [
+    assert offered(a_large_toolset(20, always_load=["extra_3"])) == [
         "read",
         "extra_3",
         "tool_search",
@@ -169,8 +169,8 @@ def test_an_alias_names_what_is_loaded_always() -> None:
     hidden = a_tool("hidden_one", always_load=False, metadata=Metadata(aliases=("shy",)))
     tools = [hidden, *many(20)]
     names = [tool.name for tool in tools]
-    toolbox = Toolset(Registry(tools), [], names, always_load=["shy"])
-    assert offered(toolbox) == ["hidden_one"]
+    toolset = Toolset(Registry(tools), [], names, always_load=["shy"])
+    assert offered(toolset) == ["hidden_one"]
 
 
 def test_a_search_weighs_name_before_hint_before_description() -> None:
@@ -186,29 +186,29 @@ def test_a_search_weighs_name_before_hint_before_description() -> None:
 
 
 def test_a_tool_that_is_removed_is_gone_from_its_groups_until_it_is_given_again() -> None:
-    toolbox = a_toolbox("files")
-    assert toolbox.remove("read_file")
-    assert toolbox.tools() == (GREP,)
-    assert toolbox.find("read") is None
-    assert not toolbox.remove("read")
-    toolbox.add("files")
-    assert toolbox.tools() == (READ, GREP)
+    toolset = a_toolset("files")
+    assert toolset.remove("read_file")
+    assert toolset.tools() == (GREP,)
+    assert toolset.find("read") is None
+    assert not toolset.remove("read")
+    toolset.add("files")
+    assert toolset.tools() == (READ, GREP)
 
 
 def test_a_group_that_is_removed_leaves_what_was_given_by_itself() -> None:
-    toolbox = a_toolbox("files", "grep")
-    assert toolbox.remove("files")
-    assert toolbox.tools() == (GREP,)
-    assert not toolbox.remove("files")
-    assert not toolbox.remove("nothing")
+    toolset = a_toolset("files", "grep")
+    assert toolset.remove("files")
+    assert toolset.tools() == (GREP,)
+    assert not toolset.remove("files")
+    assert not toolset.remove("nothing")
 
 
 def test_a_group_is_one_line_of_context_or_one_for_each_tool() -> None:
     wide = replace(FILES, name="wide", collapse=False)
-    toolbox = Toolset(Registry([READ, BASH, GREP]), [FILES, wide], [])
-    assert toolbox.context_lines("files") == ("files",)
-    assert toolbox.context_lines("wide") == ("read", "grep")
-    assert toolbox.context_lines("read_file") == ("read",)
+    toolset = Toolset(Registry([READ, BASH, GREP]), [FILES, wide], [])
+    assert toolset.context_lines("files") == ("files",)
+    assert toolset.context_lines("wide") == ("read", "grep")
+    assert toolset.context_lines("read_file") == ("read",)
 
 
 LOUD = replace(BASH, name="loud", system_prompt="Mind the loud tool.")
@@ -222,23 +222,23 @@ QUIET = Group("quiet", ("loud",), system_prompt="Be quiet.", ignore_tool_prompts
 def test_a_tools_own_prompt_is_told_unless_all_its_groups_ignore_it(
     given: list[str], heard: bool
 ) -> None:
-    toolbox = Toolset(Registry([READ, LOUD]), [QUIET], given)
-    said = Chat("c", toolbox, Environment("/ws")).request().system
+    toolset = Toolset(Registry([READ, LOUD]), [QUIET], given)
+    said = Chat("c", toolset, Environment("/ws")).request().system
     assert ("Mind the loud tool." in said) == heard
     assert ("Be quiet." in said) == ("quiet" in given)
 
 
 def test_tools_that_the_mode_forbids_are_not_sent() -> None:
     look = replace(READ, metadata=Metadata(read_only=True))
-    toolbox = Toolset(Registry([look, BASH]), [], ["read", "bash"])
-    chat = Chat("c", toolbox, Environment("/ws"), Policy(Grants(), "plan"))
+    toolset = Toolset(Registry([look, BASH]), [], ["read", "bash"])
+    chat = Chat("c", toolset, Environment("/ws"), Policy(Grants(), "plan"))
     assert [tool.name for tool in chat.request().tools] == ["read"]
     chat.policy.mode = "ask"
     assert [tool.name for tool in chat.request().tools] == ["read", "bash"]
 
 
 def test_a_chat_gets_back_what_it_had_even_if_it_is_known_later() -> None:
-    first = a_large_toolbox(20)
+    first = a_large_toolset(20)
     first.add("extra_3")
     first.remove("extra_4")
     registry = Registry([READ, FINDER])

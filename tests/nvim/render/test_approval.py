@@ -16,7 +16,7 @@ from agentchat.core.tools.ports import BufferState, FileTarget, Zone
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.nvim.render.approval import UNDRAWN, preview_table, prompt_table
+from agentchat.nvim.render.approval import UNDRAWN, preview_table, request_table
 from agentchat.tools.builtin.write import TOOL as WRITE
 
 GIVEN = {"path": "a.txt", "content": "hello"}
@@ -32,8 +32,8 @@ def a_question(preview: DryRunResult, writes: tuple[FileTarget, ...] = ()) -> Ap
 
 
 def test_what_cannot_be_drawn_is_asked_with_its_arguments_and_without_always() -> None:
-    usual = prompt_table("p1", a_question(DryRunResult(text="a diff")), "/w")
-    table = prompt_table("p1", a_question(BROKEN), "/w")
+    usual = request_table("p1", a_question(DryRunResult(text="a diff")), "/w")
+    table = request_table("p1", a_question(BROKEN), "/w")
     assert set(table) == set(usual)
     assert usual["always"]
     assert not table["always"]
@@ -52,16 +52,16 @@ def test_many_files_are_one_fact_where_a_diff_names_them() -> None:
     change = ChangeSet(tuple(FileChange(f"/w/{n}", b"1\n", b"2\n", n) for n in names))
     plain = tuple(FileTarget(f"/w/{name}", name) for name in names)
     secret = FileTarget("/w/.env", ".env", Zone.SECRET)
-    table = prompt_table("p1", a_question(DryRunResult(change), (*plain, secret)), "/w")
+    table = request_table("p1", a_question(DryRunResult(change), (*plain, secret)), "/w")
     assert table["facts"][:2] == [["paths", "4 ordinary files in /w"], ["path", "/w/.env"]]
-    few = prompt_table("p1", a_question(DryRunResult(change), plain[:3]), "/w")
+    few = request_table("p1", a_question(DryRunResult(change), plain[:3]), "/w")
     assert few["facts"][:3] == [["path", f"/w/{name}"] for name in names[:3]]
 
 
 def test_the_question_about_a_preview_says_who_wants_to_apply_it() -> None:
     pending = Preview("Rename: 2 files", "own_tool", apply=cast("Any", None))
     question = replace(a_question(DryRunResult(text="a diff")), staged_preview=pending)
-    assert prompt_table("p1", question, "/w")["title"] == "own_tool wants to apply Rename: 2 files"
+    assert request_table("p1", question, "/w")["title"] == "own_tool wants to apply Rename: 2 files"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,8 @@ def test_the_question_about_a_preview_says_who_wants_to_apply_it() -> None:
 def test_the_question_says_what_becomes_of_an_open_buffer(
     loaded: BufferState, warns: bool, hooks: bool
 ) -> None:
-    place = CallTarget("/w", writes=(FileTarget("/w/a.txt", "a.txt", loaded=loaded),))
-    table = prompt_table("p1", replace(a_question(DryRunResult(text="a diff")), target=place), "/w")
+    target = CallTarget("/w", writes=(FileTarget("/w/a.txt", "a.txt", loaded=loaded),))
+    request = replace(a_question(DryRunResult(text="a diff")), target=target)
+    table = request_table("p1", request, "/w")
     assert ("a.txt has unsaved changes of yours" in table["warning"]) is warns
     assert ("autocommands and formatters run" in "\n".join(table["details"])) is hooks

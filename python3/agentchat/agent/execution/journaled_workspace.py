@@ -21,11 +21,13 @@ FINISH_SECONDS = 5.0
 
 
 class JournaledWorkspace:
-    """Any workspace, as one call sees it; ``source`` is the call's id.
+    """Any workspace, as one call sees it; other methods are those of the inner workspace.
 
-    What is not defined here is the inner workspace's own. ``reverts`` are the numbers of the
-    changes that its own take back; ``located`` is what the policy judged, by the path as it was
-    written: a link that leads elsewhere since then does not lead the call elsewhere.
+    Args:
+        source: the id of the call.
+        reverts: the numbers of the changes that this one undoes.
+        located: the targets that the policy judged, by path as the model wrote it. A link that
+            changes after the decision does not redirect the call.
     """
 
     def __init__(
@@ -51,8 +53,8 @@ class JournaledWorkspace:
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Record the bytes before and after, then make the change.
 
-        A change that has begun is finished and recorded even if the caller is cancelled: then
-        this returns or raises what became of it, and the caller's result tells the truth.
+        A change that has begun is finished and recorded even if the caller is cancelled. Then this
+        returns or raises the outcome of the change instead of the cancellation.
         """
         change = ChangeSet(tuple([await self._describe(file) for file in change.files]))
         self._journal.record_change_started(self._source, change, self._reverts)
@@ -64,29 +66,29 @@ class JournaledWorkspace:
             _absorb_cancellation()
             if not applying.done():
                 applying.add_done_callback(_log_failure)
-                raise ToolError(_unknown(change)) from None
+                raise ToolError(_unknown_outcome(change)) from None
             return applying.result()
 
     async def _apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
-        """Make the change and record what became of it."""
+        """Make the change and record its outcome."""
         try:
             applied = await self._inner.apply(change)
         except Exception:
-            # Where the files cannot be read either the change stays open: recovery looks later.
+            # If the files cannot be read now, the change stays open for the recovery to end.
             with contextlib.suppress(OSError, ToolError):
-                changed = await self._still_changed(change)
+                changed = await self._find_changed(change)
                 self._journal.record_change_settled(self._source, changed)
             raise
-        self._journal.record_change_applied(self._source, await self._resaved(change, applied))
+        self._journal.record_change_applied(self._source, await self._read_resaved(change, applied))
         return applied
 
     async def _describe(self, file: FileChange) -> FileChange:
-        """Return a change with what restoring needs beside the bytes."""
+        """Return a change with the metadata that restoring it needs."""
         if file.letter in "AR":
             file = replace(file, folders=await self._missing_folders(file.path))
         if file.letter in "DR" and file.mode is None:
-            found = await self._inner.locate(file.origin)
-            file = replace(file, mode=found.mode, owner=found.owner, attributes=found.attributes)
+            target = await self._inner.locate(file.origin)
+            file = replace(file, mode=target.mode, owner=target.owner, attributes=target.attributes)
         return file
 
     async def _missing_folders(self, path: str) -> int:
@@ -95,18 +97,20 @@ class JournaledWorkspace:
             missing, folder = missing + 1, os.path.dirname(folder)
         return missing
 
-    async def _resaved(self, change: ChangeSet, applied: Sequence[AppliedFile]) -> list[FileChange]:
+    async def _read_resaved(
+        self, change: ChangeSet, applied: Sequence[AppliedFile]
+    ) -> list[FileChange]:
         """Return the files that saving changed further, with the bytes they have now."""
-        formatted = {one.path for one in applied if one.reformatted}
+        formatted = {file.path for file in applied if file.reformatted}
         resaved = []
         for file in change.files:
             if file.path in formatted:
                 with contextlib.suppress(OSError):
-                    now = await self._inner.read(file.path)
-                    resaved.append(replace(file, after=now))
+                    content = await self._inner.read(file.path)
+                    resaved.append(replace(file, after=content))
         return resaved
 
-    async def _still_changed(self, change: ChangeSet) -> list[FileChange]:
+    async def _find_changed(self, change: ChangeSet) -> list[FileChange]:
         """Return the files of a failed change that have their new bytes all the same."""
         parts = [part for part in change.parts if not part.changes_nothing]
         return [part for part in parts if await self._read(part.path) == part.after]
@@ -122,7 +126,7 @@ class JournaledWorkspace:
 
 
 def _absorb_cancellation() -> None:
-    """Go on although this task was cancelled: what comes next is quick, and must be told."""
+    """Clear the cancellation of this task, so that it can report the outcome."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
@@ -133,6 +137,6 @@ def _log_failure(task: asyncio.Future[tuple[AppliedFile, ...]]) -> None:
         log.error("a change that was not waited for failed", exc_info=task.exception())
 
 
-def _unknown(change: ChangeSet) -> str:
+def _unknown_outcome(change: ChangeSet) -> str:
     names = ", ".join(file.name for file in change.files)
     return f"Stopped while {names} was changed. Whether it is changed is unknown: read it again."

@@ -1,4 +1,4 @@
-"""Finds out where a call would act, without acting."""
+"""Finds the files, directory and command of a call, without running it."""
 
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ from agentchat.workspace.shfmt import parse_shell
 log = logging.getLogger(__name__)
 
 LONGEST_PATH = 4096
-"""Bytes: no system opens a longer one, and no error needs to repeat it."""
+"""Bytes: no system opens a longer path, and no error message needs to repeat one."""
+
+USAGE = "Name a tool and its argument, for example: bash git status, or edit src/a.py."
 
 
 async def locate_call(
-    call: ValidCall, workspace: Workspace, supposed: Access | None = None
+    call: ValidCall, workspace: Workspace, access: Access | None = None
 ) -> CallTarget:
     """Return the targets, directory and command of a call.
 
-    With ``supposed`` the call has no arguments: it is about what it would touch.
+    Args:
+        access: what the call touches, for a call without parsed arguments.
 
     Raises:
         ToolError: the call cannot act.
     """
-    touch = supposed or _touched(call)
-    located = await _located((*touch.reads, *touch.writes), workspace)
-    script, evidence = await _command(touch.command, workspace)
-    unsure = supposed is not None and callable(call.tool.asks)
+    touch = access or _access(call)
+    located = await _locate_paths((*touch.reads, *touch.writes), workspace)
+    script, evidence = await _parse_command(touch.command, workspace)
+    unknown = access is not None and callable(call.tool.asks)
     return CallTarget(
         cwd=workspace.root,
         reads=tuple(located[path] for path in touch.reads),
@@ -43,23 +46,30 @@ async def locate_call(
         command=touch.command,
         script=script,
         evidence=evidence,
-        asks=None if unsure else await _asks(call),
+        asks=None if unknown else await _asks(call),
         host=workspace.host,
         targets_by_path=located,
     )
 
 
-async def survey(
-    call: ValidCall, workspace: Workspace, supposed: Access | None = None
-) -> CallTarget | str:
-    """The old form of ``locate_call``, until every room uses the new one."""
-    try:
-        return await locate_call(call, workspace, supposed)
-    except ToolError as error:
-        return str(error)
+async def locate_named_call(
+    chat: Chat, workspace: Workspace, text: str
+) -> tuple[ValidCall, CallTarget]:
+    """Return the call that a text like ``bash git status`` names, and its target.
+
+    Raises:
+        UserError: no such tool.
+        ToolError: the call cannot act.
+    """
+    name, _, argument = text.strip().partition(" ")
+    tool = next((t for t in chat.toolset.all_tools() if name in _names(t)), None)
+    if tool is None:
+        raise UserError(f"There is no tool {name}. {USAGE}" if name else USAGE)
+    call = ValidCall(ToolCall("", tool.name, ""), tool, raw_arguments={}, arguments=None)
+    return call, await locate_call(call, workspace, _named_access(tool, argument.strip()))
 
 
-def _touched(call: ValidCall) -> Access:
+def _access(call: ValidCall) -> Access:
     try:
         return call.tool.touches(call.arguments)
     except ToolError:
@@ -70,7 +80,7 @@ def _touched(call: ValidCall) -> Access:
 
 
 async def _asks(call: ValidCall) -> bool | None:
-    """Return what the tool says about asking; a condition that fails means asking."""
+    """Return whether the tool wants a question; a condition that raises means yes."""
     condition = call.tool.asks
     if not callable(condition):
         return condition
@@ -82,22 +92,22 @@ async def _asks(call: ValidCall) -> bool | None:
         return True
 
 
-async def _located(paths: Iterable[str], workspace: Workspace) -> dict[str, FileTarget]:
-    found: dict[str, FileTarget] = {}
+async def _locate_paths(paths: Iterable[str], workspace: Workspace) -> dict[str, FileTarget]:
+    targets: dict[str, FileTarget] = {}
     for path in paths:
         if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
             raise ToolError(f"The path is too long: {clip(path)}")
         try:
-            found[path] = await workspace.locate(path)
+            targets[path] = await workspace.locate(path)
         except OSError as error:
             raise ToolError(f"Cannot read {clip(path)}: {error.strerror or error}.") from error
-    return found
+    return targets
 
 
-async def _command(
+async def _parse_command(
     command: str | None, workspace: Workspace
 ) -> tuple[Script | None, tuple[str, ...]]:
-    """Return what a command consists of, and the state of what it would run."""
+    """Return the parts of a command, and the fingerprints of what it would run."""
     if command is None:
         return None, ()
     script = await parse_shell(command)
@@ -105,37 +115,16 @@ async def _command(
     return script, await workspace.evidence(commands, command, workspace.root)
 
 
-USAGE = "Name a tool and what it would get, like: bash git status, or edit src/a.py."
-
-
-async def suppose(
-    chat: Chat, workspace: Workspace, text: str
-) -> tuple[ValidCall, CallTarget | str]:
-    """Return the call that a text names, with its place, or why it would have none.
-
-    Raises:
-        UserError: no such tool, or nothing that it would get.
-    """
-    name, _, rest = text.strip().partition(" ")
-    tool = next((t for t in chat.toolset.all_tools() if name in _names(t)), None)
-    if tool is None:
-        raise UserError(f"There is no tool {name}. {USAGE}" if name else USAGE)
-    touch = _touch(tool, rest.strip())
-    call = ValidCall(ToolCall("", tool.name, ""), tool, raw_arguments={}, arguments=None)
-    return call, await survey(call, workspace, touch)
-
-
 def _names(tool: Tool) -> tuple[str, ...]:
     return (tool.name, *tool.metadata.aliases)
 
 
-def _touch(tool: Tool, rest: str) -> Access:
-    """Return what a call would touch, if its command or path were ``rest``."""
+def _named_access(tool: Tool, argument: str) -> Access:
+    """Return what a call touches whose command or path is ``argument``."""
     fields = tool.arguments.schema().get("properties") or {}
-    if not rest:
-        return Access()
-    if "command" in fields:
-        return Access(command=rest)
-    if "path" not in fields:
-        return Access()
-    return Access(reads=(rest,)) if tool.metadata.read_only else Access(writes=(rest,))
+    if argument and "command" in fields:
+        return Access(command=argument)
+    if argument and "path" in fields:
+        is_read = tool.metadata.read_only
+        return Access(reads=(argument,)) if is_read else Access(writes=(argument,))
+    return Access()

@@ -1,4 +1,4 @@
-"""Registers previews and resolves them, by the model's call or the user's command."""
+"""Keeps the previews of a chat: stages, rebases, applies and discards them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 
 from agentchat.core.diff.changeset import ChangeSet
@@ -24,54 +23,53 @@ from agentchat.core.turn.preview_stack import (
     make_preview,
     resolution_details,
 )
-from agentchat.core.turn.view import View
+from agentchat.core.turn.view import Observer, View
 from agentchat.journal.writer import JournalWriter
 
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 0.8
-"""How long a stop waits for a resolution that has begun, so that it shows the true state."""
+"""How long a stop waits for a resolution that has begun, to show its true result."""
 
 
 class Previews:
-    """The previews of one chat: in the store, on screen and in the journal."""
+    """The previews of one chat: on the stack, on screen and in the journal."""
 
     def __init__(
         self,
-        store: PreviewStack,
+        stack: PreviewStack,
+        *,
         workspace: Workspace,
         view: View,
-        scribe: JournalWriter,
-        changed: Callable[[], None],
-        tell: Callable[[str], None],
+        journal: JournalWriter,
+        observer: Observer,
     ) -> None:
-        self._changed = changed
-        self._tell = tell
-        self._resolving: dict[str, asyncio.Task[ToolOutput]] = {}
-        self._store = store
+        self._stack = stack
         self._workspace = workspace
         self._view = view
-        self._scribe = scribe
+        self._journal = journal
+        self._observer = observer
+        self._resolving: dict[str, asyncio.Task[ToolOutput]] = {}
 
-    async def stage(self, call: ValidCall, staged: list[StagedChange]) -> None:
-        """Register what one call staged, in order; what joined a preview takes its place."""
-        for one in staged:
-            earlier = self.collected() if one.collects else None
-            registered = await self._registered(call, one)
+    async def stage(self, call: ValidCall, changes: list[StagedChange]) -> None:
+        """Add what one call staged, in order; a change that extends a preview replaces it."""
+        for change in changes:
+            earlier = self.find_collecting() if change.collects else None
+            preview = await self._make_preview(call, change)
             if earlier is not None:
-                self.replace(_in_place_of(earlier, registered))
+                self.replace(_extend(earlier, preview))
                 continue
-            self._store.push(registered)
-            self._scribe.record_preview_staged(registered)
-            self._view.show_preview(registered)
-            self._event("AgentPreviewStaged", registered)
+            self._stack.push(preview)
+            self._journal.record_preview_staged(preview)
+            self._view.show_preview(preview)
+            self._send_event("AgentPreviewStaged", preview)
 
-    def collected(self) -> Preview | None:
-        """Return the preview that calls of this reply may join.
+    def find_collecting(self) -> Preview | None:
+        """Return the preview that the calls of this reply extend.
 
-        One of an earlier reply is resolved by now, or nothing but ``resolve`` runs.
+        A preview of an earlier reply is resolved by now, or only ``resolve`` can run.
         """
-        return next((one for one in self._store if one.collects), None)
+        return next((preview for preview in self._stack if preview.collects), None)
 
     async def refresh(self, pending: Preview) -> Preview:
         """Rebase a preview on what its files are now, and show it under the same id.
@@ -82,9 +80,9 @@ class Previews:
             StalePreview: a file changed where the preview does.
         """
         try:
-            fresh = await self._rebased(pending)
+            fresh = await self._rebase(pending)
         except StalePreview:
-            self._event("AgentPreviewResolved", pending, action="apply", status="error")
+            self._send_event("AgentPreviewResolved", pending, action="apply", status="error")
             raise
         if fresh is not pending:
             self.replace(fresh)
@@ -92,24 +90,25 @@ class Previews:
 
     def replace(self, pending: Preview) -> None:
         """Show a preview in the place of the one with its id."""
-        self._store.replace(pending)
-        self._scribe.record_preview_staged(pending)
+        self._stack.replace(pending)
+        self._journal.record_preview_staged(pending)
         self._view.show_preview(pending)
 
     async def resolve(
         self, pending: Preview, action: Action, reason: str, extra: Extra = None
     ) -> ToolOutput:
-        """Apply or discard a preview; what raises becomes an error result and stays pending.
+        """Apply or discard a preview. After an exception, an error result, it stays pending.
 
-        A resolution that has begun is not torn apart when the caller is cancelled: files, journal
-        and stack must agree. It gets a moment to end; one that makes a change of files ends in
-        its own time, a callback of a tool is cancelled then. The model is told how it ended.
+        A resolution that has begun is not interrupted when the caller is cancelled: files, journal
+        and stack must agree. The caller waits ``GRACE_SECONDS`` for it. After that a change of
+        files goes on in the background and a tool's callback is cancelled; a note reports the
+        result to the model.
 
         Raises:
-            StalePreview: a file changed since the preview was shown, and nothing was done.
+            StalePreview: a file changed since the preview was shown. Nothing was changed.
         """
         if pending.id in self._resolving:
-            raise ToolError(f"{pending.label} is being resolved: wait until that has ended.")
+            raise ToolError(f"{pending.label} is being resolved: wait until it ends.")
         task = asyncio.ensure_future(self._resolve(pending, action, reason, extra))
         self._resolving[pending.id] = task
         task.add_done_callback(lambda _: self._resolving.pop(pending.id, None))
@@ -127,99 +126,100 @@ class Previews:
     def _report_late(
         self, pending: Preview, action: Action, done: asyncio.Task[ToolOutput]
     ) -> None:
-        """Report how a resolution ended whose call was cancelled."""
+        """Report the result of a resolution whose call was cancelled."""
         if done.cancelled():
             return
         error = done.exception()
         if error is not None and not isinstance(error, ToolError):
             log.error("resolving %s failed", pending.label, exc_info=error)
-        ended = str(error) if error is not None else done.result().text
-        word = {"apply": "applied", "discard": "discarded"}[action]
+        text = str(error) if error is not None else done.result().text
+        verb = {"apply": "applied", "discard": "discarded"}[action]
         failed = error is not None or done.result().is_error
-        what = f"could not be {word}" if failed else f"was {word} all the same"
-        self._tell(
-            f"The preview {pending.label!r} {what}: that had begun before the stop.\n{ended}"
+        outcome = f"could not be {verb}" if failed else f"was {verb} all the same"
+        self._observer.add_note(
+            f"The preview {pending.label!r} {outcome}: that had begun before the stop.\n{text}"
         )
 
     async def _resolve(
         self, pending: Preview, action: Action, reason: str, extra: Extra
     ) -> ToolOutput:
-        self._scribe.record_preview_resolving(pending, action)
+        self._journal.record_preview_resolving(pending, action)
         try:
             result = await _call_back(pending, action, reason, extra)
         except StalePreview as stale:
             if pending.make is not None:
                 raise
-            return self._kept(pending, action, str(stale))
+            return self._fail(pending, action, str(stale))
         except ToolError as error:
-            return self._kept(pending, action, str(error))
+            return self._fail(pending, action, str(error))
         except Exception as error:
             log.exception("resolving %s failed", pending.label)
             prefix = "Apply failed: " if action == "apply" else ""
-            return self._kept(pending, action, f"{prefix}{error}")
-        return await self._consumed(pending, action, reason, extra, result)
+            return self._fail(pending, action, f"{prefix}{error}")
+        return await self._finish(pending, action, reason, extra, result)
 
-    def _kept(self, pending: Preview, action: Action, text: str) -> ToolOutput:
-        self._event("AgentPreviewResolved", pending, action=action, status="error")
+    def _fail(self, pending: Preview, action: Action, text: str) -> ToolOutput:
+        self._send_event("AgentPreviewResolved", pending, action=action, status="error")
         return ToolOutput(text, is_error=True)
 
-    async def _consumed(
+    async def _finish(
         self, pending: Preview, action: Action, reason: str, extra: Extra, result: ToolOutput | None
     ) -> ToolOutput:
-        if any(pending.id == other.id for other in self._store):
-            self._store.remove(pending)
+        if any(pending.id == other.id for other in self._stack):
+            self._stack.remove(pending)
             self._view.close_preview(pending)
         details = resolution_details(pending, action, reason, extra, result)
-        said = result or ToolOutput(discard_message(pending, reason) if action == "discard" else "")
-        self._scribe.record_preview_resolved(pending, action, reason)
+        text = discard_message(pending, reason) if action == "discard" else ""
+        output = result or ToolOutput(text)
+        self._journal.record_preview_resolved(pending, action, reason)
         if action == "apply":
-            # Before anybody knows: who resolves the next one then has seen it as it is.
+            # Before the event: a program that resolves the next preview then sees it rebased.
             await self._rebase_older(pending)
-        status = "error" if said.is_error else "success"
-        self._event("AgentPreviewResolved", pending, action=action, status=status)
-        return replace(said, details=details)
+        status = "error" if output.is_error else "success"
+        self._send_event("AgentPreviewResolved", pending, action=action, status=status)
+        return replace(output, details=details)
 
     async def _rebase_older(self, applied: Preview) -> None:
-        """Put the older previews of the files that were just changed on top of that."""
+        """Rebase the older previews of the files that were just changed."""
         paths = set(_paths(applied))
-        for other in list(self._store):
+        for other in list(self._stack):
             if not paths.intersection(_paths(other)):
                 continue
             with contextlib.suppress(StalePreview):
-                fresh = await self._rebased(other)
+                fresh = await self._rebase(other)
                 if fresh is not other:
                     self.replace(fresh)
 
-    async def _rebased(self, pending: Preview) -> Preview:
+    async def _rebase(self, pending: Preview) -> Preview:
         """Return the preview on top of what its files are now; raises StalePreview."""
         change = pending.preview.change
         if change is None or pending.make is None:
             return pending
-        now = {file.origin: await self._bytes(file.origin) for file in change.files}
-        moved = rebase_change(change, now)
-        if moved is change:
+        contents = {file.origin: await self._read(file.origin) for file in change.files}
+        rebased = rebase_change(change, contents)
+        if rebased is change:
             return pending
         proposed = pending.original_change
         if proposed is not None:
             with contextlib.suppress(StalePreview):
-                proposed = rebase_change(proposed, now)
-        preview = replace(pending.preview, change=moved, places=())
+                proposed = rebase_change(proposed, contents)
+        preview = replace(pending.preview, change=rebased, places=())
         return replace(pending, preview=preview, original_change=proposed)
 
-    async def _bytes(self, path: str) -> bytes | None:
-        """Return what a file is now; where it cannot be read there is none to change."""
+    async def _read(self, path: str) -> bytes | None:
+        """Return the content of a file; a file that cannot be read counts as missing."""
         try:
             return await self._workspace.read(path)
         except OSError:
             return None
 
-    async def _registered(self, call: ValidCall, staged: StagedChange) -> Preview:
+    async def _make_preview(self, call: ValidCall, staged: StagedChange) -> Preview:
         targets = tuple([await self._workspace.locate(path) for path in _paths(staged)])
-        pending = make_preview(staged, uuid.uuid4().hex, targets, None)
-        return replace(pending, scope=_scope(call, pending))
+        preview = make_preview(staged, uuid.uuid4().hex, targets, None)
+        return replace(preview, scope=_scope(call, preview))
 
-    def _event(self, name: str, pending: Preview, **more: str) -> None:
-        self._changed()
+    def _send_event(self, name: str, pending: Preview, **more: str) -> None:
+        self._observer.refresh()
         self._view.fire_event(name, {"label": pending.label, "source": pending.source, **more})
 
 
@@ -228,22 +228,22 @@ def _paths(pending: StagedChange) -> tuple[str, ...]:
     return change.paths if change is not None else ()
 
 
-def _in_place_of(earlier: Preview, pending: Preview) -> Preview:
-    """Return a preview under the id of the one it adds to; what the user edited stays known."""
-    change, edited = pending.preview.change, earlier.original_change
+def _extend(earlier: Preview, preview: Preview) -> Preview:
+    """Return a preview under the id of the earlier one, with the text proposed before edits."""
+    change, edited = preview.preview.change, earlier.original_change
     proposed = None
     if edited is not None and change is not None:
-        mine = {file.path: file.after for file in edited.files}
+        texts = {file.path: file.after for file in edited.files}
         proposed = ChangeSet(
-            tuple(replace(file, after=mine.get(file.path, file.after)) for file in change.files)
+            tuple(replace(file, after=texts.get(file.path, file.after)) for file in change.files)
         )
-    return replace(pending, id=earlier.id, original_change=proposed)
+    return replace(preview, id=earlier.id, original_change=proposed)
 
 
 def _scope(call: ValidCall, pending: Preview) -> Scope | None:
+    """Return what *always* would mean: the tool on ordinary files, else exactly these paths."""
     if hides_characters(call):
         return None
-    """Return what *always* would mean: the tool on ordinary files, else these very paths."""
     name, definition, targets = call.tool.name, call.tool.definition, pending.targets
     unusual = pending.destructive or len(pending.collects) > 1
     if not unusual and all(target.ordinary for target in targets):

@@ -36,18 +36,26 @@ from agentchat.core.turn.effects import ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.journal.writer import JournalWriter
 
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
 OWN_LIMIT = frozenset({"read", "bash"})
-"""Tools that keep to limits of their own."""
+"""Tools that limit their results themselves."""
+
+HOOK_SECONDS = 30.0
+FORMAT_SECONDS = 2.0
+STAGED = "Staged as a preview - nothing has been changed yet."
 
 
 class ResultStore:
-    """Files under the state directory, one chat's in one folder, readable by the user only."""
+    """Large results of one chat, as files that only the user can read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def free_path(self) -> str:
-        """Return a path that nothing has used; the folder exists when it returns."""
+        """Return an unused path in the folder, which is made if it is missing."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return str(self._folder / f"{uuid.uuid4().hex[:12]}.txt")
 
@@ -59,21 +67,12 @@ class ResultStore:
             file.write(text)
         return path
 
-    def bounded(self, tool: str, text: str) -> tuple[str, str | None]:
-        """Return the text as the model gets it, and where all of it is kept if it was too large."""
+    def shorten(self, tool: str, text: str) -> tuple[str, str | None]:
+        """Return the text for the model, and the file with all of it if it was too large."""
         if tool in OWN_LIMIT or len(text.encode("utf-8", "surrogatepass")) <= RESULT_BYTES:
             return text, None
         path = self.keep(text)
         return head_and_tail(text, path), path
-
-
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
-HOOK_SECONDS = 30.0
-FORMAT_SECONDS = 2.0
-STAGED = "Staged as a preview - nothing has been changed yet."
 
 
 class ToolRunner:
@@ -82,40 +81,40 @@ class ToolRunner:
     def __init__(
         self,
         workspace: Workspace,
-        view: View,
-        scribe: JournalWriter,
-        previews: Previews,
-        storage: ResultStore,
         *,
+        view: View,
+        journal: JournalWriter,
+        previews: Previews,
+        results: ResultStore,
         toolbox: Toolset,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
         self._toolbox = toolbox
         self._frontend = frontend
-        self._scribe = scribe
+        self._journal = journal
         self._view = view
         self._previews = previews
-        self._storage = storage
+        self._results = results
         self._flags: dict[str, bool] = {}
 
     async def run(self, ready: ReadyCall) -> ToolResult:
-        """Run a call; what goes wrong is its result.
+        """Run a call; an error is its result.
 
         Raises:
-            StalePreview: a file changed since the preview, and nothing was done.
+            StalePreview: a file changed since the preview. Nothing was changed.
         """
         call = ready.call
         staged: list[StagedChange] = []
         context = self._context(call, staged.append, ready.preview, ready.target.targets_by_path)
-        result = await _guarded(call.tool, call.arguments, context)
+        result = await _run_safely(call.tool, call.arguments, context)
         await self._previews.stage(call, staged)
         if _status(result) is Status.SUCCESS:
-            await self._note_undo(call, result)
-        return self.bounded(call.call.id, call.tool.name, result, STAGED if staged else "")
+            await self._record_undo(call, result)
+        return self.make_result(call.call.id, call.tool.name, result, STAGED if staged else "")
 
     async def dry_run(self, call: ValidCall, target: CallTarget) -> DryRunResult:
-        """Return what a call would do; raises ToolError if it cannot work."""
+        """Return what a call would do; raises ToolError if it would fail."""
         if call.tool.dry_run is None:
             return DryRunResult()
         context = self._context(call, refuse_staging, None, target.targets_by_path)
@@ -132,17 +131,17 @@ class ToolRunner:
         await self._hook(call, call.tool.hooks.setup)
 
     async def tear_down(self, call: ValidCall) -> None:
-        """Run the exit hook; what fails in it goes to the log only."""
+        """Run the exit hook; an error in it is only logged."""
         try:
             await self._hook(call, call.tool.hooks.exit)
         except ToolError as error:
             log.warning("the exit hook of %s failed: %s", call.tool.name, error)
 
     async def format(self, result: ToolResult) -> ToolResult:
-        """Return a result as the tool's own hook words it.
+        """Return a result as the tool's own hook formats it.
 
-        The hook changes the text, never which call ended how. One that raises, takes too long or
-        returns something else changes nothing.
+        The hook changes text, details and images, never the id or the status. A hook that raises,
+        takes too long or returns something else changes nothing.
         """
         tool = self._toolbox.find(result.name)
         if tool is None or tool.hooks.result is None:
@@ -150,16 +149,18 @@ class ToolRunner:
         try:
             async with asyncio.timeout(FORMAT_SECONDS):
                 formatted = await asyncio.to_thread(tool.hooks.result, result)
-            return _formatted(result, formatted)
+            return _copy_format(result, formatted)
         except Exception:
             log.exception("%s could not format its result", tool.name)
             return result
 
-    def bounded(self, call_id: str, tool: str, result: ToolOutput, heading: str = "") -> ToolResult:
+    def make_result(
+        self, call_id: str, tool: str, result: ToolOutput, heading: str = ""
+    ) -> ToolResult:
         """Return a tool's result as the model gets it: without secrets, of limited length."""
         text = mask_secrets(result.text)
         full = f"{heading}\n{text}" if heading else text
-        text, stored = self._storage.bounded(tool, full)
+        text, stored = self._results.shorten(tool, full)
         return ToolResult(
             call_id=call_id,
             name=tool,
@@ -186,8 +187,8 @@ class ToolRunner:
             log.exception("a hook of %s failed", call.tool.name)
             raise _failure(call.tool, error) from error
 
-    async def _note_undo(self, call: ValidCall, result: ToolOutput) -> None:
-        """Write down how a call can be taken back; a failure at it fails nothing else."""
+    async def _record_undo(self, call: ValidCall, result: ToolOutput) -> None:
+        """Journal how a call can be undone; an error in the tool's hook is only logged."""
         hook = call.tool.hooks.undo
         if hook is None:
             return
@@ -195,9 +196,9 @@ class ToolRunner:
             async with asyncio.timeout(HOOK_SECONDS):
                 undo = await asyncio.to_thread(hook, call.arguments, result)
             if undo is not None:
-                self._scribe.record_undo_offered(call.call.id, undo)
+                self._journal.record_undo_offered(call.call.id, undo)
         except Exception:
-            log.exception("%s could not tell how to undo its call", call.tool.name)
+            log.exception("the undo hook of %s failed", call.tool.name)
 
     def _context(
         self,
@@ -210,7 +211,7 @@ class ToolRunner:
             self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
         workspace = JournaledWorkspace(
-            self._workspace, self._scribe, call.call.id, located=located or {}
+            self._workspace, self._journal, call.call.id, located=located or {}
         )
         return ToolContext(
             workspace=cast("Workspace", workspace),
@@ -218,10 +219,10 @@ class ToolRunner:
             call_id=call.call.id,
             progress=progress,
             stage=stage,
-            store=self._storage.keep,
-            overflow=self._storage.free_path(),
+            store=self._results.keep,
+            overflow=self._results.free_path(),
             preview=preview,
-            open_preview=self._previews.collected(),
+            open_preview=self._previews.find_collecting(),
             frontend=self._frontend,
             tool_finder=self._toolbox,
             flags=self._flags,
@@ -241,7 +242,7 @@ async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
 
 
 def as_result(output: Any) -> ToolOutput:
-    """Return what a step returned as a result: a Result, text, or a value shown as JSON."""
+    """Return the output of a step as a result: text as is, any other value as JSON."""
     if isinstance(output, ToolOutput):
         return output
     if output is None:
@@ -251,7 +252,7 @@ def as_result(output: Any) -> ToolOutput:
     return ToolOutput(json.dumps(output, ensure_ascii=False, default=str))
 
 
-async def _guarded(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
+async def _run_safely(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
     """Run the steps; every failure but StalePreview becomes an error result."""
     try:
         return await _limited(_run_steps(tool, arguments, context), tool.timeout)
@@ -279,16 +280,16 @@ async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> ToolOu
 async def _run_step(step: Step, arguments: Any, context: ToolContext) -> Any:
     if inspect.iscoroutinefunction(step):
         return await step(arguments, context)
-    # A plain function may take its time; the loop serves every chat.
+    # A plain function may block; the event loop serves every chat.
     return await asyncio.to_thread(step, arguments, context)
 
 
 class _OutOfTime(Exception):
-    """The limit set for a tool is over; a TimeoutError of the tool's own is another thing."""
+    """The tool's time limit is over; a TimeoutError raised by the tool itself is not this."""
 
 
 async def _limited(work: Coroutine[Any, Any, T], seconds: float | None) -> T:
-    """Await the work of a tool for so long; raises _OutOfTime, or what the work raises."""
+    """Await the work of a tool; raises _OutOfTime after ``seconds``, or what the work raises."""
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
@@ -301,7 +302,7 @@ async def _limited(work: Coroutine[Any, Any, T], seconds: float | None) -> T:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        # Nobody cancelled this run: the tool awaited something that was cancelled.
+        # Not this task was cancelled, but something that the tool awaited.
         raise RuntimeError("it was cancelled from inside") from error
 
 
@@ -310,7 +311,7 @@ def _failure(tool: Tool, error: Exception) -> ToolError:
     return ToolError(f"{tool.name} failed: {clip(text, LONGEST_ERROR)}")
 
 
-def _formatted(result: ToolResult, formatted: object) -> ToolResult:
+def _copy_format(result: ToolResult, formatted: object) -> ToolResult:
     if not isinstance(formatted, ToolResult) or not isinstance(formatted.text, str):
         raise TypeError(f"the hook returned {type(formatted).__name__}, no result")
     return replace(

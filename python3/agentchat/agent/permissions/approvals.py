@@ -1,11 +1,10 @@
-"""The approval request that is open in one chat, and the rules that may settle it."""
+"""The open approval request of a chat, and the rules that may answer it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
@@ -14,40 +13,40 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Choice
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.resolve import decide_resolution
-from agentchat.core.turn.view import View
+from agentchat.core.turn.view import Observer, View
 
 log = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.5
-"""How often the files of rules are looked at while a request is open."""
+"""How often the rule files are read while a request is open."""
 
 
 class Approvals:
     """At most one open request; a response with another id does nothing.
 
-    The rules of the chat are kept as their files are now, and the open request is judged again
-    when they or the mode change. Without a rulebook the rules are those of the chat's policy.
+    The rules of the chat are those in their files. The open request is judged again when the rules
+    or the mode change. Without a rule store the rules are those of the chat's policy.
     """
 
     def __init__(
-        self, chat: Chat, view: View, rulebook: RuleStore | None, changed: Callable[[], None]
+        self, chat: Chat, *, view: View, rule_store: RuleStore | None, observer: Observer
     ) -> None:
         self._chat = chat
         self._view = view
-        self._rulebook = rulebook
-        self._changed = changed
+        self._rule_store = rule_store
+        self._observer = observer
         self._last = RuleReading()
-        self._shown_remarks: set[str] = set()
+        self._notified: set[str] = set()
         self._id = ""
         self._response: asyncio.Future[ApprovalResponse] | None = None
         self.request: ApprovalRequest | None = None
         self.writing = asyncio.Lock()
-        """Held while a file of rules is being written, and trusted."""
+        """Held while a rule file is written and trusted."""
 
     # --- requests -------------------------------------------------------------------------------
 
     async def ask(self, request: ApprovalRequest) -> ApprovalResponse:
-        """Show a request and wait for its response; cancelling this voids it."""
+        """Show a request and wait for its response; cancelling closes it."""
         watching = asyncio.ensure_future(self._watch_rules())
         try:
             return await self._ask(request)
@@ -56,14 +55,15 @@ class Approvals:
             await asyncio.wait({watching})
 
     def answer(self, request_id: str, response: ApprovalResponse) -> bool:
-        """Take a response; return whether it was for the open request and the first one."""
+        """Take a response; return whether it is the first one to the open request."""
         if self._response is None or self._response.done() or request_id != self._id:
+            log.info("an answer (%s) came for a request that is not open", response.choice)
             return False
         self._response.set_result(response)
         return True
 
     def answer_open(self, response: ApprovalResponse) -> bool:
-        """Answer whatever request is open; return whether there was one."""
+        """Answer the open request; return whether there was one."""
         return self.answer(self._id, response)
 
     def is_open(self, request_id: str) -> bool:
@@ -80,8 +80,8 @@ class Approvals:
         self._response = asyncio.get_running_loop().create_future()
         tool = request.call.tool.name
         self._view.show_request(self._id, request)
-        self._changed()
-        self._event("AgentApprovalRequested", tool=tool)
+        self._observer.refresh()
+        self._send_event("AgentApprovalRequested", tool=tool)
         choice: Choice = "cancel"
         try:
             response = await self._response
@@ -91,29 +91,29 @@ class Approvals:
         finally:
             self._view.close_request(self._id)
             self.request = self._response = None
-            self._changed()
-            self._event("AgentApprovalAnswered", tool=tool, choice=choice)
+            self._observer.refresh()
+            self._send_event("AgentApprovalAnswered", tool=tool, choice=choice)
 
-    def _event(self, name: str, **data: str) -> None:
+    def _send_event(self, name: str, **data: str) -> None:
         self._view.fire_event(name, {"prompt": self._id, **data})
 
     # --- rules ------------------------------------------------------------------------------------
 
     async def refresh(self) -> None:
-        """Read the rules as they are now; an open request that they settle is answered."""
-        if self._rulebook is not None:
+        """Read the rules again; answer the open request if they decide it."""
+        if self._rule_store is not None:
             async with self.writing:
-                self._apply_rules(await self._read(self._rulebook))
+                self._apply_rules(await self._read(self._rule_store))
 
     def judge_again(self) -> None:
-        """Answer the open request if mode and rules settle it now, in their name."""
+        """Answer the open request if mode and rules decide it now."""
         decision = self._judge(self.request) if self.request is not None else None
         if decision is not None and decision.verdict is not Verdict.ASK:
             choice: Choice = "accept" if decision.verdict is Verdict.ALLOW else "reject"
             self.answer_open(ApprovalResponse(choice, decision=decision))
 
     def _judge(self, request: ApprovalRequest) -> Decision | None:
-        # Somebody was there when it was asked, and may come back to it.
+        # The user was there when the request was opened, and may come back.
         policy = replace(self._chat.policy, attended=True)
         if request.staged_preview is None:
             return decide(request.call, request.target, policy)
@@ -126,21 +126,21 @@ class Approvals:
         policy = self._chat.policy
         policy.rules, policy.problems = reading.rules, reading.problems
         for line in reading.remarks:
-            if line not in self._shown_remarks:
-                self._shown_remarks.add(line)
+            if line not in self._notified:
+                self._notified.add(line)
                 self._view.notify("warn", line)
         if is_new:
             self.judge_again()
 
-    async def _read(self, rulebook: RuleStore) -> RuleReading:
+    async def _read(self, rule_store: RuleStore) -> RuleReading:
         try:
-            return await asyncio.to_thread(rulebook.read)
+            return await asyncio.to_thread(rule_store.read)
         except Exception as error:
             log.exception("the rules cannot be read")
             return replace(self._last, problems=(f"the rules cannot be read: {error!r}",))
 
     async def _watch_rules(self) -> None:
-        while self._rulebook is not None:
+        while self._rule_store is not None:
             await asyncio.sleep(WATCH_SECONDS)
             try:
                 await self.refresh()

@@ -1,19 +1,20 @@
-"""Writing a rule: proposed for a call, shown with what it would have matched, kept when agreed."""
+"""Drafts of rules: proposed for a call, tried on past calls, written when the user agrees."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
-from agentchat.agent.execution.locate import suppose, survey
+from agentchat.agent.execution.locate import locate_call, locate_named_call
 from agentchat.agent.execution.tool_runner import parse_arguments
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
-from agentchat.core.errors import UserError
+from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.proposals import (
     RULE_HOMES,
@@ -27,19 +28,18 @@ from agentchat.core.permissions.rules import Rule, matches
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.journal.index import PastCall
 
 MOST_CALLS = 200
-"""How many calls of the past a rule is tried on."""
+"""How many past calls a rule is tried on."""
 
-NO_RULE = "No rule is offered for this call: it is not shown whole, or holds hidden characters."
-NO_QUESTION = "Nothing is being asked here. Name a call, like :AgentApprovals rule bash git status."
+NO_RULE = "No rule is offered for this call: it is not shown in full or contains hidden characters."
+NO_REQUEST = "No approval request is open. Name a call, like :AgentApprovals rule bash git status."
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedCall:
-    """Calls of the past that a rule is about: the same call, and how often each ended how."""
+    """Equal past calls that a rule matches; ``outcomes`` counts how they ended."""
 
     call: str
     outcomes: tuple[tuple[str, int], ...]
@@ -47,11 +47,14 @@ class MatchedCall:
 
 @dataclass(frozen=True, slots=True)
 class RuleDraft:
-    """A rule as it is shown before it is agreed to; ``id`` is that of exactly this text."""
+    """A rule that the user has not agreed to; every change of it has a new ``id``.
+
+    ``past`` is the number of past calls that it was tried on.
+    """
 
     id: str
     call: ValidCall
-    place: CallTarget
+    target: CallTarget
     choices: tuple[Rule, ...]
     rule: Rule
     scope: RuleHome = "chat"
@@ -61,175 +64,182 @@ class RuleDraft:
 
 @dataclass(frozen=True, slots=True)
 class LocatedCall:
-    """A call of the past, and where it would act now."""
+    """A past call with its target as of now."""
 
     past: PastCall
     call: ValidCall
-    place: CallTarget
+    target: CallTarget
 
     @property
-    def shown(self) -> str:
+    def line(self) -> str:
         """The call in one line."""
-        where = self.place.command or ", ".join(
-            target.display_path for target in (*self.place.reads, *self.place.writes)
-        )
-        return " ".join(f"{self.past.tool} {where}".split())
+        files = (*self.target.reads, *self.target.writes)
+        argument = self.target.command or ", ".join(file.display_path for file in files)
+        return " ".join(f"{self.past.tool} {argument}".split())
+
+
+class TrustStore(Protocol):
+    """Keeps which files the user trusts."""
+
+    async def add(self, path: Path, digest: str) -> bool:
+        """Trust a file with this hash; return whether that was possible."""
 
 
 class RuleDrafts:
-    """Writes rules in one chat.
-
-    Args:
-        past: the calls there were in this project, newest first; called in a thread.
-        trust: trusts a file with this hash, which the user has agreed to.
-    """
+    """Drafts the rules of one chat, one at a time."""
 
     def __init__(
         self,
         chat: Chat,
         *,
         workspace: Workspace,
-        rulebook: RuleStore,
-        judging: Approvals,
-        past: Callable[[], Sequence[PastCall]],
-        trust: Callable[[Path, str], Awaitable[bool]],
+        rule_store: RuleStore,
+        approvals: Approvals,
+        trust_store: TrustStore,
     ) -> None:
         self._chat = chat
         self._workspace = workspace
-        self._rulebook = rulebook
-        self._judging = judging
-        self._past = past
-        self._trust = trust
+        self._rule_store = rule_store
+        self._approvals = approvals
+        self._trust_store = trust_store
         self._calls: tuple[LocatedCall, ...] = ()
         self._draft: RuleDraft | None = None
 
-    async def propose(self, question: ApprovalRequest | None, text: str = "") -> RuleDraft:
-        """Begin a rule about the call that ``text`` names, or else about the open question.
-
-        Raises:
-            UserError: there is none, or no rule can be written about it.
-        """
-        call, place = await self._subject(question, text)
-        self._calls = tuple(await self._locate_past())
-        choices = propose_rules(call, place)
-        draft = RuleDraft(id="", call=call, place=place, choices=choices, rule=choices[0])
-        return self._show(draft)
-
-    def revise(self, draft: str, change: str, text: str = "") -> RuleDraft | None:
-        """Change a draft that is still shown: its ``action``, ``scope`` or ``words``.
+    async def propose(self, past_calls: Sequence[PastCall], text: str = "") -> RuleDraft:
+        """Draft a rule about the call that ``text`` names, or else about the open request.
 
         Args:
-            change: ``text`` takes the rule that the user wrote.
+            past_calls: calls of this project to try the rule on, newest first.
 
         Raises:
-            UserError: what the user wrote is no rule.
+            UserError: there is no such call or request, or no rule is offered for it.
+            ToolError: the named call cannot act.
+        """
+        call, target = await self._find_call(text)
+        self._calls = tuple(await self._locate_all(past_calls))
+        choices = propose_rules(call, target)
+        draft = RuleDraft(id="", call=call, target=target, choices=choices, rule=choices[0])
+        return self._try(draft)
+
+    def revise(self, draft: str, change: str, text: str = "") -> RuleDraft | None:
+        """Return the current draft with one change; ``None`` if another draft is current.
+
+        Args:
+            change: ``action``, ``scope`` or ``words`` take the next choice, ``text`` takes the
+                rule that the user wrote.
+
+        Raises:
+            UserError: the user's text is not a rule.
         """
         last = self._draft
         if last is None or last.id != draft:
             return None
         if change == "scope":
-            return self._show(replace(last, scope=self._next_home(last.scope)))
+            return self._try(replace(last, scope=self._next_home(last.scope)))
         if change == "action":
             rule = next_action(last.rule)
         else:
             rule = read_rule(text) if change == "text" else _next_choice(last)
-        return self._show(replace(last, rule=rule))
+        return self._try(replace(last, rule=rule))
 
     async def write(self, draft: str) -> str:
-        """Put the rule of a draft into force, exactly as it was shown; return what was done.
+        """Write the rule of the current draft; return a line for the user.
 
         Raises:
-            UserError: the draft is not the one that is shown, or its file cannot be written.
+            UserError: another draft is current, or the file cannot be written.
         """
         last = self._draft
         if last is None or last.id != draft:
             raise UserError("This rule is no longer shown. Nothing was written.")
         self._draft = None
         if last.scope == "chat":
-            self._rulebook.keep(last.rule)
+            self._rule_store.add(last.rule)
             message = f"rule for this chat: {last.rule}"
         else:
             message = await self._write(self.file(last.scope), last.rule)
-        await self._judging.refresh()
+        await self._approvals.refresh()
         return message
 
     def file(self, scope: RuleHome) -> Path:
-        """Return the file in which the rules of a scope stand."""
-        user = self._rulebook.user
-        return user if scope == "user" and user is not None else self._rulebook.project
+        """Return the file with the rules of a scope."""
+        user = self._rule_store.user
+        return user if scope == "user" and user is not None else self._rule_store.project
 
-    def where(self, scope: RuleHome) -> str:
-        """Return where a rule of a scope is kept, for the user."""
+    def describe_scope(self, scope: RuleHome) -> str:
+        """Return how long and where a rule of a scope is kept."""
         if scope == "chat":
             return "this chat, until it is closed"
-        whose = "this project" if scope == "project" else "all your projects"
-        return f"{whose}, in {self._rulebook.name(self.file(scope))}"
+        projects = "this project" if scope == "project" else "all your projects"
+        return f"{projects}, in {self._rule_store.name(self.file(scope))}"
 
     def _next_home(self, scope: RuleHome) -> RuleHome:
-        homes = [home for home in RULE_HOMES if home != "user" or self._rulebook.user is not None]
+        homes = [home for home in RULE_HOMES if home != "user" or self._rule_store.user is not None]
         return homes[(homes.index(scope) + 1) % len(homes)]
 
-    async def _subject(
-        self, question: ApprovalRequest | None, text: str
-    ) -> tuple[ValidCall, CallTarget]:
+    async def _find_call(self, text: str) -> tuple[ValidCall, CallTarget]:
+        request = self._approvals.request
         if text:
-            call, place = await suppose(self._chat, self._workspace, text)
-        elif question is not None and question.staged_preview is None:
-            call, place = question.call, question.target
+            call, target = await locate_named_call(self._chat, self._workspace, text)
+        elif request is not None and request.staged_preview is None:
+            call, target = request.call, request.target
         else:
-            raise UserError(NO_QUESTION)
-        if isinstance(place, str):
-            raise UserError(place)
-        if not offers_rule(call, place):
+            raise UserError(NO_REQUEST)
+        if not offers_rule(call, target):
             raise UserError(NO_RULE)
-        return call, place
+        return call, target
 
-    def _show(self, draft: RuleDraft) -> RuleDraft:
-        found = [one for one in self._calls if matches(draft.rule, one.call, one.place)]
-        matched = tuple(_count_outcomes(found))
-        new = uuid.uuid4().hex
-        self._draft = replace(draft, id=new, past=len(self._calls), matched=matched)
+    def _try(self, draft: RuleDraft) -> RuleDraft:
+        """Make a draft the current one, with the past calls that its rule matches."""
+        calls = [call for call in self._calls if matches(draft.rule, call.call, call.target)]
+        self._draft = replace(
+            draft,
+            id=uuid.uuid4().hex,
+            past=len(self._calls),
+            matched=tuple(_count_outcomes(calls)),
+        )
         return self._draft
 
     async def _write(self, path: Path, rule: Rule) -> str:
-        async with self._judging.writing:
-            written = await asyncio.to_thread(self._rulebook.write, path, rule)
-            trusted = bool(written.trust) and await self._trust(written.path, written.trust)
-        message = f"rule in {self._rulebook.name(path)}: {rule}"
-        if path == self._rulebook.project and rule.action == "allow" and not trusted:
-            return f"{message}; it counts once you trust the file: :AgentApprovals trust"
+        async with self._approvals.writing:
+            written = await asyncio.to_thread(self._rule_store.write, path, rule)
+            digest = written.trust
+            trusted = bool(digest) and await self._trust_store.add(written.path, digest)
+        message = f"rule in {self._rule_store.name(path)}: {rule}"
+        if path == self._rule_store.project and rule.action == "allow" and not trusted:
+            return f"{message}; it takes effect when you trust the file: :AgentApprovals trust"
         return message
 
-    async def _locate_past(self) -> Iterable[LocatedCall]:
-        found = await asyncio.to_thread(self._past)
-        return [one for past in found if (one := await self._locate_one(past)) is not None]
+    async def _locate_all(self, past_calls: Sequence[PastCall]) -> Iterable[LocatedCall]:
+        located = [await self._locate(past) for past in past_calls]
+        return [call for call in located if call is not None]
 
-    async def _locate_one(self, past: PastCall) -> LocatedCall | None:
+    async def _locate(self, past: PastCall) -> LocatedCall | None:
         tool = self._chat.toolset.find(past.tool)
         if tool is None:
             return None
         try:
             arguments = await parse_arguments(tool, past.given)
             touch = tool.touches(arguments)
-        except Exception:  # the tool is another one now, or the user's and broken
+        except Exception:  # the tool has changed since, or is a custom one with an error
             return None
         call = ValidCall(ToolCall("", tool.name, ""), tool, past.given, arguments)
-        place = await survey(call, self._workspace, touch)
-        if isinstance(place, str):
+        try:
+            target = await locate_call(call, self._workspace, touch)
+        except ToolError:
             return None
-        return LocatedCall(past=past, call=call, place=place)
+        return LocatedCall(past, call, target)
 
 
 def _next_choice(draft: RuleDraft) -> Rule:
-    """Return the next of the rules that were proposed, with the action that was chosen."""
+    """Return the next of the proposed rules, with the chosen action."""
     rules = [replace(rule, action=draft.rule.action) for rule in draft.choices]
-    at = rules.index(draft.rule) if draft.rule in rules else -1
-    return rules[(at + 1) % len(rules)]
+    index = rules.index(draft.rule) if draft.rule in rules else -1
+    return rules[(index + 1) % len(rules)]
 
 
 def _count_outcomes(calls: Iterable[LocatedCall]) -> Iterable[MatchedCall]:
-    """Yield each call once, with how often it ended how."""
+    """Return each different call once, with its outcomes."""
     counts: dict[str, Counter[str]] = {}
-    for one in calls:
-        counts.setdefault(one.shown, Counter())[one.past.outcome] += 1
-    return (MatchedCall(shown, tuple(count.most_common())) for shown, count in counts.items())
+    for call in calls:
+        counts.setdefault(call.line, Counter())[call.past.outcome] += 1
+    return (MatchedCall(line, tuple(count.most_common())) for line, count in counts.items())

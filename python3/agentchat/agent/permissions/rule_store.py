@@ -1,4 +1,4 @@
-"""The rules in force in one chat: the settings', the user's and the project's file, its own."""
+"""The rules of a chat: from settings, the user's file, the project's file and the chat itself."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ FILE = Path("agentchat", "rules.json")
 PROJECT_FILE = Path(".agentchat", "rules.json")
 CHAT = "this chat"
 TRIES = 3
-"""How often a file is read anew that changes while a rule is added to it."""
+"""How often a rule is added again to a file that changes meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleReading:
-    """The rules as they are now.
+    """The rules at one moment.
 
-    ``problems`` name what cannot be read, by file and line; ``remarks`` are the lines the user is
-    told of files.
+    ``problems`` name errors by file and line; ``remarks`` are lines about files for the user.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -37,19 +36,19 @@ class RuleReading:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRule:
-    """A file a rule was added to; ``trust`` is the hash to trust it by, where it may be."""
+    """The file that a rule was added to; ``trust`` is its hash, if it may be trusted now."""
 
     path: Path
     trust: str = ""
 
 
 class RuleStore:
-    """Where the rules of one chat stand. Its methods read and write files: call them in a thread.
+    """The rules of one chat. Its methods read and write files: call them in a thread.
 
     Args:
         root: the workspace.
-        config: Neovim's folder of the user's configuration; one that is not absolute is none.
-        trust: the file in which Neovim keeps what the user trusts.
+        config: the folder of the user's Neovim configuration; ignored unless absolute.
+        trust: the file of Neovim's trust database.
     """
 
     def __init__(self, root: str, config: Path, trust: Path) -> None:
@@ -59,26 +58,26 @@ class RuleStore:
         self.user = config / FILE if config.is_absolute() else None
         self.settings = RuleReading()
         self.own: tuple[Rule, ...] = ()
-        """The chat's own: kept in memory, gone with it."""
+        """The rules of this chat, kept in memory only."""
 
     def read(self) -> RuleReading:
-        """Return all rules there are now."""
+        """Read all rules."""
         readings = [self.settings, *self._files(), RuleReading(self.own)]
         return RuleReading(
-            tuple(rule for one in readings for rule in one.rules),
-            tuple(line for one in readings for line in one.problems),
-            tuple(line for one in readings for line in one.remarks),
+            tuple(rule for reading in readings for rule in reading.rules),
+            tuple(line for reading in readings for line in reading.problems),
+            tuple(line for reading in readings for line in reading.remarks),
         )
 
-    def keep(self, rule: Rule) -> None:
+    def add(self, rule: Rule) -> None:
         """Add a rule for this chat."""
         self.own = (*self.own, replace(rule, source=CHAT))
 
     def write(self, path: Path, rule: Rule) -> WrittenRule:
-        """Add a rule to a file, which is made if it is not there.
+        """Add a rule to a file, which is made if it is missing.
 
         Raises:
-            UserError: it is no file of rules, or cannot be written; it is as it was.
+            UserError: it is not a rule file, or cannot be written; it is unchanged.
         """
         for _ in range(TRIES):
             try:
@@ -90,7 +89,7 @@ class RuleStore:
         raise UserError(f"{self.name(path)} keeps changing. Nothing was written: try again.")
 
     def name(self, path: Path) -> str:
-        """Return what the user is told a file is called."""
+        """Return the name of a file in messages."""
         if path == self.project:
             return str(PROJECT_FILE)
         home = str(Path.home())
@@ -103,7 +102,7 @@ class RuleStore:
 
     def _read(self, path: Path) -> RuleReading:
         try:
-            source = _source(path)
+            source = _read_source(path)
         except OSError as error:
             reason = error.strerror or str(error)
             problem = f"{self.name(path)} cannot be read: {reason}."
@@ -113,15 +112,15 @@ class RuleStore:
         rules, problems = read_rules(source.data, self.name(path))
         if path == self.user or self._trusts(source):
             return RuleReading(rules, problems, problems)
-        return self._narrowing(source, rules, problems)
+        return self._untrusted(source, rules, problems)
 
     def _trusts(self, source: Source) -> bool:
         return is_trusted(source, self._root, read_trust(self._trust))
 
-    def _narrowing(
+    def _untrusted(
         self, source: Source, rules: tuple[Rule, ...], problems: tuple[str, ...]
     ) -> RuleReading:
-        """Return what counts of a file that nobody trusts: what refuses or asks."""
+        """Return the rules of an untrusted file that take effect: those that deny or ask."""
         kept = tuple(rule for rule in rules if rule.action != "allow")
         if all(rule.action != "allow" for rule in rules) or self._is_denied(source):
             return RuleReading(kept, problems, problems)
@@ -134,7 +133,7 @@ class RuleStore:
 
     def _add(self, path: Path, rule: Rule) -> WrittenRule:
         try:
-            source = _source(path)
+            source = _read_source(path)
         except OSError as error:
             reason = error.strerror or str(error)
             raise UserError(f"{self.name(path)} cannot be read: {reason}.") from error
@@ -145,7 +144,7 @@ class RuleStore:
             place = f"{self.name(path)}:{error.line}"
             raise UserError(f"{place}: {error} Not written: fix the error first.") from error
         change = FileChange(str(self._real(path)), before, after, self.name(path))
-        FileTransaction(Disk(), lambda shown: shown).apply([change])
+        FileTransaction(Disk(), lambda name: name).apply([change])
         may_trust = path == self.project and (source is None or self._trusts(source))
         return WrittenRule(path, Source(path, after).digest if may_trust else "")
 
@@ -156,7 +155,7 @@ class RuleStore:
         return real
 
 
-def _source(path: Path) -> Source | None:
+def _read_source(path: Path) -> Source | None:
     """Return a file, or ``None`` where there is none; raises OSError."""
     try:
         return read_source(path)

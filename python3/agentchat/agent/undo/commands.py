@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
 
 from agentchat.agent.execution.tool_runner import ToolRunner
-from agentchat.agent.undo.rollback import Rollback, UndoOutcome, read_file
+from agentchat.agent.undo.rollback import Rollback, UndoOutcome, find_tool, read_file
 from agentchat.core.diff.changeset import digest
 from agentchat.core.permissions.policy import PLANNING
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import Toolset
-from agentchat.core.turn.view import View
+from agentchat.core.turn.view import Observer, View
 from agentchat.journal.timeline import CallRun, Timeline, read_timeline
 from agentchat.journal.undo_plan import (
     UndoPlan,
@@ -26,47 +24,43 @@ from agentchat.journal.writer import JournalWriter
 
 
 class UndoCommands:
-    """The undo and redo of one chat.
-
-    ``tell`` takes what the model must know at the next request.
-    """
+    """The undo and redo of one chat."""
 
     def __init__(
         self,
         toolbox: Toolset,
         *,
         workspace: Workspace,
-        screen: View,
+        view: View,
         journal: JournalWriter,
         runner: ToolRunner,
-        tell: Callable[[str], None],
+        observer: Observer,
     ) -> None:
         self._toolbox = toolbox
         self._workspace = workspace
-        self._screen = screen
+        self._view = view
         self._journal = journal
         self._runner = runner
-        self._tell = tell
+        self._observer = observer
 
-    def catch_up(self) -> Timeline:
-        """Tell the model what the previous process could not; return the restored timeline."""
+    def restore(self) -> None:
+        """Add notes about what the previous process did not report to the model."""
         timeline = self._journal.restored.timeline
         lost = map(describe_lost_preview, timeline.lost_previews)
         for text in (*unreported_undos(timeline), *lost):
-            self._tell(text)
-        return timeline
+            self._observer.add_note(text)
 
     async def undo(self, turn: int | None) -> None:
-        """Take a turn back, by default the newest that changed something.
+        """Undo a turn, by default the newest that changed something.
 
         Raises:
-            UserError: there is nothing to take back, or the journal cannot be written.
+            UserError: there is nothing to undo, or the journal cannot be written.
         """
         timeline = await self._timeline()
         await self._perform(timeline, plan_undo(timeline, turn, self._is_reported))
 
     async def redo(self) -> None:
-        """Take the last undo back; raises UserError as ``undo`` does."""
+        """Redo the last undo; raises UserError as ``undo`` does."""
         timeline = await self._timeline()
         await self._perform(timeline, plan_redo(timeline))
 
@@ -77,7 +71,7 @@ class UndoCommands:
             try:
                 current[path] = digest(await read_file(self._workspace, path))
             except OSError:
-                current[path] = ""  # no bytes have this hash: nothing shows the change was made
+                current[path] = ""  # no content has this hash: the change counts as not made
         return timeline.resolve_uncertain(current)
 
     async def _perform(self, timeline: Timeline, plan: UndoPlan) -> None:
@@ -88,21 +82,21 @@ class UndoCommands:
             workspace=self._workspace,
             journal=self._journal,
             runner=self._runner,
-            find=self._find_tool,
+            toolbox=self._toolbox,
         )
         await rollback.prepare()
         if plan.undone:
             self._journal.record_redo_started(rollback.id, plan.undone, rollback.calls)
         else:
             self._journal.record_undo_started(rollback.id, plan.turn, rollback.calls)
-        await self._take_back(rollback, plan)
+        await self._undo_items(rollback, plan)
 
-    async def _take_back(self, rollback: Rollback, plan: UndoPlan) -> None:
-        """Take each item back, newest first; what was done is reported even if this is stopped."""
+    async def _undo_items(self, rollback: Rollback, plan: UndoPlan) -> None:
+        """Undo each item, newest first; report the outcomes even after a stop."""
         outcomes: list[UndoOutcome] = []
         try:
             for item in plan.items:
-                outcomes.append(await rollback.take_back(item))
+                outcomes.append(await rollback.undo(item))
         finally:
             left = len(plan.items) - len(outcomes)
             if left:
@@ -114,18 +108,13 @@ class UndoCommands:
         done = any(outcome.done for outcome in outcomes)
         verb = "Redo" if plan.undone else "Undo"
         title = f"{verb} of turn {plan.turn}:" + ("" if done else " nothing was changed")
-        self._screen.add_note("info" if done else "error", f"{title}\n{lines}")
-        self._tell(f"The user ran :Agent{verb} on turn {plan.turn}.\n{lines}")
+        self._view.add_note("info" if done else "error", f"{title}\n{lines}")
+        self._observer.add_note(f"The user ran :Agent{verb} on turn {plan.turn}.\n{lines}")
 
     def _is_reported(self, call: CallRun) -> bool:
-        """Whether a call that nothing takes back may have had an effect."""
-        tool = self._find_tool(call.tool)
+        """Whether a call that cannot be undone may have had an effect."""
+        tool = find_tool(self._toolbox, call.tool)
         if tool is None or tool.name in PLANNING:
             return tool is None
         from_journal = tool.capability.reversible and tool.hooks.undo is None
         return not (tool.metadata.read_only or from_journal)
-
-    def _find_tool(self, name: str) -> Tool | None:
-        """Return a tool whether the model may call it or not: the user may."""
-        known = (t for t in self._toolbox.all_tools() if name in (t.name, *t.metadata.aliases))
-        return self._toolbox.find(name) or next(known, None)

@@ -6,36 +6,35 @@ Theory
 A change of files is recorded as ``ChangeStarted`` (with the bytes before and after), made, and
 recorded as ``ChangeApplied`` or ``ChangeSettled``. A process that is killed in between leaves an
 *unfinished* change. When its chat is opened again each of them is brought to an end before
-anything else is done in the chat, the newest first, so that every change is whole or not there.
+anything else is done in the chat, the newest first: every change is made in full or not at all.
 
 Every file of the change is compared with the bytes that the journal has of it:
 
 =========  ===============================================  ====================================
-state      the file holds                                   so
+state      content of the file                              conclusion
 =========  ===============================================  ====================================
-before     the bytes from before                            nothing was done to it
-after      the bytes from after                             it was written
+before     the bytes from before                            not changed
+after      the bytes from after                             changed
 same       either, for they are equal                       nothing to do
-part       new bytes over old ones (written in place)       it was being written
-foreign    anything else, or it cannot be read or restored  somebody wrote it since
+part       new bytes over old ones (written in place)       partly written
+foreign    anything else, or it cannot be read or restored  changed by others since
 =========  ===============================================  ====================================
 
 All *after* or *same*: the change was made; ``ChangeApplied`` is added. Otherwise the files that
 are *after* or *part* get their bytes from before, as a change of its own (``RecoveryStarted``
-names it), and ``ChangeSettled`` ends the unfinished one. A *foreign* file is never touched; the
-user and the model are told its name. A recovery that is itself killed begins again next time: it
-compares bytes, so doing it twice does nothing more.
+names it), and ``ChangeSettled`` ends the unfinished one. A *foreign* file is never changed; the
+user and the model read its name. A recovery that is itself killed starts again next time: it
+compares bytes, so a second run changes nothing more.
 
 Beside the files there may be temporary files, files set aside to be deleted, and empty folders.
-Removing them is disk work without an end in sight on a slow disk: all of it runs in threads, and
-locks only the folder it looks at.
+Removing them can take long on a slow disk: it runs in threads, and locks only the folder at hand.
 """
 
 from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol
@@ -43,9 +42,9 @@ from typing import Protocol
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.undo.rollback import one_line, read_file
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
-from agentchat.core.errors import ToolError
+from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.turn.view import View
+from agentchat.core.turn.view import Observer, View
 from agentchat.journal.timeline import FileStep, UnfinishedChange
 from agentchat.journal.undo_plan import read_contents
 from agentchat.journal.writer import JournalWriter
@@ -55,17 +54,17 @@ Contents = Mapping[str, bytes | None]
 
 
 class LeftoverFiles(Protocol):
-    """What a killed process leaves beside the files it was changing; both methods block."""
+    """The files that a killed process leaves on this machine; both methods block."""
 
     def put_back(self, paths: Iterable[str]) -> None:
-        """Give files that were set aside their names back."""
+        """Rename files that were set aside to their own names."""
 
     def sweep(self, made: Mapping[str, int]) -> None:
-        """Remove temporary files beside paths, and so many folders created for each of them."""
+        """Remove temporary files beside each path, and the number of folders made for it."""
 
 
 class FileState(Enum):
-    """What a file of an unfinished change is found to hold, see above."""
+    """The state of a file of an unfinished change, see above."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -76,77 +75,92 @@ class FileState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """One file of an unfinished change, and what it holds now."""
+    """One file of an unfinished change, with its content now."""
 
     step: FileStep
-    now: bytes | None
+    content: bytes | None
     state: FileState
-    why: str = "it changed since"
+    reason: str = "it changed since"
 
 
 class Recovery:
-    """Recovers the files of one chat; ``tell`` takes what the model must know."""
+    """Recovers the files of one chat."""
 
     def __init__(
         self,
         workspace: Workspace,
-        screen: View,
+        *,
+        view: View,
         journal: JournalWriter,
         leftovers: LeftoverFiles,
-        tell: Callable[[str], None],
+        observer: Observer,
     ) -> None:
         self._workspace = workspace
-        self._screen = screen
+        self._view = view
         self._journal = journal
         self._leftovers = leftovers
-        self._tell = tell
+        self._observer = observer
+        self._timeline = journal.restored.timeline
 
-    async def recover(self, unfinished: Sequence[UnfinishedChange], touched: Iterable[str]) -> None:
-        """End every unfinished change, the newest first.
+    @property
+    def is_needed(self) -> bool:
+        """Whether a change is unfinished, or files of this machine may have leftovers."""
+        timeline = self._timeline
+        return bool(timeline.unfinished or (timeline.steps and not self._workspace.host))
 
-        Args:
-            touched: every path the chat ever changed: what could not be removed beside these then
-                may be removable now.
-        """
-        for change in reversed(unfinished):
+    async def recover(self) -> None:
+        """End every unfinished change, the newest first; remove leftovers of all changes."""
+        try:
+            await self._workspace.ready()
+        except Unreachable:  # the attempt to connect reports it
+            return
+        timeline = self._timeline
+        for change in reversed(timeline.unfinished):
             await self._recover(change)
-            made = {step.path: step.folders for step in change.steps}
-            await asyncio.to_thread(self._leftovers.sweep, made)
-        await asyncio.to_thread(self._leftovers.sweep, dict.fromkeys(touched, 0))
+            folders = {step.path: step.folders for step in change.steps}
+            await self._sweep(folders)
+        # Leftovers of earlier changes that could not be removed then may be removable now.
+        paths = dict.fromkeys((step.path for step in timeline.steps), 0)
+        await self._sweep(paths)
+
+    async def _sweep(self, folders: Mapping[str, int]) -> None:
+        if not self._workspace.host:
+            await asyncio.to_thread(self._leftovers.sweep, folders)
 
     async def _recover(self, change: UnfinishedChange) -> None:
-        deleted = [step.path for step in change.steps if step.after is None]
-        await asyncio.to_thread(self._leftovers.put_back, deleted)
-        wanted = {name for step in change.steps for name in (step.before, step.after) if name}
-        contents = await asyncio.to_thread(read_contents, self._journal.records(), wanted)
-        found = [await self._look(step, contents) for step in change.steps]
-        if all(file.state in (FileState.AFTER, FileState.SAME) for file in found):
+        if not self._workspace.host:
+            deleted = [step.path for step in change.steps if step.after is None]
+            await asyncio.to_thread(self._leftovers.put_back, deleted)
+        hashes = {name for step in change.steps for name in (step.before, step.after) if name}
+        contents = await asyncio.to_thread(read_contents, self._journal.records(), hashes)
+        files = [await self._compare(step, contents) for step in change.steps]
+        if all(file.state in (FileState.AFTER, FileState.SAME) for file in files):
             self._journal.record_change_applied(change.source)
             return
-        written = [file for file in found if file.state in (FileState.AFTER, FileState.PART)]
-        problem = await self._take_back(change, written, contents) if written else ""
+        written = [file for file in files if file.state in (FileState.AFTER, FileState.PART)]
+        problem = await self._revert(change, written, contents) if written else ""
         self._journal.record_change_settled(change.source)
-        foreign = [file for file in found if file.state is FileState.FOREIGN]
+        foreign = [file for file in files if file.state is FileState.FOREIGN]
         self._report(written, foreign, problem)
 
-    async def _look(self, step: FileStep, contents: Contents) -> FoundFile:
+    async def _compare(self, step: FileStep, contents: Contents) -> FoundFile:
         try:
-            now = await read_file(self._workspace, step.path)
+            content = await read_file(self._workspace, step.path)
         except OSError as error:
-            why = f"it cannot be read: {error.strerror or error}"
-            return FoundFile(step, None, FileState.FOREIGN, why)
-        return FoundFile(step, now, _compare(step, now, contents))
+            reason = f"it cannot be read: {error.strerror or error}"
+            return FoundFile(step, None, FileState.FOREIGN, reason)
+        return FoundFile(step, content, _state(step, content, contents))
 
-    async def _take_back(
+    async def _revert(
         self, change: UnfinishedChange, written: Sequence[FoundFile], contents: Contents
     ) -> str:
-        """Give the files their bytes from before; return the problem, if there was one."""
+        """Restore the files; return the error, or an empty string."""
         id = f"recovery-{uuid.uuid4().hex[:12]}"
         self._journal.record_recovery_started(id, change.source)
         reverts = sorted({file.step.number for file in written})
         workspace = JournaledWorkspace(self._workspace, self._journal, id, reverts)
         try:
-            await workspace.apply(ChangeSet(tuple(_revert(file, contents) for file in written)))
+            await workspace.apply(ChangeSet(tuple(_restore(file, contents) for file in written)))
         except ToolError as error:
             return str(error)
         return ""
@@ -160,51 +174,51 @@ class Recovery:
             lines = [f"- left half made: {_names(written)}: {one_line(problem)}"]
         else:
             lines = [f"- taken back: {_names(written)}"]
-        lines += [f"- left alone: {one_line(file.step.path)}: {file.why}" for file in foreign]
+        lines += [f"- left alone: {one_line(file.step.path)}: {file.reason}" for file in foreign]
         text = "\n".join(["The plugin's process ended while it changed files:", *lines])
-        self._screen.add_note("error" if problem else "info", text)
-        self._tell(text)
+        self._view.add_note("error" if problem else "info", text)
+        self._observer.add_note(text)
 
 
-def _compare(step: FileStep, now: bytes | None, contents: Contents) -> FileState:
-    if digest(now) == step.before:
+def _state(step: FileStep, content: bytes | None, contents: Contents) -> FileState:
+    if digest(content) == step.before:
         return FileState.SAME if step.before == step.after else FileState.BEFORE
-    if digest(now) == step.after:
-        # Without its bytes from before, which contain a secret, a file can only stay as is.
+    if digest(content) == step.after:
+        # A content with a secret is not in the journal: such a file cannot be restored.
         known = step.before is None or contents.get(step.before) is not None
         return FileState.AFTER if known else FileState.FOREIGN
     old, new = contents.get(step.before or ""), contents.get(step.after or "")
-    if now is None or old is None or new is None:
+    if content is None or old is None or new is None:
         return FileState.FOREIGN
-    partly = _is_partly_written(now, new, old) or _is_partly_written(now, old, new)
+    partly = _is_partly_written(content, new, old) or _is_partly_written(content, old, new)
     return FileState.PART if partly else FileState.FOREIGN
 
 
-def _is_partly_written(now: bytes, over: bytes, under: bytes) -> bool:
-    """Whether writing ``over`` from the start of ``under`` gives this at some moment."""
-    same = _common_prefix(now, over)
-    return now[same:] == under[same:]
+def _is_partly_written(content: bytes, new: bytes, old: bytes) -> bool:
+    """Whether writing ``new`` over ``old`` from the start gives this content at some moment."""
+    same = _common_prefix(content, new)
+    return content[same:] == old[same:]
 
 
-def _common_prefix(one: bytes, other: bytes) -> int:
+def _common_prefix(left: bytes, right: bytes) -> int:
     """Return how many bytes at the start are the same."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+        low, high = (middle, high) if left[:middle] == right[:middle] else (low, middle - 1)
     return low
 
 
-def _revert(found: FoundFile, contents: Contents) -> FileChange:
-    """Return the change that gives a file its bytes from before."""
-    step = found.step
+def _restore(file: FoundFile, contents: Contents) -> FileChange:
+    """Return the change that restores a file."""
+    step = file.step
     if step.before is None:
-        return FileChange(path=step.path, before=found.now, after=None, folders=step.folders)
-    change = FileChange(path=step.path, before=found.now, after=contents[step.before])
-    if found.now is not None:
+        return FileChange(path=step.path, before=file.content, after=None, folders=step.folders)
+    change = FileChange(path=step.path, before=file.content, after=contents[step.before])
+    if file.content is not None:
         return change
     return replace(change, mode=step.mode, owner=step.owner, attributes=step.attributes)
 
 
-def _names(found: Sequence[FoundFile]) -> str:
-    return ", ".join(one_line(file.step.path) for file in found)
+def _names(files: Sequence[FoundFile]) -> str:
+    return ", ".join(one_line(file.step.path) for file in files)

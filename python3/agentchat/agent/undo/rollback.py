@@ -1,11 +1,10 @@
-"""Performs an undo or redo: each file and each call by itself, whatever becomes of the others."""
+"""Performs an undo or redo: each file and each call separately."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
@@ -18,6 +17,7 @@ from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import AppliedFile, FileTarget, Workspace
 from agentchat.core.tools.tool import ArgumentError, Hooks, Tool, UndoCall
+from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
 from agentchat.journal.timeline import CallRun, Timeline
 from agentchat.journal.undo_plan import (
@@ -32,19 +32,18 @@ from agentchat.journal.writer import JournalWriter
 
 SHOWN_CHARACTERS = 200
 CHANGED = "it changed since"
-FindTool = Callable[[str], Tool | None]
 
 
 @dataclass(frozen=True, slots=True)
 class UndoOutcome:
-    """What became of one file or call, in one line."""
+    """The result for one file or call, in one line."""
 
     text: str
     done: bool
 
 
 class Rollback:
-    """Performs one undo plan; what it changes is recorded with its ``id`` as the source."""
+    """Performs one undo plan; ``id`` is the source of its changes in the journal."""
 
     def __init__(
         self,
@@ -55,7 +54,7 @@ class Rollback:
         workspace: Workspace,
         journal: JournalWriter,
         runner: ToolRunner,
-        find: FindTool,
+        toolbox: Toolset,
     ) -> None:
         self.id = id
         self._timeline = timeline
@@ -63,35 +62,35 @@ class Rollback:
         self._workspace = workspace
         self._journal = journal
         self._runner = runner
-        self._find = find
+        self._toolbox = toolbox
         self._contents: dict[str, bytes | None] = {}
         self._ids = {call.call_id: f"{id}.{n}" for n, call in enumerate(plan.calls, 1)}
 
     @property
     def calls(self) -> dict[str, str]:
-        """The ids of the calls it makes, each with the call that this undoes."""
+        """The ids of the calls it makes, each with the id of the call that it undoes."""
         return {new: old for old, new in self._ids.items()}
 
     async def prepare(self) -> None:
-        """Fetch the bytes that files will get back."""
-        wanted = set()
+        """Read the contents to restore from the journal."""
+        hashes = set()
         for file in self._plan.files:
             with contextlib.suppress(OSError):
-                now = await read_file(self._workspace, file.path)
-                restore = plan_restore(file.steps, digest(now))
-                wanted.add(restore.target if restore is not None else None)
-        found = {name for name in wanted if name is not None}
-        if found:
+                content = await read_file(self._workspace, file.path)
+                restore = plan_restore(file.steps, digest(content))
+                if restore is not None and restore.target is not None:
+                    hashes.add(restore.target)
+        if hashes:
             records = self._journal.records()
-            self._contents = await asyncio.to_thread(read_contents, records, found)
+            self._contents = await asyncio.to_thread(read_contents, records, hashes)
 
-    async def take_back(self, item: FileUndo | CallRun) -> UndoOutcome:
-        """Take one file or call back, or say why not."""
+    async def undo(self, item: FileUndo | CallRun) -> UndoOutcome:
+        """Undo one file or call; a failure is an outcome too."""
         if isinstance(item, FileUndo):
-            return await self._take_back_file(item)
-        return await self._take_back_call(item)
+            return await self._undo_file(item)
+        return await self._undo_call(item)
 
-    async def _take_back_file(self, file: FileUndo) -> UndoOutcome:
+    async def _undo_file(self, file: FileUndo) -> UndoOutcome:
         name = one_line(file.path)
         try:
             target = await self._workspace.locate(file.path)
@@ -109,13 +108,13 @@ class Rollback:
 
     async def _restore(self, file: FileUndo, target: FileTarget, name: str) -> UndoOutcome:
         """Restore the file; raises ToolError or OSError if it must be left alone."""
-        now = await read_file(self._workspace, file.path)
-        restore = plan_restore(file.steps, digest(now))
+        content = await read_file(self._workspace, file.path)
+        restore = plan_restore(file.steps, digest(content))
         if restore is None:
-            raise ToolError(self._why_changed(file, digest(now)))
+            raise ToolError(self._explain_change(file, digest(content)))
         change = FileChange(
             path=file.path,
-            before=now,
+            before=content,
             after=self._content(restore),
             display_path=target.display_path,
             mode=restore.mode,
@@ -129,51 +128,51 @@ class Rollback:
             return UndoOutcome(f"already as it was: {name}", True)
         workspace = JournaledWorkspace(self._workspace, self._journal, self.id, restore.reverts)
         applied = await workspace.apply(ChangeSet((change,)))
-        remarks = [*_remarks(applied[0]), *_rest(restore)]
+        remarks = [*_save_remarks(applied[0]), *_older_changes(restore)]
         verb = _verb(change, redo=bool(self._plan.undone))
         return UndoOutcome("; ".join([f"{verb}: {name}", *remarks]), True)
 
-    def _why_changed(self, file: FileUndo, now: str | None) -> str:
-        later = find_later_turn(self._timeline, file, now)
+    def _explain_change(self, file: FileUndo, current: str | None) -> str:
+        later = find_later_turn(self._timeline, file, current)
         if later is not None and later > self._plan.turn:
             return f"turn {later} changed it since; undo that first"
         return CHANGED
 
     def _content(self, restore: FileRestore) -> bytes | None:
-        """Return the bytes that a file had; raises ToolError if they are not in the journal."""
+        """Return the content to restore; raises ToolError if it is not in the journal."""
         if restore.target is None:
             return None
         if restore.target not in self._contents:
-            raise ToolError("what it held is not in the journal")
+            raise ToolError("its old content is not in the journal")
         data = self._contents[restore.target]
         if data is None:
-            raise ToolError("what it held has a secret in it, and those are never kept")
+            raise ToolError("its old content has a secret in it, which is never stored")
         return data
 
-    async def _take_back_call(self, call: CallRun) -> UndoOutcome:
-        tool, undo = self._find(call.tool), call.undo
-        shown = _render_call(call, tool)
+    async def _undo_call(self, call: CallRun) -> UndoOutcome:
+        tool, undo = find_tool(self._toolbox, call.tool), call.undo
+        line = _render_call(call, tool)
         word = "redoable" if self._plan.undone else "undoable"
         if undo is None or not call.can_be_undone:
-            return UndoOutcome(f"not {word}: {shown}{_guide(undo)}", False)
-        undo_tool = self._find(undo.tool)
+            return UndoOutcome(f"not {word}: {line}{_guide(undo)}", False)
+        undo_tool = find_tool(self._toolbox, undo.tool)
         if undo_tool is None:
             missing = f"there is no tool {one_line(undo.tool)}"
-            return UndoOutcome(f"not {word}: {shown}: {missing}", False)
+            return UndoOutcome(f"not {word}: {line}: {missing}", False)
         if undo_tool.undo is not None and tool is not None and undo_tool.name == tool.name:
             undo_tool = replace(undo_tool, steps=(undo_tool.undo,), hooks=Hooks(), dry_run=None)
         try:
             await self._run(undo_tool, undo, self._ids[call.call_id])
         except (ArgumentError, ToolError) as error:
-            return UndoOutcome(f"could not undo {shown}: {one_line(str(error))}", False)
-        return UndoOutcome(f"undone: {shown} ({one_line(undo.description)})", True)
+            return UndoOutcome(f"could not undo {line}: {one_line(str(error))}", False)
+        return UndoOutcome(f"undone: {line} ({one_line(undo.description)})", True)
 
     async def _run(self, tool: Tool, undo: UndoCall, call_id: str) -> None:
-        """Run the call that undoes another; raises ArgumentError or ToolError if it fails."""
+        """Run a call that undoes another one; raises ArgumentError or ToolError."""
         arguments = await parse_arguments(tool, undo.arguments)
-        given = dict(undo.arguments)
-        raw = ToolCall(call_id, tool.name, json.dumps(given, default=str))
-        call = ValidCall(raw, tool, given, arguments)
+        fields = dict(undo.arguments)
+        sent = ToolCall(call_id, tool.name, json.dumps(fields, default=str))
+        call = ValidCall(sent, tool, fields, arguments)
         decision = Decision(Verdict.ALLOW, Reason("command"))
         try:
             await self._runner.set_up(call)
@@ -189,8 +188,14 @@ class Rollback:
             raise ToolError(outcome.text)
 
 
+def find_tool(toolbox: Toolset, name: str) -> Tool | None:
+    """Return a tool by its name or an alias, also one that the model cannot call."""
+    tools = (t for t in toolbox.all_tools() if name in (t.name, *t.metadata.aliases))
+    return toolbox.find(name) or next(tools, None)
+
+
 async def read_file(workspace: Workspace, path: str) -> bytes | None:
-    """Return what the user sees of a file, ``None`` if there is none; raises OSError."""
+    """Return the content of a file, unsaved text first; ``None`` if missing; raises OSError."""
     try:
         return await workspace.read(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -198,7 +203,7 @@ async def read_file(workspace: Workspace, path: str) -> bytes | None:
 
 
 def one_line(text: str) -> str:
-    """Return a text from elsewhere as a part of one line."""
+    """Return a text that others wrote as a part of one line."""
     return " ".join(escape_hidden_characters(text).split())[:SHOWN_CHARACTERS]
 
 
@@ -211,14 +216,14 @@ def _verb(change: FileChange, redo: bool) -> str:
     return when_redone if redo else when_undone
 
 
-def _remarks(applied: AppliedFile) -> list[str]:
+def _save_remarks(applied: AppliedFile) -> list[str]:
     remarks = [] if applied.saved else ["not saved, for its buffer has unsaved changes"]
     if applied.reformatted:
         remarks.append("saving changed more of it (a formatter or autocommand)")
     return remarks
 
 
-def _rest(restore: FileRestore) -> list[str]:
+def _older_changes(restore: FileRestore) -> list[str]:
     if not restore.rest:
         return []
     return ["older changes stay, for it was changed by something else in between"]
@@ -234,7 +239,7 @@ def _render_call(call: CallRun, tool: Tool | None) -> str:
         text = tool.title(call.arguments)
     else:
         text = json.dumps(dict(call.arguments), default=str)
-    # The line of a call may begin with the name of its tool, as its block does.
+    # The title may begin with the name of the tool, as in a block.
     text = one_line(text).removeprefix(call.tool).lstrip(": ")
     return f"{call.tool} `{text}`" if text else call.tool
 
@@ -242,5 +247,5 @@ def _render_call(call: CallRun, tool: Tool | None) -> str:
 def _guide(undo: UndoCall | None) -> str:
     if undo is None:
         return ""
-    said = f": {one_line(undo.description)}" if undo.description else ""
-    return f"{said}. By hand: {one_line(undo.guide)}" if undo.guide else said
+    text = f": {one_line(undo.description)}" if undo.description else ""
+    return f"{text}. By hand: {one_line(undo.guide)}" if undo.guide else text

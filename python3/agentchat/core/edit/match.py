@@ -160,12 +160,12 @@ class _Matcher:
             problem = f"old_text matches {count} places in {self._path}"
             limit = f"over the limit of {MOST_REPLACEMENTS}"
             raise EditError(f"edits[{index}]: {problem}, {limit}.")
-        size, end, found = len(quote.old), 0, []
-        for at in _occurrences(self._text, quote.old):
-            if at >= end:
-                end = at + size
-                found.append(TextReplacement(index, at, end, quote.new))
-        return found
+        end, replacements = 0, []
+        for start in _occurrences(self._text, quote.old):
+            if start >= end:
+                end = start + len(quote.old)
+                replacements.append(TextReplacement(index, start, end, quote.new))
+        return replacements
 
     def _match_tolerantly(self, index: int, quote: EditText, replace_all: bool) -> TextReplacement:
         if self._text.count("\n") > MOST_TOLERANT_LINES:

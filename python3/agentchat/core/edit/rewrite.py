@@ -19,7 +19,9 @@ _LONGEST_WORD = 200
 """Characters; a longer changed line or word is used as sent."""
 
 
-def rewrite(old: str, found: str, new: str, indentation: Indentation, *, whole_line: bool) -> str:
+def rewrite(
+    old: str, original: str, new: str, indentation: Indentation, *, whole_line: bool
+) -> str:
     """Return ``new`` in the style of the file.
 
     Lines that are the same in ``old`` and ``new`` keep the file's bytes, and so do the unchanged
@@ -27,22 +29,22 @@ def rewrite(old: str, found: str, new: str, indentation: Indentation, *, whole_l
 
     Args:
         old, new: the quote and its replacement.
-        found: the file's text for ``old``, with as many newlines.
-        whole_line: whether ``found`` begins at the start of a line.
+        original: the file's text for ``old``, with as many newlines.
+        whole_line: whether ``original`` begins at the start of a line.
     """
-    old_lines, found_lines, new_lines = old.split("\n"), found.split("\n"), new.split("\n")
-    pairs = list(zip(old_lines, found_lines, strict=False))
+    old_lines, original_lines, new_lines = old.split("\n"), original.split("\n"), new.split("\n")
+    pairs = list(zip(old_lines, original_lines, strict=False))
     lines: list[str] = []
     position = 0
     for change in diff_lines(old_lines, new_lines):
-        lines += found_lines[position : change.a_start]
+        lines += original_lines[position : change.a_start]
         replaced = pairs[change.a_start : change.a_end]
         for row, line in enumerate(new_lines[change.b_start : change.b_end]):
             before = replaced[row] if row < len(replaced) else None
             partial = change.b_start + row == 0 and not whole_line
             lines.append(_rewrite_line(line, before, None if partial else indentation))
         position = change.a_end
-    return "\n".join(lines + found_lines[position:])
+    return "\n".join(lines + original_lines[position:])
 
 
 def _rewrite_line(
@@ -56,52 +58,52 @@ def _rewrite_line(
         return line
     file_indent = indentation.convert(indent)
     if before:
-        (old_indent, old_body), (found_indent, found_body) = map(split_indent, before)
-        body = _keep_words(old_body.rstrip(" \t"), found_body.rstrip(" \t"), body)
-        file_indent = found_indent if indent == old_indent else file_indent
+        (old_indent, old_body), (original_indent, original_body) = map(split_indent, before)
+        body = _keep_words(old_body.rstrip(" \t"), original_body.rstrip(" \t"), body)
+        file_indent = original_indent if indent == old_indent else file_indent
     return file_indent + body
 
 
-def _keep_words(old: str, found: str, new: str) -> str:
+def _keep_words(old: str, original: str, new: str) -> str:
     """Return ``new`` with the file's own characters for the words it shares with ``old``."""
-    if old == found or max(len(old), len(new)) > _LONGEST_LINE:
+    if old == original or max(len(old), len(new)) > _LONGEST_LINE:
         return new
     old_words, new_words = split_words(old), split_words(new)
-    ends = _word_ends(old_words, found)
+    ends = _word_ends(old_words, original)
     if ends is None:
         return new
     starts = [0, *ends]
     codes = SequenceMatcher(None, old_words, new_words, autojunk=False).get_opcodes()
     return "".join(
-        found[starts[i] : starts[i_end]] if name == "equal" else "".join(new_words[j:j_end])
+        original[starts[i] : starts[i_end]] if name == "equal" else "".join(new_words[j:j_end])
         for name, i, i_end, j, j_end in codes
     )
 
 
-def _word_ends(old: list[str], found: str) -> list[int] | None:
-    """Return where each word of ``old`` ends in ``found``; ``None`` if they cannot be paired."""
+def _word_ends(old: list[str], original: str) -> list[int] | None:
+    """Return where each word of ``old`` ends in ``original``; ``None`` if they cannot be paired."""
     ends: list[int] = []
     end = 0
     for word in old:
-        end = _word_end(word, found, end)
+        end = _word_end(word, original, end)
         if end < 0:
             return None
         ends.append(end)
-    return ends if found[end:].strip() == "" else None
+    return ends if original[end:].strip() == "" else None
 
 
-def _word_end(word: str, found: str, start: int) -> int:
+def _word_end(word: str, original: str, start: int) -> int:
     """Return the end of the word that begins at ``start`` and looks like ``word``; -1 if none."""
     if word.isspace():
-        blanks = _BLANK_RUN.match(found, start)
+        blanks = _BLANK_RUN.match(original, start)
         return blanks.end() if blanks else -1
-    if found.startswith(word, start) and not _has_accent(found, start + len(word)):
+    if original.startswith(word, start) and not _has_accent(original, start + len(word)):
         return start + len(word)
     if len(word) > _LONGEST_WORD:
         return -1
     plain = normalize(word)
-    for end in range(start + 1, min(len(found), start + 2 * len(word) + 4) + 1):
-        if normalize(found[start:end]) == plain and not _has_accent(found, end):
+    for end in range(start + 1, min(len(original), start + 2 * len(word) + 4) + 1):
+        if normalize(original[start:end]) == plain and not _has_accent(original, end):
             return end
     return -1
 

@@ -258,33 +258,33 @@ def _likely_words(part: Part) -> list[str]:
     return [text for word in part.words for text in word.others or (word.text,)]
 
 
-def _contains_words(found: Sequence[str], words: tuple[str, ...]) -> bool:
+def _contains_words(command: Sequence[str], words: tuple[str, ...]) -> bool:
     """Whether the words follow one another, options and their values skipped."""
-    if found and _is_glob_of(found[0], words[0]):
+    if command and _is_glob_of(command[0], words[0]):
         return True
-    return any(_continues(found, i + 1, words[1:]) for i in _starts(found, words[0]))
+    return any(_continues(command, i + 1, words[1:]) for i in _starts(command, words[0]))
 
 
-def _starts(found: Sequence[str], program: str) -> Iterable[int]:
-    return (i for i, word in enumerate(found) if program in (word, word.rpartition("/")[2]))
+def _starts(command: Sequence[str], program: str) -> Iterable[int]:
+    return (i for i, word in enumerate(command) if program in (word, word.rpartition("/")[2]))
 
 
-def _continues(found: Sequence[str], start: int, words: tuple[str, ...]) -> bool:
+def _continues(command: Sequence[str], start: int, words: tuple[str, ...]) -> bool:
     """Whether ``words`` follow from ``start`` on, with options and their values between them."""
     positions = {start}
     for word in words:
         first = min(positions)
-        for index in range(first, min(first + _SKIPPED, len(found))):
-            if index in positions and found[index].startswith("-"):
+        for index in range(first, min(first + _SKIPPED, len(command))):
+            if index in positions and command[index].startswith("-"):
                 positions |= {index + 1, index + 2}
-        positions = {p + 1 for p in positions if p < len(found) and found[p] == word}
+        positions = {p + 1 for p in positions if p < len(command) and command[p] == word}
         if not positions:
             return False
     return True
 
 
-def _is_glob_of(found: str, program: str) -> bool:
-    name = found.rpartition("/")[2]
+def _is_glob_of(word: str, program: str) -> bool:
+    name = word.rpartition("/")[2]
     return any(mark in name for mark in "*?[") and matches_path(name, program)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agentchat.core.shell.flags import Option
-from agentchat.core.shell.parse import WRAPPERS
+from agentchat.core.shell.parse import UNKNOWN_PROGRAM, WRAPPERS
 from agentchat.core.shell.programs import (
     GENERIC,
     INTERPRETERS,
@@ -82,7 +82,7 @@ def _input_problem(name: str, words: Sequence[str], program: Program | None, pip
     if program is None and piped:
         return f"{name}: what it does with its input {_UNKNOWN}"
     if program is not None and program.script is not None and len(words) == 1:
-        return f"{name}: it cannot be told what it runs"
+        return f"{name}: {UNKNOWN_PROGRAM}"
     return ""
 
 

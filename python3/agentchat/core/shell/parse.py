@@ -14,7 +14,7 @@ from typing import Any
 from agentchat.core.shell.flags import parse_flags
 from agentchat.core.shell.programs import Program
 
-UNSURE = "it cannot be told what it runs"
+UNKNOWN_PROGRAM = "what it runs is unknown"
 _ASSIGNING = ("env", "sudo", "doas")
 
 
@@ -83,7 +83,7 @@ def _own_options(program: Program, words: Sequence[str]) -> tuple[int, str]:
             return end + 1, doubt
         option = program.flags.read(words, end)
         end = option.end
-        doubt = doubt if option.known else UNSURE
+        doubt = doubt if option.known else UNKNOWN_PROGRAM
     return end, doubt
 
 

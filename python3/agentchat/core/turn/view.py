@@ -46,6 +46,16 @@ class ToolBlock:
     append: str | None = None
 
 
+class Observer(Protocol):
+    """The session of a chat, as its parts see it."""
+
+    def refresh(self) -> None:
+        """Show the status of the chat as it is now."""
+
+    def add_note(self, text: str) -> None:
+        """Add what the model must know at the next request."""
+
+
 class View(Protocol):
     """Draws one chat. Calls return at once and never raise."""
 
@@ -53,7 +63,7 @@ class View(Protocol):
         """Show what the user sent."""
 
     def restore_prompt(self) -> None:
-        """Put unsent messages of the user back into the prompt."""
+        """Put the messages that no request has carried back into the prompt."""
 
     def begin_reply(self) -> None:
         """Start a message of the model."""
@@ -85,11 +95,11 @@ class View(Protocol):
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event."""
 
-    def show_request(self, request_id: str, request: ApprovalRequest) -> None:
-        """Show an approval request under an id."""
+    def show_request(self, id: str, request: ApprovalRequest) -> None:
+        """Show an approval request."""
 
-    def close_request(self, request_id: str) -> None:
-        """Close an approval request that is answered or void."""
+    def close_request(self, id: str) -> None:
+        """Close an approval request: it is answered or void."""
 
     def show_preview(self, preview: Preview) -> None:
         """Show a staged preview."""

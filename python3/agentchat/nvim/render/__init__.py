@@ -1,1 +1,1 @@
-"""What Neovim shows, as tables of lines and highlights."""
+"""Renders what Neovim shows as tables of lines and highlights."""

@@ -1,4 +1,4 @@
-"""What a question and a preview look like, as tables for the floats."""
+"""Tables for the floats of approval requests, previews and proposals."""
 
 from __future__ import annotations
 
@@ -28,45 +28,45 @@ from agentchat.nvim.render.rules import part_lines, part_text
 
 log = logging.getLogger(__name__)
 
-UNDRAWN = "This cannot be shown as it should be: the reason is in the log."
+UNDRAWN = "This cannot be shown properly: the reason is in the log."
 
 SHOWN_PARTS = 8
-"""Parts of a command that the facts list; the details list all."""
+"""Parts of a command in the facts; the details list all."""
 SHOWN_PATHS = 3
-"""Ordinary files that the facts name one by one, where a diff below names them all."""
+"""Ordinary files that the facts name one by one, above a diff that names all."""
 
 _VERDICTS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
-NO_WAY_BACK = "This cannot be undone by :AgentUndo."
+IRREVERSIBLE = "This cannot be undone by :AgentUndo."
 UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
 HOOKS = "the open buffer, as your own :write would: autocommands and formatters run"
 
 
-def prompt_table(prompt: str, question: ApprovalRequest, root: str) -> dict[str, Any]:
-    """Return a question as ``agentchat.approval.show`` takes it.
+def request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, Any]:
+    """Return an approval request for Lua's ``approval.show``.
 
-    What cannot be drawn is asked all the same, as plain arguments and without *always*.
+    One that cannot be drawn is shown as plain arguments, without *always*.
     """
     try:
-        return _prompt_table(prompt, question, root)
+        return _request_table(id, request, root)
     except Exception:
-        log.exception("a question of %s could not be drawn", question.call.tool.name)
-        return _plain_table(prompt, question)
+        log.exception("the approval request of %s could not be drawn", request.call.tool.name)
+        return _plain_table(id, request)
 
 
-def _plain_table(prompt: str, question: ApprovalRequest) -> dict[str, Any]:
-    given = dict(question.call.raw_arguments)
+def _plain_table(id: str, request: ApprovalRequest) -> dict[str, Any]:
+    given = dict(request.call.raw_arguments)
     return {
-        "id": prompt,
-        "subject": question.call.call.id,
-        "tool": question.call.tool.name,
-        "title": f"{question.call.tool.name} wants to run",
+        "id": id,
+        "subject": request.call.call.id,
+        "tool": request.call.tool.name,
+        "title": f"{request.call.tool.name} wants to run",
         "facts": [],
         "kind": "arguments",
         "doc": json_document(given),
         "safety": 0,
         "warning": UNDRAWN,
-        "place": question.number,
-        "total": question.total,
+        "place": request.number,
+        "total": request.total,
         "always": False,
         "rule": False,
         "always_text": "",
@@ -75,38 +75,38 @@ def _plain_table(prompt: str, question: ApprovalRequest) -> dict[str, Any]:
     }
 
 
-def _prompt_table(prompt: str, question: ApprovalRequest, root: str) -> dict[str, Any]:
-    kind, document = _body(question, root)
-    level = safety(question)
-    scope = question.decision.scope
+def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, Any]:
+    kind, document = _body(request, root)
+    level = safety(request)
+    scope = request.decision.scope
     return {
-        "id": prompt,
-        "subject": question.staged_preview.id if question.staged_preview else question.call.call.id,
-        "tool": question.call.tool.name,
-        "title": title(question),
-        "facts": _facts(question),
+        "id": id,
+        "subject": request.staged_preview.id if request.staged_preview else request.call.call.id,
+        "tool": request.call.tool.name,
+        "title": title(request),
+        "facts": _facts(request),
         "kind": kind,
         "doc": document,
         "safety": level,
-        "warning": _warning(question, level),
-        "place": question.number,
-        "total": question.total,
-        "always": offers_always(question),
-        "rule": question.staged_preview is None and offers_rule(question.call, question.target),
-        "always_text": _always(scope) if scope is not None else "",
-        "arguments": json.dumps(dict(question.call.raw_arguments), indent=2, ensure_ascii=False),
-        "details": _details(question),
+        "warning": _warning(request, level),
+        "place": request.number,
+        "total": request.total,
+        "always": offers_always(request),
+        "rule": request.staged_preview is None and offers_rule(request.call, request.target),
+        "always_text": _describe_scope(scope) if scope is not None else "",
+        "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
+        "details": _details(request),
     }
 
 
 def preview_table(pending: Preview, root: str) -> dict[str, Any]:
-    """Return a staged preview as ``agentchat.review.show`` takes it.
+    """Return a staged preview for Lua's ``review.show``.
 
-    One that cannot be drawn says so, and can still be discarded.
+    One that cannot be drawn can still be discarded.
     """
     change = pending.preview.change
     try:
-        document = _preview(pending.preview, root)
+        document = _preview_document(pending.preview, root)
     except Exception:
         log.exception("the preview %s could not be drawn", pending.label)
         document = text_document(UNDRAWN)
@@ -121,7 +121,7 @@ def preview_table(pending: Preview, root: str) -> dict[str, Any]:
 
 
 def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
-    """Return the proposed text of a file as ``agentchat.proposal.open`` takes it."""
+    """Return the proposed text of a file for Lua's ``approval.edit_proposal``."""
     text = (file.after or b"").decode("utf-8", "surrogateescape")
     return {
         "subject": subject,
@@ -131,83 +131,80 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
     }
 
 
-def safety(question: ApprovalRequest) -> int:
-    """Return the safety level; a staged preview is shown before it happens, whoever made it."""
-    return 2 if question.staged_preview is not None else question.call.tool.capability.safety_level
+def safety(request: ApprovalRequest) -> int:
+    """Return the safety level; applying a preview counts as a change shown in advance."""
+    return 2 if request.staged_preview is not None else request.call.tool.capability.safety_level
 
 
-def _always(scope: Scope) -> str:
-    """Return what *always* covers; a command is shown in full above it."""
+def _describe_scope(scope: Scope) -> str:
+    """Return what *always* covers; a command itself is shown above."""
     return "this very command in this directory" if scope.key[0] == "command" else scope.description
 
 
-def title(question: ApprovalRequest) -> str:
+def title(request: ApprovalRequest) -> str:
     """Return what is asked, in a few words."""
-    name = question.call.tool.name
-    if question.staged_preview is not None and question.staged_preview.is_standing:
-        return escape_hidden_characters(f"{question.staged_preview.label}: carry it out?")
-    if question.staged_preview is not None:
-        return f"{question.staged_preview.source} wants to apply {question.staged_preview.label}"
-    if question.target.command is not None:
+    name = request.call.tool.name
+    if request.staged_preview is not None and request.staged_preview.is_standing:
+        return escape_hidden_characters(f"{request.staged_preview.label}: carry it out?")
+    if request.staged_preview is not None:
+        return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
+    if request.target.command is not None:
         return f"{name} wants to run a command"
-    targets = question.target.writes or question.target.reads
+    targets = request.target.writes or request.target.reads
     if len(targets) == 1:
-        verb = "read" if question.call.tool.metadata.read_only else "change"
+        verb = "read" if request.call.tool.metadata.read_only else "change"
         return f"{name} wants to {verb} {escape_hidden_characters(targets[0].display_path)}"
     return f"{name} wants to run"
 
 
-def _body(question: ApprovalRequest, root: str) -> tuple[str, Document]:
-    if question.target.command is not None:
-        return "command", command_document(question.target.command)
-    if question.preview is not None and (question.preview.change or question.preview.text):
-        return "diff", _preview(question.preview, root)
-    return "arguments", json_document(dict(question.call.raw_arguments))
+def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
+    if request.target.command is not None:
+        return "command", command_document(request.target.command)
+    if request.preview is not None and (request.preview.change or request.preview.text):
+        return "diff", _preview_document(request.preview, root)
+    return "arguments", json_document(dict(request.call.raw_arguments))
 
 
-def _preview(preview: DryRunResult, root: str) -> Document:
+def _preview_document(preview: DryRunResult, root: str) -> Document:
     if preview.change is not None:
         return diff_document(preview.change, root)
     return text_document(preview.text)
 
 
-def _facts(question: ApprovalRequest) -> list[list[str]]:
-    place = question.target
-    facts = _paths(question)
-    if place.command is not None or not facts:
-        facts.insert(0, ["in", escape_hidden_characters(place.cwd)])
-    if place.host:
-        facts.insert(0, ["on", escape_hidden_characters(place.host)])
-    if question.decision.confinement:
-        facts.append(["sandbox", question.decision.confinement])
-    timeout = question.call.raw_arguments.get("timeout")
-    if place.command is not None and timeout is not None:
+def _facts(request: ApprovalRequest) -> list[list[str]]:
+    target = request.target
+    facts = _paths(request)
+    if target.command is not None or not facts:
+        facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
+    if target.host:
+        facts.insert(0, ["on", escape_hidden_characters(target.host)])
+    if request.decision.confinement:
+        facts.append(["sandbox", request.decision.confinement])
+    timeout = request.call.raw_arguments.get("timeout")
+    if target.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])
-    if question.decision.reason != EFFECT:
-        facts.append(["asks because", escape_hidden_characters(question.decision.reason_text)])
-    return [*facts, *_parts(question)]
+    if request.decision.reason != EFFECT:
+        facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
+    return [*facts, *_parts(request)]
 
 
-def _paths(question: ApprovalRequest) -> list[list[str]]:
-    """Return the files of a call; of many, those a diff names inside the workspace as one fact."""
-    place = question.target
-    targets = (*place.reads, *place.writes)
-    preview = question.preview
-    plain = [target for target in targets if target.ordinary]
-    if preview is None or preview.change is None or len(plain) <= SHOWN_PATHS:
-        return [["path", escape_hidden_characters(target.path)] for target in targets]
-    special = [
-        ["path", escape_hidden_characters(target.path)] for target in targets if not target.ordinary
-    ]
+def _paths(request: ApprovalRequest) -> list[list[str]]:
+    """Return the files of a call; many ordinary ones that a diff names are one fact."""
+    target = request.target
+    files = (*target.reads, *target.writes)
+    ordinary = [file for file in files if file.ordinary]
+    if request.change is None or len(ordinary) <= SHOWN_PATHS:
+        return [["path", escape_hidden_characters(file.path)] for file in files]
+    special = [["path", escape_hidden_characters(file.path)] for file in files if not file.ordinary]
     return [
-        ["paths", f"{len(plain)} ordinary files in {escape_hidden_characters(place.cwd)}"],
+        ["paths", f"{len(ordinary)} ordinary files in {escape_hidden_characters(target.cwd)}"],
         *special,
     ]
 
 
-def _parts(question: ApprovalRequest) -> list[list[str]]:
-    """Return what the rules say of each part of a command, where there is more than one."""
-    parts = question.decision.parts
+def _parts(request: ApprovalRequest) -> list[list[str]]:
+    """Return the verdict on each part of a command, if it has several, and its writes."""
+    parts = request.decision.parts
     facts = [
         ["writes", escape_hidden_characters(path)]
         for judged in parts
@@ -220,24 +217,23 @@ def _parts(question: ApprovalRequest) -> list[list[str]]:
     return facts
 
 
-def _warning(question: ApprovalRequest, level: int) -> str:
-    said = [question.problem, *(question.preview.notes if question.preview else ())]
-    said += [f"{t.display_path} is read-only." for t in question.target.writes if t.read_only]
-    said += [
-        UNSAVED.format(t.display_path)
-        for t in question.target.writes
-        if t.loaded is BufferState.UNSAVED
+def _warning(request: ApprovalRequest, level: int) -> str:
+    writes = request.target.writes
+    lines = [request.problem, *(request.preview.notes if request.preview else ())]
+    lines += [f"{file.display_path} is read-only." for file in writes if file.read_only]
+    lines += [
+        UNSAVED.format(file.display_path) for file in writes if file.loaded is BufferState.UNSAVED
     ]
     if level == 0:
-        said.append(NO_WAY_BACK)
-    return " ".join(escape_hidden_characters(line) for line in said if line)
+        lines.append(IRREVERSIBLE)
+    return " ".join(escape_hidden_characters(line) for line in lines if line)
 
 
-def _details(question: ApprovalRequest) -> list[str]:
-    tool = question.call.tool
-    about = tool.description.splitlines()[0] if tool.description else ""
-    lines = [f"tool        {tool.name}: {about}"]
+def _details(request: ApprovalRequest) -> list[str]:
+    tool = request.call.tool
+    summary = tool.description.splitlines()[0] if tool.description else ""
+    lines = [f"tool        {tool.name}: {summary}"]
     lines.append(f"definition  {tool.definition[:12]}")
-    if any(target.loaded is BufferState.SAVED for target in question.target.writes):
+    if any(target.loaded is BufferState.SAVED for target in request.target.writes):
         lines.append(f"saves       {HOOKS}")
-    return [*lines, *part_lines(question.decision)]
+    return [*lines, *part_lines(request.decision)]

@@ -1,4 +1,4 @@
-"""What a prompt or a review shows, as documents: diffs, commands, arguments, text."""
+"""Documents for approval requests and reviews: diffs, commands, arguments, text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GROUPS = {"+": "AgentChatAdd", "-": "AgentChatDelete", " ": ""}
 _WORD_GROUPS = {"+": "AgentChatAddWord", "-": "AgentChatDeleteWord"}
 _LABELS = {"A": "new file", "D": "deleted", "R": "renamed"}
 _WIDEST_NAME = 60
-"""Characters of a name in the list of files up to which the counts stand below each other."""
+"""Characters: after a longer name in the list of files the counts are not aligned."""
 _CARRIAGE_RETURN = "\r"
 
 Colours = dict[tuple[str, int], list[HighlightSpan]]
@@ -32,12 +32,11 @@ Colours = dict[tuple[str, int], list[HighlightSpan]]
 
 
 def diff_document(change: ChangeSet, root: str) -> Document:
-    """Return a change file by file and hunk by hunk, all of it.
+    """Return a whole change, file by file and hunk by hunk, after a list of several files.
 
-    ``hunks`` of the document says which rows belong to which hunk: ``row`` of its header, number
-    of ``rows``, ``path``, ``index``, ``first`` and ``last`` line in the file, a ``key`` that the
-    same hunk has in another diff of the file, and where it has lines how many ``digits`` their
-    numbers have. Several files are listed first.
+    ``hunks`` of the document describes each hunk: ``row`` of its header, number of ``rows``,
+    ``path``, ``index``, ``first`` and ``last`` line in the file, a ``key`` that the same hunk has
+    in another diff of the file, and ``digits`` of its line numbers, if it has lines.
     """
     page = StyledLines()
     places: list[dict[str, Any]] = []
@@ -74,15 +73,15 @@ def _code(text: str, language: str) -> Document:
 
 
 def _add_file(page: StyledLines, file: FileChange, root: str) -> list[dict[str, Any]]:
-    page.add(f"{_named(file, root)}  {_facts(file)}", group="AgentChatFile")
-    found = hunks(file)
+    page.add(f"{_title(file, root)}  {_facts(file)}", group="AgentChatFile")
+    file_hunks = hunks(file)
     starts = []
-    if not any(hunk.lines for hunk in found):
+    if not any(hunk.lines for hunk in file_hunks):
         starts.append(page.rows)
-        page.add(_without_lines(file))
+        page.add(_describe_without_lines(file))
     else:
-        starts += _add_hunks(page, file, found)
-    places = zip(found, pairwise([*starts, page.rows]), hunk_keys(file), strict=False)
+        starts += _add_hunks(page, file, file_hunks)
+    places = zip(file_hunks, pairwise([*starts, page.rows]), hunk_keys(file), strict=False)
     return [_place(file, hunk, row, end, key) for hunk, (row, end), key in places]
 
 
@@ -101,28 +100,28 @@ def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[s
     }
 
 
-def _add_hunks(page: StyledLines, file: FileChange, found: Sequence[Hunk]) -> Iterator[int]:
+def _add_hunks(page: StyledLines, file: FileChange, hunks: Sequence[Hunk]) -> Iterator[int]:
     """Add the hunks; yield the row where each begins."""
-    colours = _colours(file, found)
-    ends = _mixed_ends(file)
-    width = _digits(found)
-    for hunk in found:
+    colours = _colours(file, hunks)
+    show_ends = _has_mixed_ends(file)
+    width = _digits(hunks)
+    for hunk in hunks:
         yield page.rows
         page.add(hunk.header, group="AgentChatHunk")
         for line, tokens in _hunk_lines(hunk, colours):
-            _add_line(page, line, tokens, width, ends)
+            _add_line(page, line, tokens, width, show_ends)
 
 
-def _digits(found: Sequence[Hunk]) -> int:
+def _digits(hunks: Sequence[Hunk]) -> int:
     """Return how many digits the greatest line number has."""
-    ends = (max(h.old_start + h.old_count, h.new_start + h.new_count) for h in found)
+    ends = (max(h.old_start + h.old_count, h.new_start + h.new_count) for h in hunks)
     return len(str(max(ends)))
 
 
 def _add_list(page: StyledLines, change: ChangeSet, root: str) -> None:
     """List the files with their counts."""
     page.add(change.summary(), group="AgentChatSummary")
-    names = [escape_hidden_characters(_named(file, root)) for file in change.files]
+    names = [escape_hidden_characters(_title(file, root)) for file in change.files]
     width = min(max(map(len, names)), _WIDEST_NAME)
     for file, name in zip(change.files, names, strict=True):
         facts = _facts(file)
@@ -131,17 +130,17 @@ def _add_list(page: StyledLines, change: ChangeSet, root: str) -> None:
     page.add("")
 
 
-def _named(file: FileChange, root: str) -> str:
+def _title(file: FileChange, root: str) -> str:
     return f"{file.letter} {file.display_path or _relative(file.path, root)}"
 
 
 def _facts(file: FileChange) -> str:
-    """Return how many lines change, and what else is special about the change."""
+    """Return how many lines change, and whether the file is new, deleted, binary and so on."""
     added, removed = count_lines(file)
-    said = ["binary" if file.is_binary else f"+{added} -{removed}"]
-    said += [label] if (label := _LABELS.get(file.letter)) else []
-    said += [f"mode {file.mode:04o}"] if file.mode is not None else []
-    return "  ".join(said)
+    facts = ["binary" if file.is_binary else f"+{added} -{removed}"]
+    facts += [label] if (label := _LABELS.get(file.letter)) else []
+    facts += [f"mode {file.mode:04o}"] if file.mode is not None else []
+    return "  ".join(facts)
 
 
 def _relative(path: str, root: str) -> str:
@@ -149,7 +148,7 @@ def _relative(path: str, root: str) -> str:
     return path.removeprefix(inside) if path.startswith(inside) else path
 
 
-def _without_lines(file: FileChange) -> str:
+def _describe_without_lines(file: FileChange) -> str:
     if not file.is_binary:
         if file.before == file.after:
             return "(only the name changes)" if file.old_path else "(no change)"
@@ -160,70 +159,69 @@ def _without_lines(file: FileChange) -> str:
 
 
 def _add_line(
-    page: StyledLines, line: HunkLine, tokens: list[HighlightSpan], width: int, ends: bool
+    page: StyledLines, line: HunkLine, tokens: list[HighlightSpan], width: int, show_ends: bool
 ) -> None:
     old, new = ("" if number is None else str(number) for number in (line.old, line.new))
     gutter = f"{old:>{width}} {new:>{width}} {line.kind} "
-    text = line.text + _CARRIAGE_RETURN if ends and line.end == "\r\n" else line.text
+    text = line.text + _CARRIAGE_RETURN if show_ends and line.end == "\r\n" else line.text
     page.add(text, tokens, gutter=gutter, group=_GROUPS[line.kind])
     if not line.end:
         page.add("\\ No newline at end of file", gutter=" " * len(gutter))
 
 
-def _mixed_ends(file: FileChange) -> bool:
-    """Whether line ends differ inside the file or by the change, and so must be seen."""
+def _has_mixed_ends(file: FileChange) -> bool:
+    """Whether line ends differ inside the file or by the change, and so must be visible."""
     lines = sum(side.count(b"\n") for side in (file.before or b"", file.after or b""))
     crlf = sum(side.count(b"\r\n") for side in (file.before or b"", file.after or b""))
     return 0 < crlf < lines
 
 
-def _colours(file: FileChange, found: Sequence[Hunk]) -> Colours:
-    """Return the colours of all lines shown, each side read as a whole where it is not too long."""
-    shown = [line for hunk in found for line in hunk.lines]
-    language = language_of(
-        file.path, shown[0].text if shown[0].new == 1 or shown[0].old == 1 else ""
-    )
+def _colours(file: FileChange, hunks: Sequence[Hunk]) -> Colours:
+    """Return the colours of the lines of both sides, from the whole text unless it is too long."""
+    lines = [line for hunk in hunks for line in hunk.lines]
+    is_first = lines[0].new == 1 or lines[0].old == 1
+    language = language_of(file.path, lines[0].text if is_first else "")
     colours: Colours = {}
     for side, data in (("old", file.before), ("new", file.after)):
-        if data and any(getattr(line, side) is not None for line in shown):
-            colours.update(_side(side, data, shown, language))
+        if data and any(getattr(line, side) is not None for line in lines):
+            colours.update(_side_colours(side, data, lines, language))
     return colours
 
 
-def _side(
-    side: str, data: bytes, shown: Sequence[HunkLine], language: str
+def _side_colours(
+    side: str, data: bytes, lines: Sequence[HunkLine], language: str
 ) -> Iterator[tuple[tuple[str, int], list[HighlightSpan]]]:
-    some = {number: line.text for line in shown if (number := getattr(line, side)) is not None}
-    whole = _up_to(max(some), data)
+    texts = {number: line.text for line in lines if (number := getattr(line, side)) is not None}
+    whole = _first_lines(max(texts), data)
     if sum(map(len, whole)) <= LONGEST_TEXT:
-        some = dict(enumerate(whole, start=1))
-    for number, tokens in zip(some, highlight_code(list(some.values()), language), strict=True):
+        texts = dict(enumerate(whole, start=1))
+    for number, tokens in zip(texts, highlight_code(list(texts.values()), language), strict=True):
         yield (side, number), tokens
 
 
-def _up_to(last: int, data: bytes) -> list[str]:
-    """Return the lines up to number ``last``, which is all that its colours depend on."""
+def _first_lines(last: int, data: bytes) -> list[str]:
+    """Return the lines up to number ``last``: colours do not depend on later ones."""
     lines = split_lines(data.decode("utf-8", "surrogateescape"))
     return [line.rstrip("\r\n") for line in lines[:last]]
 
 
 def _hunk_lines(hunk: Hunk, colours: Colours) -> Iterator[tuple[HunkLine, list[HighlightSpan]]]:
-    """Yield the lines with their tokens: colours first, changed words over them."""
+    """Yield the lines with their highlights: colours first, changed words over them."""
     words = dict(_changed_words(hunk))
-    for at, line in enumerate(hunk.lines):
+    for index, line in enumerate(hunk.lines):
         number = line.old if line.new is None else line.new
         tokens = colours.get(("old" if line.new is None else "new", number or 0), [])
         marks = [
             HighlightSpan(piece.start, piece.end, _WORD_GROUPS[line.kind])
-            for piece in words.get(at, ())
+            for piece in words.get(index, ())
         ]
         yield line, [*tokens, *marks]
 
 
 def _changed_words(hunk: Hunk) -> Iterator[tuple[int, list[WordSpan]]]:
-    """Yield the changed parts of removed and added lines that stand for each other."""
+    """Yield the changed words of each removed line and the added line that replaces it."""
     runs = [
-        (kind, [at for at, _ in run])
+        (kind, [index for index, _ in run])
         for kind, run in groupby(enumerate(hunk.lines), key=lambda pair: pair[1].kind)
     ]
     budget = _MOST_PAIRS

@@ -1,4 +1,4 @@
-"""What commands list about a chat, as lines and items."""
+"""Lists of a chat for commands: remembered answers, tools, mentions."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from agentchat.core.turn.chat import Chat
 
 
 def approvals(chat: Chat) -> list[dict[str, Any]]:
-    """Return what the chat remembers: ``id``, ``text`` with the exact scope, ``uses``."""
+    """Return the remembered answers: ``id``, ``text`` with the exact scope, ``uses``."""
     items = chat.policy.grants.items()
     return [{"id": scope_id(s), "text": s.description, "uses": uses} for s, uses in items]
 
 
-def revoke(chat: Chat, wanted: str | None) -> None:
+def revoke(chat: Chat, id: str | None) -> None:
     """Forget one remembered answer by its id, or all of them."""
-    if wanted is None:
+    if id is None:
         chat.policy.grants.clear()
         return
     for scope, _ in chat.policy.grants.items():
-        if scope_id(scope) == wanted:
+        if scope_id(scope) == id:
             chat.policy.grants.revoke(scope)
 
 
 def scope_id(scope: Scope) -> str:
-    """Return a short name of a scope that stays the same while it is remembered."""
-    said = "\0".join((scope.tool, scope.definition, *scope.key))
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    """Return a short id of a scope, the same as long as it is remembered."""
+    text = "\0".join((scope.tool, scope.definition, *scope.key))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def tools(chat: Chat) -> list[str]:
-    """Return the tools and groups there are, and what this chat has of them."""
+    """Return all tools and groups, with those of this chat first."""
     toolbox, mode = chat.toolset, chat.policy.mode
-    given, deferred = toolbox.tools(), toolbox.deferred()
-    hidden = [tool for tool in given if mode_forbids(mode, tool)]
-    away, known = _names([*hidden, *deferred]), _names(given)
-    active = [tool for tool in given if tool.name not in away]
+    held, deferred = toolbox.tools(), toolbox.deferred()
+    hidden = [tool for tool in held if mode_forbids(mode, tool)]
+    inactive, known = _names([*hidden, *deferred]), _names(held)
+    active = [tool for tool in held if tool.name not in inactive]
     others = [tool for tool in toolbox.all_tools() if tool.name not in known]
     lines = [
         *_section("Active", active),
@@ -61,22 +61,22 @@ def _names(tools: Iterable[Tool]) -> set[str]:
 
 
 def _section(title: str, tools: Iterable[Tool]) -> list[str]:
-    """Return a headline and a line for each tool; nothing where there is none."""
-    listed = list(tools)
-    width = max((len(tool.name) for tool in listed), default=0)
-    lines = [f"  {tool.name:<{width}}  {_about(tool)}".rstrip() for tool in listed]
+    """Return a headline and a line for each tool; nothing if there is none."""
+    tools = list(tools)
+    width = max((len(tool.name) for tool in tools), default=0)
+    lines = [f"  {tool.name:<{width}}  {_summary(tool)}".rstrip() for tool in tools]
     return [title, *lines, ""] if lines else []
 
 
-def _about(tool: Tool) -> str:
+def _summary(tool: Tool) -> str:
     return escape_hidden_characters(tool.snippet or tool.description.split("\n", 1)[0])
 
 
 def mentions(chat: Chat) -> list[dict[str, Any]]:
-    """Return the names a mention can have: ``name``, ``kind``, ``about``, ``given``."""
-    toolbox, given = chat.toolset, _names(chat.toolset.tools())
+    """Return the names that a prompt can mention: ``name``, ``kind``, ``about``, ``given``."""
+    toolbox, held = chat.toolset, _names(chat.toolset.tools())
     return [
-        *(_mention(t.name, "tool", t.snippet, t.name in given) for t in toolbox.all_tools()),
+        *(_mention(t.name, "tool", t.snippet, t.name in held) for t in toolbox.all_tools()),
         *(
             _mention(group.name, "group", ", ".join(group.tools), toolbox.has_name(group.name))
             for group in toolbox.groups()

@@ -1,4 +1,4 @@
-"""Lines with highlights as a float draws them, whatever characters they hold."""
+"""Lines with highlights for a float; hidden characters are shown escaped."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Document = dict[str, Any]
 """``lines``, ``marks`` of each line and ``rows`` (row, group of a whole line).
 
 Rows count from 0, columns are bytes. Marks are a string like ``4:9:Group 7:8:Other``, the last on
-top: thousands of lists would keep Neovim busy for longer than one notices.
+top: decoding thousands of lists instead would block Neovim noticeably.
 """
 
 
 class StyledLines:
-    """A document in the making."""
+    """Builds a document line by line."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -31,14 +31,14 @@ class StyledLines:
         """Add one line: an ASCII gutter, then the text with its hidden characters shown.
 
         Args:
-            tokens: parts of ``text``, in characters; later ones lie over earlier ones.
+            tokens: parts of ``text``, in characters; later ones cover earlier ones.
             group: highlight of the whole line.
         """
         hidden = hidden_character_offsets(text)
         columns = _columns(text, hidden, len(gutter))
         marks = [(0, len(gutter), "AgentChatLineNr")] if gutter else []
         marks += [(columns[t.start], columns[t.end], t.group) for t in tokens]
-        marks += [(columns[at], columns[at + 1], "AgentChatEscape") for at in hidden]
+        marks += [(columns[i], columns[i + 1], "AgentChatEscape") for i in hidden]
         if group:
             self._rows.append([self.rows, group])
         self._lines.append(gutter + _visible(text, hidden))
@@ -46,11 +46,11 @@ class StyledLines:
 
     @property
     def rows(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return len(self._lines)
 
     def document(self) -> Document:
-        """Return what the float is given."""
+        """Return the table for the float."""
         return {"lines": self._lines, "marks": self._marks, "rows": self._rows}
 
 
@@ -58,8 +58,8 @@ def _visible(text: str, hidden: Sequence[int]) -> str:
     if not hidden:
         return text
     chars = list(text)
-    for at in hidden:
-        chars[at] = escape_character(chars[at])
+    for i in hidden:
+        chars[i] = escape_character(chars[i])
     return "".join(chars)
 
 
@@ -69,7 +69,7 @@ def _columns(text: str, hidden: Sequence[int], first: int) -> Sequence[int]:
         return range(first, first + len(text) + 1)
     escaped = set(hidden)
     widths = (
-        len(escape_character(char)) if at in escaped else len(char.encode())
-        for at, char in enumerate(text)
+        len(escape_character(char)) if i in escaped else len(char.encode())
+        for i, char in enumerate(text)
     )
     return list(accumulate(widths, initial=first))

@@ -1,4 +1,4 @@
-"""Colours of code in any language, as groups on parts of lines, by Pygments (imported late)."""
+"""Syntax highlighting of code, by Pygments (imported late)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 LONGEST_TEXT = 60_000
-"""Characters that are coloured at once (some tenths of a second); beyond, nothing is."""
+"""Characters that are highlighted, in some tenths of a second; a longer text is plain."""
 
-# The first of a token's types, from itself to its parents, that stands here names the group.
+# A token has the group of its own type, or else of the nearest parent type in this table.
 _GROUPS = {
     "Comment": "AgentChatCodeComment",
     "Comment.Preproc": "AgentChatCodeKeyword",
@@ -43,7 +43,7 @@ _INTERPRETERS = {"python": "python", "bash": "bash", "sh": "bash", "node": "java
 
 @dataclass(frozen=True, slots=True)
 class HighlightSpan:
-    """A part of one line with a colour: ``start`` up to ``end``, in characters."""
+    """A highlighted part of one line: ``start`` up to ``end``, in characters."""
 
     start: int
     end: int
@@ -52,45 +52,45 @@ class HighlightSpan:
 
 def language_of(name: str, first_line: str = "") -> str:
     """Return the language of a file by its name, or by a ``#!`` line; empty if unknown."""
-    known = _by_name(PurePosixPath(name).name)
-    if known or not first_line.startswith("#!"):
-        return known
+    language = _language_of_name(PurePosixPath(name).name)
+    if language or not first_line.startswith("#!"):
+        return language
     program = first_line.replace("/", " ").split()[-1].rstrip("0123456789.")
     return _INTERPRETERS.get(program, program)
 
 
 def highlight_code(lines: Sequence[str], language: str) -> list[list[HighlightSpan]]:
     """Return the tokens of each line of a whole text; the lines have no line ends."""
-    found: list[list[HighlightSpan]] = [[] for _ in lines]
+    spans: list[list[HighlightSpan]] = [[] for _ in lines]
     lexer = _lexer(language)
     if lexer is None or sum(map(len, lines)) > LONGEST_TEXT:
-        return found
+        return spans
     line, start = 0, 0
-    for at, kind, value in lexer.get_tokens_unprocessed("\n".join(lines)):
-        while line + 1 < len(lines) and at > start + len(lines[line]):
+    for offset, kind, value in lexer.get_tokens_unprocessed("\n".join(lines)):
+        while line + 1 < len(lines) and offset > start + len(lines[line]):
             start += len(lines[line]) + 1
             line += 1
         group = _group(kind)
         if group:
-            for ahead, token in _by_line(at - start, value, group):
-                _append(found[line + ahead], token)
-    return found
+            for number, span in _split_lines(offset - start, value, group):
+                _append(spans[line + number], span)
+    return spans
 
 
-def _append(tokens: list[HighlightSpan], token: HighlightSpan) -> None:
-    """Add a token, as a part of the last one where that has the same colour."""
-    last = tokens[-1] if tokens else None
-    if last is not None and (last.end, last.group) == (token.start, token.group):
-        tokens[-1] = HighlightSpan(last.start, token.end, token.group)
+def _append(spans: list[HighlightSpan], span: HighlightSpan) -> None:
+    """Add a span, joined to the last one if that has the same group."""
+    last = spans[-1] if spans else None
+    if last is not None and (last.end, last.group) == (span.start, span.group):
+        spans[-1] = HighlightSpan(last.start, span.end, span.group)
     else:
-        tokens.append(token)
+        spans.append(span)
 
 
-def _by_line(column: int, value: str, group: str) -> Iterator[tuple[int, HighlightSpan]]:
-    """Yield a token as one per line, each with how many lines further on it lies."""
-    for ahead, part in enumerate(value.split("\n")):
+def _split_lines(column: int, value: str, group: str) -> Iterator[tuple[int, HighlightSpan]]:
+    """Yield a span for each line of a token, with the number of the line in the token."""
+    for number, part in enumerate(value.split("\n")):
         if part.strip():
-            yield ahead, HighlightSpan(column, column + len(part), group)
+            yield number, HighlightSpan(column, column + len(part), group)
         column = 0
 
 
@@ -105,7 +105,7 @@ def _group(kind: Any) -> str:
 
 
 @lru_cache(maxsize=64)
-def _by_name(name: str) -> str:
+def _language_of_name(name: str) -> str:
     from pygments.lexers import find_lexer_class_for_filename
 
     lexer = find_lexer_class_for_filename(name)

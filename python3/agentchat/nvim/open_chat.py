@@ -1,0 +1,281 @@
+"""One open chat in Neovim: takes its events from Lua, and shows what its commands list."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentchat.agent.chat_tools import ChatTools
+from agentchat.agent.jobs import BackgroundJobs
+from agentchat.agent.permissions.approvals import Approvals
+from agentchat.agent.permissions.rule_drafts import MOST_CALLS, RuleDraft, RuleDrafts
+from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
+from agentchat.agent.preview_actions import PreviewActions, ResolveCommand, ShownPreview
+from agentchat.agent.session import Session
+from agentchat.core.tools.mentions import CapturedContext
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import ApprovalResponse
+from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
+from agentchat.journal.index import list_past_calls
+from agentchat.journal.log_text import only_decisions, render_log
+from agentchat.journal.writer import JournalWriter
+from agentchat.models.select import ModelSelection
+from agentchat.nvim.custom_tools import CustomTools
+from agentchat.nvim.frontend import NvimFrontend
+from agentchat.nvim.lua_api import LuaApi
+from agentchat.nvim.render import listings
+from agentchat.nvim.render.rules import draft_table, explain
+from agentchat.nvim.settings import Settings, read_settings
+from agentchat.nvim.view import NvimView
+from agentchat.nvim.workspaces import LocalLeftovers
+
+Payload = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class OpenChat:
+    """The parts of one open chat; each method named in ``EVENTS`` takes the payload of its event.
+
+    Args:
+        place: the directory of the chat, or its URL on another machine.
+        state: the folder in which the plugin keeps its own files.
+        background: runs what a command does after its event was taken.
+    """
+
+    chat: Chat
+    session: Session
+    tools: ChatTools
+    previews: PreviewActions
+    approvals: Approvals
+    lua: LuaApi
+    view: NvimView
+    workspace: Workspace
+    place: str
+    state: Path
+    journal: JournalWriter
+    settings: Settings
+    models: ModelSelection
+    frontend: NvimFrontend
+    rule_store: RuleStore
+    drafts: RuleDrafts
+    custom_tools: CustomTools
+    background: BackgroundJobs
+
+    # --- opening and closing ----------------------------------------------------------------------
+
+    def start(self, *, resumed: bool) -> None:
+        """Show the chat's state and problems, and do in the background what the first turn needs.
+
+        Args:
+            resumed: whether the history is to be drawn.
+        """
+        self.tools.show()
+        self.session.refresh()
+        self.session.warm_up()
+        self.models.warm_up()
+        for problem in self.settings.problems:
+            self.view.notify("warn", problem)
+        if resumed:
+            self.session.replay()
+        self.session.recover(LocalLeftovers())
+
+    async def close(self) -> None:
+        """End what runs and close the journal: the chat can be opened again then."""
+        self.custom_tools.leave(self.chat.uuid)
+        try:
+            await self.session.close()
+        finally:
+            self.journal.close()
+        self.background.start(self._clean_up(), "closing the workspace")
+
+    async def _clean_up(self) -> None:
+        """Close the model's client and the workspace, which may take a while."""
+        await self.models.close()
+        await self.workspace.close()
+
+    # --- events -----------------------------------------------------------------------------------
+
+    def take(self, name: str, payload: Payload) -> None:
+        """Take one event; raises UserError with a line for the user."""
+        EVENTS[name](self, payload)
+
+    def send(self, payload: Payload) -> None:
+        """Update the settings, then send what the user typed."""
+        self._configure(payload.get("settings") or {})
+        self.set_attended(payload.get("attended", True))
+        captured = payload.get("captured") or {}
+        self.session.send(
+            payload["text"],
+            {mention: CapturedContext(**context) for mention, context in captured.items()},
+        )
+
+    def _configure(self, given: Mapping[str, Any]) -> None:
+        """Replace the settings; what the user chose in the chat stays."""
+        settings = read_settings(given)
+        for problem in settings.problems:
+            if problem not in self.settings.problems:
+                self.view.notify("warn", problem)
+        self.settings = settings
+        self.models.settings = settings.model
+        self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
+        self.session.set_sandbox(settings.sandbox)
+
+    def set_attended(self, attended: bool) -> None:
+        """Set whether somebody sees the editor and can answer."""
+        policy = self.chat.policy
+        policy.attended = self.frontend.attended = attended
+
+    def amend(self, payload: Payload) -> None:
+        """Replace the proposed text of a file in a preview."""
+        text = ProposedText(payload["path"], payload["text"])
+        self.previews.replace_proposal(payload["preview"], text)
+
+    def choose_model(self, payload: Payload) -> None:
+        """Select a model by name, or show which one is in use."""
+        if payload.get("name") is not None:
+            self.models.chosen = payload["name"]
+        self.view.notify("info", f"model: {self.models.current().name}")
+        self.session.refresh()
+
+    def show_tools(self, payload: Payload) -> None:
+        """Show the tools of the chat and the files of custom tools."""
+        lines = [*listings.tools(self.chat), *self.custom_tools.lines(self.chat.uuid)]
+        self._show_page("Tools", lines)
+
+    def show_approvals(self, payload: Payload) -> None:
+        """Show the remembered answers, for the user to revoke."""
+        self.lua.call("grants.list", self.chat.uuid, listings.approvals(self.chat))
+
+    def explain(self, payload: Payload) -> None:
+        """Show what decides a call that the user names."""
+        self.background.start(self._explain(payload["text"]), "explain")
+
+    async def _explain(self, text: str) -> None:
+        await self.approvals.refresh()
+        self._show_page("Explained", await explain(self.chat, self.workspace, text))
+
+    def show_log(self, payload: Payload) -> None:
+        """Show the journal as text; ``only`` may be ``decisions``."""
+        self.background.start(self._show_log(payload.get("only") or ""), "the log")
+
+    async def _show_log(self, only: str) -> None:
+        lines = await asyncio.to_thread(self._log_lines, only)
+        self._show_page(only.capitalize() or "Journal", lines)
+
+    def _log_lines(self, only: str) -> list[str]:
+        records = self.journal.records()
+        return render_log(only_decisions(records) if only == "decisions" else records)
+
+    def _show_page(self, title: str, lines: list[str]) -> None:
+        self.lua.call("page.show", title, lines)
+
+    # --- rules ------------------------------------------------------------------------------------
+
+    def propose_rule(self, payload: Payload) -> None:
+        """Show a rule about a call that is named, or about the open request."""
+        self.background.start(self._propose_rule(payload.get("text") or ""), "the rule")
+
+    async def _propose_rule(self, text: str) -> None:
+        calls = await asyncio.to_thread(list_past_calls, self.state, self.place, MOST_CALLS)
+        self._show_draft(await self.drafts.propose(calls, text))
+
+    def revise_rule(self, payload: Payload) -> None:
+        """Show the rule with one change."""
+        text = payload.get("text") or ""
+        draft = self.drafts.revise(payload["draft"], payload["change"], text)
+        if draft is not None:
+            self._show_draft(draft)
+
+    def write_rule(self, payload: Payload) -> None:
+        """Write the rule that is shown."""
+        self.background.start(self._write_rule(payload["draft"]), "the rule")
+
+    async def _write_rule(self, draft: str) -> None:
+        self.lua.notify("info", await self.drafts.write(draft))
+
+    def _show_draft(self, draft: RuleDraft) -> None:
+        scope = self.drafts.describe_scope(draft.scope)
+        self.lua.call("rules.show", self.chat.uuid, draft_table(draft, scope, self.chat.policy))
+
+
+EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
+    "send": OpenChat.send,
+    "stop": lambda chat, p: chat.session.stop(),
+    "answer": lambda chat, p: chat.session.answer(p["prompt"], parse_response(p)),
+    "answers": lambda chat, p: chat.frontend.answer(p["id"], p["answers"]),
+    "resolve": lambda chat, p: chat.previews.resolve(parse_resolve_command(p)),
+    "propose": lambda chat, p: chat.previews.show_proposal(p["subject"], p["path"]),
+    "amend": OpenChat.amend,
+    "undo": lambda chat, p: chat.session.undo(p.get("turn")),
+    "redo": lambda chat, p: chat.session.redo(),
+    "mode": lambda chat, p: chat.session.set_mode(p["mode"]),
+    "model": OpenChat.choose_model,
+    "approvals": OpenChat.show_approvals,
+    "revoke": lambda chat, p: listings.revoke(chat.chat, p.get("id")),
+    "explain": OpenChat.explain,
+    "rule": OpenChat.propose_rule,
+    "rule_revise": OpenChat.revise_rule,
+    "rule_write": OpenChat.write_rule,
+    "tools": OpenChat.show_tools,
+    "add_tool": lambda chat, p: chat.tools.add(p["name"]),
+    "remove_tool": lambda chat, p: chat.tools.remove(p["name"]),
+    "log": OpenChat.show_log,
+}
+"""The events of one chat."""
+
+
+class NvimTrust:
+    """Neovim's trust database."""
+
+    def __init__(self, lua: LuaApi) -> None:
+        self._lua = lua
+
+    async def add(self, path: Path, digest: str) -> bool:
+        """Trust a file with this hash; return whether Neovim did."""
+        return bool(await self._lua.request("trust.agreed", str(path), digest))
+
+
+def parse_response(payload: Payload) -> ApprovalResponse:
+    """Return the user's answer to an approval request."""
+    return ApprovalResponse(
+        choice=payload["choice"],
+        reason=payload.get("reason") or "",
+        arguments=payload.get("arguments"),
+        hunk_decisions=_parse_hunks(payload),
+        replacements=tuple(
+            ProposedText(file["path"], file["text"]) for file in _list(payload, "replaced")
+        ),
+    )
+
+
+def parse_resolve_command(payload: Payload) -> ResolveCommand:
+    """Return the user's command about the newest preview."""
+    preview = payload.get("preview")
+    return ResolveCommand(
+        action=payload["action"],
+        reason=payload.get("reason") or "",
+        hunks=_parse_hunks(payload),
+        seen=ShownPreview(preview, payload.get("stamp") or "") if preview else None,
+    )
+
+
+def _parse_hunks(payload: Payload) -> tuple[HunkDecision, ...]:
+    return tuple(
+        HunkDecision(
+            path=hunk["path"],
+            index=hunk["index"],
+            keep=bool(hunk["keep"]),
+            comment=hunk.get("comment") or "",
+        )
+        for hunk in _list(payload, "hunks")
+    )
+
+
+def _list(payload: Payload, name: str) -> list[Payload]:
+    value = payload.get(name)
+    # An empty table of Lua comes as a mapping.
+    return value if isinstance(value, list) else []
