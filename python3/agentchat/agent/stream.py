@@ -33,6 +33,9 @@ REPLAY_BATCH = 20
 
 REPLAY_PAUSE_SECONDS = 1 / 30
 
+STOPPED_TURN = "Stopped by you."
+"""The mark in the chat where a turn was stopped."""
+
 STATES: Mapping[Status, BlockState] = {
     Status.SUCCESS: "done",
     Status.ERROR: "failed",
@@ -178,6 +181,8 @@ def _draw_reply(reply: Reply, view: View, toolbox: Toolset) -> None:
         view.block(call.id, ToolBlock(title=title, tool=call.name, state="waiting"))
     if reply.error:
         view.note("error", reply.error)
+    elif reply.finish == "cancelled":
+        view.note("info", STOPPED_TURN)
 
 
 def _note(reply: Reply) -> str:
