@@ -23,11 +23,22 @@ local gone
 ---@param callback fun(chat: agentchat.Chat)
 function M.on_gone(callback) gone = callback end
 
+--- A new buffer of this name, or the one that a session file has left under it: its windows then
+--- show the chat.
+local function named(name)
+  local buf = vim.fn.bufnr('^' .. name .. '$')
+  if buf == -1 then
+    buf = api.nvim_create_buf(true, false)
+    api.nvim_buf_set_name(buf, name)
+  end
+  vim.fn.bufload(buf)
+  return buf
+end
+
 ---@param number integer
 ---@return integer
 function M.create(number)
-  local buf = api.nvim_create_buf(true, false)
-  api.nvim_buf_set_name(buf, ('agentchat://%d'):format(number))
+  local buf = named(('agentchat://%d'):format(number))
   vim.bo[buf].buftype = 'nofile'
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].swapfile = false

@@ -87,11 +87,36 @@ local function captured_buffer(chat, buf)
   return { name = name_of(chat, buf), text = text }
 end
 
+---@class agentchat.Selection positions as of marks
+---@field buf integer
+---@field from [integer, integer]
+---@field to [integer, integer]
+
+---@return agentchat.Selection? selection nil if nothing was selected yet
+local function last_selection(buf)
+  local from, to = api.nvim_buf_get_mark(buf, '<'), api.nvim_buf_get_mark(buf, '>')
+  return from[1] > 0 and { buf = buf, from = from, to = to } or nil
+end
+
+--- What the range of a command selects in the current buffer: the last selection, if it is the same
+--- lines, else whole lines.
+---@param first integer
+---@param last integer
+---@return agentchat.Selection
+function M.range(first, last)
+  local buf = api.nvim_get_current_buf()
+  local selected = last_selection(buf)
+  local same = selected and selected.from[1] == first and selected.to[1] == last
+  return same and selected or { buf = buf, from = { first, 0 }, to = { last, vim.v.maxcol } }
+end
+
 local function captured_selection(chat)
-  local buf = work_buffer()
-  local from = buf and api.nvim_buf_get_mark(buf, '<')
-  local to = buf and api.nvim_buf_get_mark(buf, '>')
-  if not buf or from[1] == 0 then return { problem = 'nothing was selected yet' } end
+  local given = chat.selection
+  if given and not api.nvim_buf_is_loaded(given.buf) then given = nil end
+  local work = not given and work_buffer() or nil
+  local selected = given or (work and last_selection(work))
+  if not selected then return { problem = 'nothing was selected yet' } end
+  local buf, from, to = selected.buf, selected.from, selected.to
   local last = api.nvim_buf_get_lines(buf, to[1] - 1, to[1], false)[1] or ''
   -- The mark is on the first byte of the last character; a line-wise one beyond the line.
   local stop = to[2] < #last and to[2] + vim.str_utf_end(last, to[2] + 1) + 1 or #last
