@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -32,6 +33,18 @@ REPLAY_BATCH = 20
 """Messages drawn at a time on resume: the editor draws them in a few milliseconds."""
 
 REPLAY_PAUSE_SECONDS = 1 / 30
+
+UNPARSED_CALL = (
+    "The model wrote a tool call as text. It was not run: the server did not parse it. Check that "
+    "the server's tool parser fits the model, or choose a model that supports tools."
+)
+_WRITTEN_CALL = re.compile(
+    r"""\s*(?:<tool_?calls?>|<\|tool_calls?(?:_begin)?\|>|\[TOOL_CALLS\]|<function=\w
+    |```(?:json|tool_call)?\s*\{\s*"name"\s*:\s*"[^"]*",\s*"(?:arguments|parameters)"
+    |\{\s*"name"\s*:\s*"[^"]*",\s*"(?:arguments|parameters)")""",
+    re.VERBOSE,
+)
+"""The beginning of a reply in the notations of a call that models are trained on."""
 
 STOPPED_TURN = "Stopped by you."
 """The mark in the chat where a turn was stopped."""
@@ -190,7 +203,9 @@ def _note(reply: Reply) -> str:
         return ""
     if not (reply.text or reply.calls):
         return "The model gave no answer."
-    return "The answer was cut off by the length limit." if reply.finish == "length" else ""
+    if reply.finish == "length":
+        return "The answer was cut off by the length limit."
+    return UNPARSED_CALL if not reply.calls and _WRITTEN_CALL.match(reply.text) else ""
 
 
 def _partial_object(arguments: str) -> dict[str, Any]:

@@ -134,7 +134,7 @@ class ModelClient:
     def _check_count(self, body: dict[str, Any], reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
         counted = reply.usage.prompt_tokens if reply.usage else 0
-        warning = self._estimate.check(body, counted)
+        warning = self._estimate.check(body, counted, called=bool(reply.calls))
         if warning is not None and not self._is_warned:
             self._is_warned = True
             on_piece(Notice(warning))
