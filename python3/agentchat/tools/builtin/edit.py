@@ -111,7 +111,11 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> DryRunResul
     before = await read_for_change(target, context)
     edits = [Edit(one.old_text, one.new_text, one.replace_all) for one in arguments.edits]
     outcome = await asyncio.to_thread(_edited, before, edits, target)
-    change = FileChange(target.path, before, encode(outcome.text), target.shown)
+    # Each replacement is decided on its own, except those of one text in many places.
+    separate = not any(one.replace_all for one in edits)
+    splits = tuple(sorted(first - 1 for first, _ in outcome.lines)) if separate else ()
+    after = encode(outcome.text)
+    change = FileChange(target.path, before, after, target.shown, splits=splits)
     return DryRunResult(
         ChangeSet((change,)),
         notes=outcome.notes,
