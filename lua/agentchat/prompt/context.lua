@@ -22,6 +22,11 @@ M.KINDS = {
 local SIMPLE = { buffer = true, selection = true, diagnostics = true, diff = true }
 local MOST = 100 -- files that completion offers
 
+--- Whether the `#` at byte `at` is within a word.
+local function follows_word(line, at)
+  return at > 1 and line:sub(at - 1, at - 1):find('[%w_#\128-\255]') ~= nil
+end
+
 --- The mention that begins after the `#` at byte `at`: the byte it ends on.
 local function last_of(line, at)
   local braced = select(2, line:find('^file:{[^{}]+}', at + 1))
@@ -42,7 +47,7 @@ end
 function M.find(line)
   local out, at = {}, line:find('#', 1, true)
   while at do
-    local last = not line:sub(1, at - 1):find('[%w_#\128-\255]$') and last_of(line, at) or nil
+    local last = not follows_word(line, at) and last_of(line, at) or nil
     if last then table.insert(out, { name = line:sub(at, last), first = at - 1, last = last }) end
     at = line:find('#', math.max(at, last or 0) + 1, true)
   end
@@ -137,7 +142,9 @@ function M.capture(chat, text)
   local out = vim.empty_dict()
   for _, found in ipairs(M.find((text:gsub('\n', ' ')))) do
     local number = found.name:match('^#buffer:(%d+)$')
-    if number or found.name == '#buffer' then
+    if out[found.name] then
+      number = nil
+    elseif number or found.name == '#buffer' then
       out[found.name] = captured_buffer(chat, number and tonumber(number) or work_buffer())
     elseif found.name == '#selection' then
       out[found.name] = captured_selection(chat)

@@ -24,6 +24,7 @@ from agentchat.core.tools.model import (
 )
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import Toolset
+from agentchat.core.turn.validate import without_reserved
 from agentchat.core.turn.view import BlockState, ToolBlock, View
 from agentchat.journal.writer import JournalWriter
 
@@ -151,7 +152,7 @@ def show_result(result: ToolResult, view: View) -> None:
 
 def call_title(tool: Tool | None, name: str, arguments: str) -> str:
     """Return a call in one line; ``arguments`` is its JSON text as far as it has arrived."""
-    return tool.title(_partial_object(arguments)) if tool else clip(name)
+    return tool.title(without_reserved(_partial_object(arguments))) if tool else clip(name)
 
 
 def result_block(result: ToolResult) -> ToolBlock:

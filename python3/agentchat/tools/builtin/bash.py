@@ -10,7 +10,12 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, KIB, RESULT_BYTES
-from agentchat.core.text import drop_partial_end, drop_partial_start, join_head_and_tail
+from agentchat.core.text import (
+    drop_overwritten,
+    drop_partial_end,
+    drop_partial_start,
+    join_head_and_tail,
+)
 from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.format import TerminalText, argument_text, strip_terminal_codes
@@ -93,15 +98,19 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
 def output(finished: ProcessResult, path: str) -> str:
     """Return the text of an output; a long one as head and tail, naming the file with all of it."""
     if not finished.dropped:
-        return strip_terminal_codes(finished.head).rstrip("\n")
+        return _plain(finished.head).rstrip("\r\n")
     head, tail = drop_partial_end(finished.head), drop_partial_start(finished.tail)
     cut = len(finished.head) - len(head) + len(finished.tail) - len(tail)
     return join_head_and_tail(
-        strip_terminal_codes(head),
-        strip_terminal_codes(tail).rstrip("\n"),
+        _plain(head),
+        _plain(tail).rstrip("\r\n"),
         finished.dropped + cut,
         path,
     )
+
+
+def _plain(data: bytes) -> str:
+    return drop_overwritten(strip_terminal_codes(data))
 
 
 def how_it_ended(code: int | None, timeout: float) -> str:
