@@ -181,7 +181,7 @@ def test_reasoning_is_folded_and_dimmed(drawn: Drawn) -> None:
         "▸ reasoning", "    First I", "    think.", "    Then I do.", "", "", "Done.", "",
         "## You", "", "",
     ]  # fmt: skip
-    assert drawn.closed("think.") == drawn.row("First I")
+    assert drawn.closed("think.") == drawn.row("▸ reasoning")
     assert "AgentChatReasoning" in drawn.groups("First I")
     drawn.draw(("reasoning", "again"))
     assert drawn.lines().count("▸ reasoning") == 2

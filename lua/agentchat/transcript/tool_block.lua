@@ -95,6 +95,8 @@ local function folds_of(block, row)
   local count = #block.drawn
   if count == 0 then return {} end
   local last = row + 1 + count
+  -- Of reasoning only the header is shown: a paragraph may be one line, and fill the window.
+  if block.shown == 0 then return { outer = { first = row + 1, last = last, closed = true } } end
   local out = { outer = { first = row + 1, last = last, closed = false } }
   -- A fold of one line would hide nothing.
   if count > block.shown + 1 then

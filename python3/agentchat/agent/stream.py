@@ -107,7 +107,7 @@ class ReplyStream:
                 self._show_call(piece)
             case RetryDelay():
                 text = f"{piece.why} Trying again in {piece.seconds:g} s; <C-c> stops."
-                self._view.note("info", text)
+                self._view.retry(text)
             case Notice():
                 self._view.note("info", piece.text)
 

@@ -91,6 +91,10 @@ class NvimView:
         """Add a line of the plugin's own to the transcript."""
         self._draw("message", "error" if level == "error" else "note", text)
 
+    def retry(self, text: str) -> None:
+        """Show in one line, which the next retry replaces, that a request is sent again."""
+        self._draw("retry", text)
+
     def notify(self, level: str, text: str) -> None:
         """Show one line to the user."""
         self._draw("notify", level, text)

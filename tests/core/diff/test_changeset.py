@@ -81,8 +81,8 @@ def test_a_hunk_that_is_split_shares_its_context() -> None:
     close = change(joined(SIXTY), joined(edited(_5="5\n", _9="9\n", _30="30\n")))
     apart = hunks(split_hunks(close, {0}))
     assert [hunk.header for hunk in apart] == [
-        "@@ -2,7 +2,7 @@",
-        "@@ -9,4 +9,4 @@",
+        "@@ -2,5 +2,5 @@",
+        "@@ -7,6 +7,6 @@",
         hunks(close)[1].header,
     ]
     shown = [line.old for hunk in apart[:2] for line in hunk.lines if line.kind != "+"]

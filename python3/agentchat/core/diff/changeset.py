@@ -241,7 +241,9 @@ def _hunks(file: FileChange, splits: tuple[int, ...]) -> tuple[Hunk, ...]:
     shown = 0
     for group, behind in zip(groups, [*groups[1:], None], strict=False):
         last = group[-1].a_end
-        end = min(last + CONTEXT, behind[0].a_start if behind else len(old))
+        # Neighbours share what is between them: most of it is shown before the second one.
+        room = (behind[0].a_start - last) // 2 if behind else len(old) - last
+        end = last + min(CONTEXT, room)
         found.append(
             _hunk(len(found), group, (max(shown, group[0].a_start - CONTEXT), end), old, new)
         )
