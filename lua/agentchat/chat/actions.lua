@@ -2,6 +2,7 @@
 local apply = require('agentchat.chat.apply')
 local buffer = require('agentchat.chat.buffer')
 local context = require('agentchat.prompt.context')
+local draft = require('agentchat.prompt.draft')
 local events = require('agentchat.events')
 local host = require('agentchat.host.process')
 local mentions = require('agentchat.prompt.mentions')
@@ -63,6 +64,7 @@ function M.new(saved, url)
     cwd = saved and not remote_of(saved) and saved.cwd or vim.fn.getcwd(-1, 0),
     remote = saved and remote_of(saved) or url,
     saved = saved and { source = source or '' },
+    resumed = saved ~= nil,
     status = status.new(settings.get(buf).mode),
     outbox = {},
     asked = {},
@@ -72,6 +74,8 @@ function M.new(saved, url)
   }
   registry.add(chat)
   buffer.adopt(chat)
+  local unsent = saved and not source and draft.take(chat.id)
+  if unsent then prompt.set(chat, unsent) end
   return chat
 end
 

@@ -1,11 +1,13 @@
 --- The buffer of a chat: its options, its life, and what happens when the user types in it.
 local apply = require('agentchat.chat.apply')
 local completion = require('agentchat.prompt.completion')
+local draft = require('agentchat.prompt.draft')
 local folds = require('agentchat.ui.folds')
 local highlights = require('agentchat.highlights')
 local keymaps = require('agentchat.chat.keymaps')
 local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
+local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
 local registry = require('agentchat.chat.registry')
 local undo = require('agentchat.prompt.undo')
@@ -57,8 +59,17 @@ function M.shown(chat)
   folds.restore(win, messages.folds(chat))
 end
 
+--- Keeps what was not sent for the next time the chat is resumed, which takes a turn to be possible.
+local function keep_draft(chat)
+  if chat.status.turn == 0 and not chat.resumed then return end
+  if not draft.save(chat.id, prompt.text(chat)) then
+    notify.warn('the unsent prompt could not be kept')
+  end
+end
+
 --- A buffer that is unloaded keeps its text and marks for the moment: `:edit` reads it again at once.
 local function unloaded(chat)
+  keep_draft(chat)
   local lines = api.nvim_buf_get_lines(chat.buf, 0, -1, false)
   chat.kept = { lines = lines, marks = marks.save(chat.buf) }
   vim.schedule(function()
