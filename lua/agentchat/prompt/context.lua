@@ -134,6 +134,16 @@ local function captured_selection(chat)
   }
 end
 
+--- What the editor has for one mention; nil if Python finds it.
+---@return agentchat.Captured?
+local function captured(chat, name)
+  local number = name:match('^#buffer:(%d+)$')
+  if number or name == '#buffer' then
+    return captured_buffer(chat, number and tonumber(number) or work_buffer())
+  end
+  return name == '#selection' and captured_selection(chat) or nil
+end
+
 --- What the editor has for the mentions in a text, by mention; Python finds the rest.
 ---@param chat agentchat.Chat
 ---@param text string
@@ -141,14 +151,7 @@ end
 function M.capture(chat, text)
   local out = vim.empty_dict()
   for _, found in ipairs(M.find((text:gsub('\n', ' ')))) do
-    local number = found.name:match('^#buffer:(%d+)$')
-    if out[found.name] then
-      number = nil
-    elseif number or found.name == '#buffer' then
-      out[found.name] = captured_buffer(chat, number and tonumber(number) or work_buffer())
-    elseif found.name == '#selection' then
-      out[found.name] = captured_selection(chat)
-    end
+    if not out[found.name] then out[found.name] = captured(chat, found.name) end
   end
   return out
 end
