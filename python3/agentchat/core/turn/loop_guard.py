@@ -30,8 +30,8 @@ SHOWN_CHARACTERS = 200
 
 REPEATED = (
     "<system-reminder>\n"
-    "You made the same tool calls {} times in a row. Their results will not change. Do something "
-    "else, or tell the user what keeps you from going on.\n"
+    "You made the same tool calls {} times in a row. Unless you wait for something that changes, "
+    "do something else, or tell the user what keeps you from going on.\n"
     "</system-reminder>"
 )
 CHOICES = "Accept goes on, and asks again after as many rounds. Reject ends the turn."
