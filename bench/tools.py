@@ -69,7 +69,7 @@ def _chat(tools: Sequence[Tool], threshold: int = 0) -> Chat:
 
 def _request(chat: Chat) -> None:
     """Make the bytes of a request."""
-    json.dumps(OpenAIChat().body(chat.request(), "bench"))
+    json.dumps(OpenAIChat("bench").body(chat.request()))
 
 
 def _searches() -> list[Row]:
