@@ -274,9 +274,9 @@ def test_a_server_can_be_the_model_after_offline(
 @pytest.mark.parametrize(
     "reply",
     [
-        '<tool_call>\n{"name": "read", "arguments": {"path": "notes.txt"}}\n</tool_call>',
-        '{"name": "read", "parameters": {"path": "notes.txt"}}',
-        '[TOOL_CALLS][{"name": "read", "arguments": {}}]',
+        '<tool_call>\n{"name": "read", "arguments": {"path": "notes.txt"\n</tool_call>',
+        '{"name": "open_it", "parameters": {"path": "notes.txt"}}',
+        '[TOOL_CALLS][{"name": "read", "arguments": ',
     ],
 )
 def test_a_call_that_is_written_as_text_is_named_as_such(
