@@ -1,6 +1,7 @@
 -- The float of one approval request. It takes no focus by itself and is answered at most once, by one
 -- key that a person pressed after it had been visible for a while.
 
+local decisions = require('agentchat.diff.decisions')
 local document = require('agentchat.approval.document')
 local hunks = require('agentchat.diff.hunks')
 local input = require('agentchat.ui.input')
@@ -9,6 +10,7 @@ local notify = require('agentchat.notify')
 local panels = require('agentchat.ui.panel')
 local render = require('agentchat.ui.render')
 local rules = require('agentchat.approval.rules')
+local split = require('agentchat.diff.split')
 
 local M = {}
 
@@ -139,7 +141,10 @@ local function panel_spec(float)
     subject = function()
       return { id = request.id, subject = request.subject or request.id, title = request.title }
     end,
-    doc = function() return document.page(request, float.detailed) end,
+    doc = function()
+      local given = decisions.of(spec.chat, request.subject or request.id)
+      return split.document(given, document.page(request, float.detailed))
+    end,
     draw = hunks.draw,
     resized = hunks.resized,
     lead = function() return document.lead(request) end,

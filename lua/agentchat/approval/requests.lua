@@ -11,6 +11,7 @@ local panels = require('agentchat.ui.panel')
 local registry = require('agentchat.chat.registry')
 local review = require('agentchat.review.list')
 local settings = require('agentchat.config.settings')
+local split = require('agentchat.diff.split')
 
 local M = {}
 
@@ -40,7 +41,7 @@ local function respond(entry, choice, more)
   finish(entry)
   local response = { chat = entry.chat, prompt = entry.request.id, choice = choice }
   local subject = entry.request.subject or entry.request.id
-  response.hunks = decisions.report(entry.chat, subject, entry.request.doc)
+  response.hunks = split.report(entry.chat, subject, entry.request.doc)
   host.send('answer', vim.tbl_extend('error', response, more or {}))
 end
 

@@ -23,9 +23,13 @@ local function set(chat, new)
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Shows at once that something has been sent.
+--- Shows at once that something has been sent. A chat that waits for an answer goes on waiting.
 ---@param chat agentchat.Chat
-function M.sent(chat) M.update(chat, vim.tbl_extend('force', chat.status, { state = 'running' })) end
+function M.sent(chat)
+  if chat.status.state == 'idle' then
+    M.update(chat, vim.tbl_extend('force', chat.status, { state = 'running' }))
+  end
+end
 
 --- Takes over the status that Python reports. A prompt it has not accepted yet keeps the chat running:
 --- the report is older than that.

@@ -62,6 +62,7 @@ M.settings = {
     -- A value that is no list is passed to Python, which then asks about everything.
     rules = { kind = 'list', keep = true },
     mode = { kind = 'string', one_of = { 'ask', 'edit', 'plan', 'yolo' } },
+    max_rounds = { kind = 'integer', min = 1 },
     save = { kind = 'string', one_of = { 'vim', 'plain' } },
     workspace = { kind = 'place' },
     ssh = { fields = { command = STRINGS, python = STRING } },

@@ -10,12 +10,14 @@ local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local render = require('agentchat.ui.render')
 local side_by_side = require('agentchat.diff.side_by_side')
+local split = require('agentchat.diff.split')
 
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.diff')
 
+local ONE_CHANGE = 'This hunk is a single change and cannot be split.'
 local NO_HUNK = 'There is no hunk here: ]c goes to the next one.'
 
 --- Matches line numbers and sign, which come before the code in a line of a diff.
@@ -27,6 +29,7 @@ M.HELP = {
   { ']f [f', 'next and previous file' },
   { 'x', 'reject the hunk, or keep it again' },
   { 'X', 'the same for all hunks of the file' },
+  { 'S', 'split the hunk into its single changes' },
   { 'C', 'comment on the hunk' },
   { 'E', 'edit the proposed text of the file' },
   { '|', 'one column, or the old text beside the new' },
@@ -50,9 +53,10 @@ local function drawn(panel) return panel.page and panel.page.hunks or {} end
 ---@param doc agentchat.Doc
 ---@return agentchat.Tally?
 function M.tally(chat, subject, doc)
-  local all = doc.hunks or {}
+  local given = decisions.of(chat, subject)
+  local all = split.hunks(given, doc)
   if #all == 0 then return nil end
-  local count = decisions.count(decisions.of(chat, subject), all)
+  local count = decisions.count(given, all)
   return { text = ('%d of %d kept'):format(count, #all), whole = count == #all }
 end
 
@@ -114,7 +118,8 @@ end
 local function here(panel)
   local row, found = api.nvim_win_get_cursor(0)[1] - 1, nil
   for _, hunk in ipairs(drawn(panel)) do
-    local first = hunk.index == 0 and hunk.row - 1 or hunk.row
+    local is_first = hunk.index == 0 and (hunk.part or 0) == 0
+    local first = is_first and hunk.row - 1 or hunk.row
     if first <= row then found = hunk end
   end
   return found
@@ -145,6 +150,10 @@ local KEYS = {
     toggle(panel, vim.tbl_filter(function(it) return it.path == hunk.path end, drawn(panel)))
   end,
   C = comment,
+  S = function(panel, hunk)
+    if not split.split(decided(panel), hunk) then return notify.info(ONE_CHANGE) end
+    M.draw(panel)
+  end,
   E = function(panel, hunk)
     local subject = panel.spec.subject().id
     host.send('propose', { chat = panel.spec.chat, subject = subject, path = hunk.path })
@@ -152,7 +161,8 @@ local KEYS = {
 }
 
 local function quickfix_text(hunk, decision)
-  local words = { ('hunk %d'):format(hunk.index + 1) }
+  local part = hunk.part and ('.%d'):format(hunk.part + 1) or ''
+  local words = { ('hunk %d%s'):format(hunk.index + 1, part) }
   if decision.rejected then table.insert(words, 'rejected') end
   local said = vim.trim((decision.comment:gsub('%s+', ' ')))
   if said ~= '' then table.insert(words, said) end

@@ -24,6 +24,7 @@ local GROUPS = {
 ---@field tail? integer extmark where its next piece goes
 ---@field blocks table<string, agentchat.ToolBlock>
 ---@field thinking? agentchat.ToolBlock
+---@field retry? integer extmark of the line about a request that is sent again
 ---@field last? 'block' what was written last, where it matters
 
 ---@return agentchat.Transcript
@@ -102,7 +103,8 @@ local function close(chat)
   local first = marks.find(chat.buf, state.first)
   forget(chat, state.tail)
   forget(chat, state.first)
-  state.tail, state.first, state.thinking = nil, nil, nil
+  forget(chat, state.retry)
+  state.tail, state.first, state.thinking, state.retry = nil, nil, nil, nil
   if first and last and first <= last then
     markdown.decorate(chat.buf, first, trim(chat, first, last) + 1)
   end
@@ -182,6 +184,23 @@ function M.message(chat, role, text)
   state.role = role
   if text ~= '' then M.text(chat, text) end
   if role == 'user' then close(chat) end
+end
+
+--- Shows that a request is sent again: in one line, which the next retry replaces.
+---@param chat agentchat.Chat
+---@param text string
+function M.retry(chat, text)
+  local state = chat.transcript
+  local row = marks.find(chat.buf, state.retry)
+  if row then
+    api.nvim_buf_set_lines(chat.buf, row, row + 1, false, { lines.one(text) })
+  else
+    M.message(chat, 'note', lines.one(text))
+    row = marks.header(chat) - 2
+  end
+  colour(chat, row, 1, GROUPS.note)
+  forget(chat, state.retry)
+  state.retry = point(chat, row, 0, false)
 end
 
 ---@param chat agentchat.Chat

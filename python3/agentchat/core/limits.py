@@ -26,5 +26,8 @@ DEFERRED_THRESHOLD = 15
 PREVIEWS_PER_CALL = 3
 """How often a call is previewed if its files keep changing."""
 
+MAX_ROUNDS = 100
+"""Requests of one turn before the user is asked whether to go on."""
+
 UNRESOLVED_REPLIES = 3
 """Replies in a row that may ignore a pending preview; the last one ends the turn."""

@@ -123,6 +123,7 @@ class OpenChat:
         self.models.settings = settings.model
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
+        self.chat.max_rounds = settings.max_rounds
 
     def set_attended(self, attended: bool) -> None:
         """Set whether somebody sees the editor and can answer."""
@@ -270,6 +271,7 @@ def _parse_hunks(payload: Payload) -> tuple[HunkDecision, ...]:
             index=hunk["index"],
             keep=bool(hunk["keep"]),
             comment=hunk.get("comment") or "",
+            part=hunk.get("part"),
         )
         for hunk in _list(payload, "hunks")
     )

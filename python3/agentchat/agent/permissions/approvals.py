@@ -113,6 +113,8 @@ class Approvals:
             self.answer_open(ApprovalResponse(choice, decision=decision))
 
     def _judge(self, request: ApprovalRequest) -> Decision | None:
+        if request.question:
+            return None
         # The user was there when the request was opened, and may come back.
         policy = replace(self._chat.policy, attended=True)
         if request.staged_preview is None:

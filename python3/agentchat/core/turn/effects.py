@@ -45,6 +45,8 @@ class ApprovalRequest:
     """Why the last response could not be used, if it could not."""
     original_change: ChangeSet | None = None
     """The change that was proposed, if the preview shows the user's own text instead."""
+    question: str = ""
+    """The question, if it is not about a call of the model."""
 
     @property
     def change(self) -> ChangeSet | None:

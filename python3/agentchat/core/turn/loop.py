@@ -30,6 +30,9 @@ Cancelling ends the turn: nothing more runs and each open call is answered ``CAN
 that ends the turn answers them with its text. While a preview is pending, a reply with any call
 but ``resolve`` runs nothing.
 
+A model that repeats its calls gets a note, then the user is asked whether to go on. The user is
+also asked when a turn has very many rounds (``loop_guard``).
+
 Hooks: set-up before the approval request, exit after the result, each exactly once. The plan runs
 exit hooks itself when it ends, is cancelled or fails. A closed plan (``plan.close()``) can yield
 no effect any more: then the interpreter runs the remaining exit hooks.
@@ -58,6 +61,7 @@ from agentchat.core.turn.effects import (
     TearDown,
     do,
 )
+from agentchat.core.turn.loop_guard import LoopGuard
 from agentchat.core.turn.resolve import make_attempt
 from agentchat.core.turn.validate import InvalidCall, cut_off_message, validate
 
@@ -134,11 +138,15 @@ def internal_error_message(error: Exception) -> str:
 
 def _rounds(chat: Chat) -> Plan[TurnEnd]:
     ignoring_replies = 0
+    guard = LoopGuard(chat.max_rounds)
     while True:
-        for message in (yield from do(TakeSteering())):
-            yield from record(chat, Record(message))
+        why = yield from guard.check(chat)
+        if why:
+            return TurnEnd("stop", why)
+        yield from _take_messages(chat, guard)
         reply = yield from do(AskModel(chat.request()))
         yield from record(chat, Record(reply))
+        guard.add(reply)
         end = _turn_end(reply)
         if end is not None:
             yield from _answer_cut_off(chat)
@@ -151,6 +159,15 @@ def _rounds(chat: Chat) -> Plan[TurnEnd]:
         yield from _answer_rest(chat, RESOLVE_FIRST, Status.ERROR)
         if ignoring_replies == UNRESOLVED_REPLIES:
             return TurnEnd("error", _unresolved_message(chat))
+
+
+def _take_messages(chat: Chat, guard: LoopGuard) -> Plan[None]:
+    """Record the messages that the next request adds to the results."""
+    messages = yield from do(TakeSteering())
+    guard.steer(messages)
+    note = guard.note()
+    for message in (*messages, note) if note is not None else messages:
+        yield from record(chat, Record(message))
 
 
 def _turn_end(reply: Reply) -> TurnEnd | None:

@@ -66,6 +66,11 @@ def validate(call: ToolCall, toolset: Toolset) -> Plan[ValidCall]:
     )
 
 
+def without_reserved(raw_arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the tool itself."""
+    return {name: value for name, value in raw_arguments.items() if name not in _SCHEMAS}
+
+
 def cut_off_message(name: str) -> str:
     """Return the answer to a call whose stream ended before it was complete."""
     problem = "was cut off before it was complete; it was not run"

@@ -36,6 +36,8 @@ SHOWN_PATHS = 3
 """Ordinary files that the facts name one by one, above a diff that names all."""
 
 _VERDICTS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
+NO_EFFECT = -1
+"""The safety level of a question after which nothing runs by itself."""
 IRREVERSIBLE = "This cannot be undone by :AgentUndo."
 UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
 HOOKS = "the open buffer, as your own :write would: autocommands and formatters run"
@@ -92,7 +94,8 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
         "place": request.number,
         "total": request.total,
         "always": offers_always(request),
-        "rule": request.staged_preview is None and offers_rule(request.call, request.target),
+        "rule": not (request.staged_preview or request.question)
+        and offers_rule(request.call, request.target),
         "always_text": _describe_scope(scope) if scope is not None else "",
         "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
         "details": _details(request),
@@ -132,7 +135,12 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
 
 
 def safety(request: ApprovalRequest) -> int:
-    """Return the safety level; applying a preview counts as a change shown in advance."""
+    """Return the safety level: ``NO_EFFECT`` for a mere question.
+
+    Applying a preview counts as a change shown in advance.
+    """
+    if request.question:
+        return NO_EFFECT
     return 2 if request.staged_preview is not None else request.call.tool.capability.safety_level
 
 
@@ -144,6 +152,8 @@ def _describe_scope(scope: Scope) -> str:
 def title(request: ApprovalRequest) -> str:
     """Return what is asked, in a few words."""
     name = request.call.tool.name
+    if request.question:
+        return escape_hidden_characters(request.question)
     if request.staged_preview is not None and request.staged_preview.is_standing:
         return escape_hidden_characters(f"{request.staged_preview.label}: carry it out?")
     if request.staged_preview is not None:
