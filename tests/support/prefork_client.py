@@ -26,7 +26,10 @@ def main() -> None:
     if arguments[:1] != ["-c"] or NEEDED not in arguments[1]:
         os.execv(python, [python, *arguments])
     server = socket.socket(socket.AF_UNIX)
-    server.connect(address)
+    try:
+        server.connect(address)
+    except OSError:  # the server has ended: a host that starts slowly is better than none
+        os.execv(python, [python, *arguments])
     request(server, arguments)
     release_streams()
     for number in FORWARDED:

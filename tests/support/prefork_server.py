@@ -75,7 +75,11 @@ class PreforkServer:
         return True
 
     def _start(self, connection: socket.socket) -> None:
-        parent, arguments, cwd, environment, streams = receive(connection)
+        try:
+            parent, arguments, cwd, environment, streams = receive(connection)
+        except (OSError, EOFError, ValueError):  # the client was killed in the middle
+            connection.close()
+            return
         pid = os.fork()
         if pid == 0:
             self._close_all(connection)
@@ -100,10 +104,14 @@ class PreforkServer:
         """Send a host the signal its client got; a client that is gone was killed."""
         for pid, host in self._hosts.items():
             if host.connection is connection:
-                number = connection.recv(1)
-                os.kill(pid, number[0] if number else signal.SIGKILL)
+                try:
+                    number = connection.recv(1)
+                except OSError:  # the client was killed
+                    number = b""
                 if not number:
                     self._selector.unregister(connection)
+                os.kill(pid, number[0] if number else signal.SIGKILL)
+                return
 
     def _reap(self) -> None:
         while self._hosts:
