@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
 
 
-class Zone(str, Enum):
+class Zone(StrEnum):
     """Where a path lies, as the gate sees it."""
 
     ORDINARY = "ordinary"
@@ -19,7 +19,7 @@ class Zone(str, Enum):
     OUTSIDE = "outside"
 
 
-class BufferState(str, Enum):
+class BufferState(StrEnum):
     """Whether the user's editor has a file open, and what a change of it would mean."""
 
     NO = "no"

@@ -178,7 +178,7 @@ class RemoteTool:
         return await run_command(
             command.fill(arguments),
             context,
-            timeout=None if self.spec.timeout is not None else BASH_SECONDS,
+            seconds=None if self.spec.timeout is not None else BASH_SECONDS,
             stdin=given[0] if given else None,
             flag="" if given else self.spec.flag,
         )

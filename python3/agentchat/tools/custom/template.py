@@ -160,24 +160,24 @@ async def run_command(
     command: str,
     context: ToolContext,
     *,
-    timeout: float | None = BASH_SECONDS,
+    seconds: float | None = BASH_SECONDS,
     stdin: str | None = None,
     flag: str = "",
 ) -> ToolOutput:
     """Run a command as ``bash`` does: what it wrote, and how it ended if not well.
 
     Args:
-        timeout: seconds; ``None`` if someone else watches the time.
+        seconds: how long it may take; ``None`` if someone else watches the time.
         stdin: its standard input; ``None`` closes its input.
         flag: the name in ``context.flags`` that says from now on whether it succeeded.
     """
     data = None if stdin is None else stdin.encode()
-    code, text = await run_program(command, context, timeout=timeout, stdin=data)
+    code, text = await run_program(command, context, seconds=seconds, stdin=data)
     details: dict[str, Any] = {"exitCode": code}
     if flag:
         context.flags[flag] = code == 0
         details["flags"] = {flag: code == 0}
-    ending = how_it_ended(code, timeout or 0.0)
+    ending = how_it_ended(code, seconds or 0.0)
     text = text or NOTHING
     if not ending:
         return ToolOutput(text, details=details)
@@ -185,7 +185,7 @@ async def run_command(
 
 
 async def run_program(
-    command: str, context: ToolContext, *, timeout: float | None, stdin: bytes | None = None
+    command: str, context: ToolContext, *, seconds: float | None, stdin: bytes | None = None
 ) -> tuple[int | None, str]:
     """Return the exit code (``None``: out of time) and the output of a shell command."""
     live = LiveOutputBuffer(context.progress)
@@ -193,7 +193,7 @@ async def run_program(
         argv=(*await shell(context), command),
         cwd=context.cwd,
         stdin=stdin,
-        timeout=timeout,
+        timeout=seconds,
         capture=min(BASH_BYTES, RESULT_BYTES),
         merge_stderr=True,
         env=environment(os.environ),

@@ -99,9 +99,9 @@ class CallServices:
         target = await self._context.workspace.locate(path)
         return await self._context.workspace.read(target.path)
 
-    async def _run(self, command: str, timeout: float | None) -> tuple[int, str]:
-        seconds = BASH_SECONDS if timeout is None else timeout
-        code, text = await run_program(command, self._context, timeout=seconds)
+    async def _run(self, command: str, seconds: float | None) -> tuple[int, str]:
+        seconds = BASH_SECONDS if seconds is None else seconds
+        code, text = await run_program(command, self._context, seconds=seconds)
         if code is None:
             raise ToolError(f"{text}\n\n{how_it_ended(code, seconds)}".strip())
         return code, text

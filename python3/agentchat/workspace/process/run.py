@@ -125,10 +125,10 @@ def _settle(gone: asyncio.Future[None]) -> None:
 
 
 async def _ended(
-    process: subprocess.Popen[bytes], gone: asyncio.Future[None], timeout: float | None
+    process: subprocess.Popen[bytes], gone: asyncio.Future[None], seconds: float | None
 ) -> bool:
     """Wait for the leader to end; whether it did so by itself in time."""
-    done, _ = await asyncio.wait({gone}, timeout=timeout)
+    done, _ = await asyncio.wait({gone}, timeout=seconds)
     if done:
         return True
     kill_group(process.pid, signal.SIGTERM)
