@@ -36,7 +36,7 @@ def test_a_projects_chats_are_listed_newest_first_by_their_first_prompt(tmp_path
     assert [one.chat for one in found] == ["new", "old"]
     assert found[0].title == "x" * 79 + "…"
     assert found[1].title == "fix the parser"
-    assert found[1].at == 1000
+    assert found[1].time == 1000
 
 
 def test_words_are_looked_for_in_all_that_was_said(tmp_path: Path) -> None:

@@ -44,6 +44,6 @@ def test_the_newest_chats_come_first_and_other_projects_not_at_all(tmp_path: Pat
         begin(tmp_path, chat, made, decided("1", "allow"), at=1000 + number)
     begin(tmp_path, "other", said(("1", "{}")), decided("1", "allow"), cwd="/else", at=2000)
     found = list_past_calls(tmp_path, "/ws", 9)
-    assert [one.given["command"] for one in found] == ["new", "old"]
+    assert [one.arguments["command"] for one in found] == ["new", "old"]
     assert len(list_past_calls(tmp_path, "/ws", 1)) == 1
     assert list_past_calls(tmp_path / "nowhere", "/ws", 9) == ()

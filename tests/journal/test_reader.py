@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.journal import records as r
-from agentchat.journal.reader import BROKEN_OFF, read_history
+from agentchat.journal.reader import CUT_OFF_REPLY, read_history
 
 ASKED = UserText("rename x", shown="@ast_edit rename x")
 CALLS = Reply("Two calls.", (ToolCall("1", "read", '{"path": "a"}'), ToolCall("2", "bash", "{}")))
@@ -48,7 +48,7 @@ def test_each_call_has_one_result_after_its_reply_in_call_order() -> None:
 
 def test_an_answer_that_was_arriving_is_kept_and_marked() -> None:
     records = [*said(ASKED), r.ReplyProgress("I wi"), r.ReplyProgress("I will")]
-    broken = Reply("I will", finish="unknown", error=BROKEN_OFF)
+    broken = Reply("I will", finish="unknown", error=CUT_OFF_REPLY)
     assert read_history(records).messages == (ASKED, broken)
     again = UserText("again")
     assert read_history([*records, *said(again)]).messages == (ASKED, broken, again)
@@ -61,7 +61,7 @@ def test_a_whole_answer_replaces_what_arrived_of_it() -> None:
 
 def test_parts_of_an_answer_are_put_together_where_they_belong() -> None:
     parts = [r.ReplyProgress("I wi"), r.ReplyProgress("ll sk", 4), r.ReplyProgress("[secret]", 7)]
-    broken = Reply("I will [secret]", finish="unknown", error=BROKEN_OFF)
+    broken = Reply("I will [secret]", finish="unknown", error=CUT_OFF_REPLY)
     assert read_history([*said(ASKED), *parts]).messages == (ASKED, broken)
 
 

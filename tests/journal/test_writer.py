@@ -134,7 +134,7 @@ def test_an_arriving_answer_costs_its_own_length_and_not_its_square(journal: Jou
 
 
 def test_a_secret_that_arrives_in_two_parts_is_masked(journal: JournalWriter) -> None:
-    journal.hide(["sk-0123456789"])
+    journal.mask_secrets(["sk-0123456789"])
     answer = "The key sk-0123456789 is it"
     for end in (7, 16, 24, len(answer)):
         journal.record_progress(answer[:end])

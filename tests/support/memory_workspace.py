@@ -117,7 +117,7 @@ class MemoryWorkspace:
         """Return nothing: there are no programs here."""
         return {}
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return nothing: no command does anything here."""

@@ -48,15 +48,15 @@ class Preparation:
 
     async def refresh(self) -> None:
         """Take sandbox and tools as they are now, for a message that joins a turn."""
-        if self.sandbox not in (None, self._workspace.confinement.wanted):
+        if self.sandbox not in (None, self._workspace.confinement.setting):
             await self._find_sandbox()
         await self._tools.ready()
 
     async def _find_sandbox(self) -> None:
         confinement = self._workspace.confinement
         if self.sandbox is not None:
-            confinement.wanted = self.sandbox
-        await confinement.look()
+            confinement.setting = self.sandbox
+        await confinement.probe()
         self._chat.policy.confined = confinement.describe()
 
 

@@ -58,6 +58,7 @@ AUTHORS: dict[str, type[Any]] = {
     "result": ToolResult,
 }
 STORED_NAMES = {
+    **{(cls, "time"): "at" for cls in KINDS.values()},
     (r.ToolsGiven, "removed"): "taken",
     (r.ChangeStarted, "reverts"): "takes",
     (r.UndoOffered, "arguments"): "given",
@@ -136,8 +137,10 @@ def to_fields(record: r.Record) -> Fields:
 def from_fields(plain: Mapping[str, Any]) -> r.Record:
     """Return the record that a map stands for; an unknown one is returned as is."""
     cls = KINDS.get(str(plain.get("kind")))
-    at = plain.get("at")
-    unknown = r.UnknownRecord(dict(plain), at=float(at) if isinstance(at, (int, float)) else 0.0)
+    time = plain.get("at")
+    unknown = r.UnknownRecord(
+        dict(plain), time=float(time) if isinstance(time, (int, float)) else 0.0
+    )
     if cls is None:
         return unknown
     try:

@@ -120,7 +120,7 @@ class JournalFile:
             _release(handle)
             raise
         journal = cls(path, handle, found)
-        journal.hide(secrets)
+        journal.mask_secrets(secrets)
         return journal
 
     @property
@@ -133,7 +133,7 @@ class JournalFile:
         previous, self._previous = self._previous, ()
         return previous
 
-    def hide(self, secrets: Iterable[str]) -> None:
+    def mask_secrets(self, secrets: Iterable[str]) -> None:
         """Never write these values from now on."""
         self._secrets.add(secrets)
 

@@ -22,18 +22,18 @@ from agentchat.journal.records import (
 )
 
 TITLE_CHARACTERS = 80
-ANSWERS = frozenset({"always", "accept", "reject", "cancel"})
+USER_CHOICES = frozenset({"always", "accept", "reject", "cancel"})
 MAX_JOURNALS = 40
 """Past calls are looked for in the newest of all journals, whichever project they belong to."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedChat:
-    """One chat: ``title`` is the first line of its first prompt, ``at`` unix seconds of its end."""
+    """One chat: ``title`` is the first line of its first prompt, ``time`` when it ended (unix)."""
 
     chat: str
     title: str
-    at: float
+    time: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PastCall:
     """One call; ``outcome`` is what was decided, or the user's answer if it was asked about."""
 
     tool: str
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     outcome: str
 
 
@@ -58,7 +58,7 @@ def list_saved_chats(
     """
     paths = (Path(state_dir) / FOLDER).glob(f"*{SUFFIX}")
     found = (_read_head(path, cwd, words.lower().split()) for path in paths)
-    return sorted((one for one in found if one is not None), key=lambda one: one.at, reverse=True)
+    return sorted((one for one in found if one is not None), key=lambda one: one.time, reverse=True)
 
 
 def fork_chat(state_dir: str | os.PathLike[str], source: str, chat: str) -> None:
@@ -107,11 +107,11 @@ def list_past_calls(
 
 def _read_head(path: Path, cwd: str, words: list[str]) -> SavedChat | None:
     try:
-        at = path.stat().st_mtime
+        time = path.stat().st_mtime
         title = find_title(read_records(path), cwd, words)
     except OSError:  # gone, or not readable for us
         return None
-    return SavedChat(path.name.removesuffix(SUFFIX), title, at) if title else None
+    return SavedChat(path.name.removesuffix(SUFFIX), title, time) if title else None
 
 
 def find_title(records: Iterable[Record], cwd: str, words: list[str]) -> str:
@@ -165,7 +165,7 @@ def _decided_calls(records: Iterable[Record], cwd: str) -> list[PastCall]:
             return []
         if isinstance(record, MessageRecorded) and isinstance(record.message, Reply):
             calls.update(_parse_calls(record.message))
-        elif isinstance(record, DecisionMade) and decided.get(record.call_id) not in ANSWERS:
+        elif isinstance(record, DecisionMade) and decided.get(record.call_id) not in USER_CHOICES:
             decided[record.call_id] = record.verdict
     return [PastCall(*calls[id], outcome) for id, outcome in decided.items() if id in calls]
 

@@ -19,7 +19,7 @@ def render_log(records: Iterable[r.Record]) -> list[str]:
     for record in records:
         entry = list(_entry(record))
         if entry:
-            lines.append(f"{_clock(record.at)}  {entry[0]}")
+            lines.append(f"{_clock(record.time)}  {entry[0]}")
             lines += [f"{INDENT}{line}".rstrip() for text in entry[1:] for line in text.split("\n")]
     return lines
 

@@ -14,7 +14,7 @@ from agentchat.core.messages import History, Message, Reply, Status, ToolCall, T
 from agentchat.journal.codec import CONTENT_KIND, from_fields
 from agentchat.journal.records import CallStarted, MessageRecorded, Record, ReplyProgress
 
-BROKEN_OFF = "The answer was cut off: the plugin's process ended while it arrived."
+CUT_OFF_REPLY = "The answer was cut off: the plugin's process ended while it arrived."
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class _Progress:
         last = messages[-1] if messages else None
         if not text or (isinstance(last, Reply) and last.text.startswith(text)):
             return []
-        return [Reply(text=text, finish="unknown", error=BROKEN_OFF)]
+        return [Reply(text=text, finish="unknown", error=CUT_OFF_REPLY)]
 
 
 def _answer_all(messages: list[Message], started: set[str]) -> Iterator[Message]:

@@ -44,7 +44,7 @@ follows) was not run.
 Format
 ------
 
-``at`` is unix seconds. Each record is one msgpack map, see ``codec``; a reader skips kinds and
+``time`` is unix seconds. Each record is one msgpack map, see ``codec``; a reader skips kinds and
 fields that it does not know, so an older version reads a newer journal and the other way round.
 """
 
@@ -65,7 +65,7 @@ class ChatOpened:
     cwd: str
     model: str = ""
     version: str = ""
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class ToolsGiven:
     given: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     activated: tuple[str, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class TurnStarted:
     """A turn began; ``number`` counts from 1."""
 
     number: int
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class TurnFinished:
 
     number: int
     reason: str
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class MessageRecorded:
     """A message joined the history."""
 
     message: Message
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class ReplyProgress:
 
     text: str
     start: int = 0
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class DecisionMade:
     verdict: str
     why: str
     who: Literal["user", "policy"]
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class CallStarted:
     operation: str = ""
     permission: str = ""
     reserved: Mapping[str, Any] = field(default_factory=dict)
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class CallFinished:
 
     call_id: str
     status: str
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class ChangeStarted:
     source: str
     files: tuple[RecordedFile, ...]
     reverts: tuple[int, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class ChangeApplied:
 
     source: str
     files: tuple[RecordedFile, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class ChangeSettled:
 
     source: str
     files: tuple[RecordedFile, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class RecoveryStarted:
 
     id: str
     source: str
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class PreviewStaged:
     label: str
     source: str
     files: tuple[RecordedFile, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class PreviewResolving:
 
     preview: str
     action: str
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class PreviewResolved:
     label: str
     action: str
     reason: str
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ class UndoOffered:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class UndoStarted:
     id: str
     turn: int
     calls: Mapping[str, str] = field(default_factory=dict)
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ class RedoStarted:
     id: str
     undone: str
     calls: Mapping[str, str] = field(default_factory=dict)
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ class ContentStored:
     sha256: str
     data: bytes
     withheld: bool = False
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +305,7 @@ class UnknownRecord:
     """A record of a kind that this version does not know."""
 
     fields: Mapping[str, Any]
-    at: float = 0.0
+    time: float = 0.0
 
 
 Record = (

@@ -44,9 +44,9 @@ class JournalWriter:
         """Open the journal of a chat as ``JournalFile.open`` does; reads it once."""
         return cls(JournalFile.open(state_dir, chat, secrets))
 
-    def hide(self, secrets: Iterable[str]) -> None:
+    def mask_secrets(self, secrets: Iterable[str]) -> None:
         """Never write these values from now on."""
-        self._file.hide(secrets)
+        self._file.mask_secrets(secrets)
 
     def records(self) -> Iterator[r.Record]:
         """Yield everything that was written so far; reads the file when it is iterated."""

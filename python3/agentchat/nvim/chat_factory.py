@@ -197,7 +197,7 @@ class ChatFactory:
     def _hide(self, journal: JournalWriter, keys: Iterable[str]) -> None:
         """Keep keys that became known out of the journal and the log."""
         keys = tuple(keys)
-        journal.hide(keys)
+        journal.mask_secrets(keys)
         self._state.secrets.add(keys)
 
     def _build(

@@ -208,7 +208,7 @@ class Router:
 
     async def _history(self, payload: Payload) -> None:
         found = await asyncio.to_thread(self._saved, payload["cwd"], payload.get("words") or "")
-        items = [{"chat": one.chat, "title": one.title, "at": int(one.at)} for one in found]
+        items = [{"chat": one.chat, "title": one.title, "at": int(one.time)} for one in found]
         self._bridge.call("history.choose", items, dict(payload))
 
     def _saved(self, cwd: str, words: str) -> list[SavedChat]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentchat.core.errors import StalePreview, ToolError
 
-MOST_CHARACTERS = 10_000
+MAX_MESSAGE_CHARACTERS = 10_000
 """Of the message of an error."""
 
 
@@ -66,4 +66,4 @@ def error_text(error: BaseException) -> str:
         text = str(error).encode("utf-8", "replace").decode("utf-8")
     except Exception:  # an exception class of the user's may fail even here
         text = ""
-    return text[:MOST_CHARACTERS] or type(error).__name__
+    return text[:MAX_MESSAGE_CHARACTERS] or type(error).__name__

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 _LENGTHS = struct.Struct(">II")
-LARGEST = 1 << 30
+MAX_MESSAGE_BYTES = 1 << 30
 """The most bytes of one message."""
 
 _MARK = "\0"
@@ -37,7 +37,7 @@ def read_message(stream: IO[bytes]) -> Message | None:
     if len(header) < _LENGTHS.size:
         return None
     text_length, data_length = _LENGTHS.unpack(header)
-    if text_length + data_length > LARGEST:
+    if text_length + data_length > MAX_MESSAGE_BYTES:
         raise BadFrame("the message is too large")
     text, data = stream.read(text_length), stream.read(data_length)
     if len(text) < text_length or len(data) < data_length:

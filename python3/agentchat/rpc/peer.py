@@ -24,11 +24,12 @@ sent again.
 Threads. One thread reads, another writes, so an end reads even while its program is busy, and any
 thread can send. An answer goes to whoever waits, in an event loop (``request``) or blocking
 (``request_blocking``). Progress is delivered in the event loop of the asker, in order, before the
-answer. At most ``IN_FLIGHT`` pieces wait there: then the reader stops, the pipe fills up, and the
-sender blocks in ``wait_written``. So a flood costs a bounded amount of memory at both ends.
+answer. At most ``MAX_UNDELIVERED_PROGRESS`` pieces wait there: then the reader stops, the pipe
+fills up, and the sender blocks in ``drain``. So a flood costs a bounded amount of memory at both
+ends.
 
 The peer knows nothing of the process behind it. Whoever started that decides how long it may be
-silent (``last_received``), kills it, and says how it ended.
+silent (``last_message_time``), kills it, and says how it ended.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ from agentchat.rpc.frames import BadFrame, Message, pack, read_message
 CANCEL_SECONDS = 2.0
 """How long ``request`` waits, once cancelled, until the other end has stopped."""
 
-IN_FLIGHT = 64
+MAX_UNDELIVERED_PROGRESS = 64
 OnProgress = Callable[[Any], None]
 
 
-class Outgoing:
+class OutgoingRequest:
     """A request to the other end."""
 
     def __init__(self, number: int, on_progress: OnProgress | None) -> None:
@@ -65,7 +66,7 @@ class Outgoing:
         self.on_progress = on_progress
         self.loop = asyncio.get_running_loop() if on_progress is not None else None
 
-    def settle(self, result: Any, error: Exception | None = None) -> None:
+    def complete(self, result: Any, error: Exception | None = None) -> None:
         """Give it its answer, unless it has one."""
         with suppress(concurrent.futures.InvalidStateError):
             if error is not None:
@@ -74,7 +75,7 @@ class Outgoing:
                 self.answer.set_result(result)
 
 
-class Incoming:
+class IncomingRequest:
     """A request of the other end, to be answered once with ``reply`` or ``fail``.
 
     ``on_cancel`` is called, on the thread that reads, when the other end cancels it; who sets it
@@ -101,9 +102,9 @@ class Incoming:
         """Send something ahead of the answer."""
         self._peer.send({"id": self.id, "progress": data})
 
-    def wait_written(self, most: int) -> None:
+    def drain(self, most: int) -> None:
         """Wait in this thread until at most this many bytes wait to be written."""
-        self._peer.wait_written(most)
+        self._peer.drain(most)
 
     def cancel(self) -> None:
         """Take note that nobody wants the answer."""
@@ -120,23 +121,23 @@ class Peer:
         sink: a file descriptor for what it reads. The peer owns both from ``start`` on.
         serve: takes each request of the other end, on the thread that reads; must not block.
 
-    ``ended`` has the reason as its result once the connection has ended.
+    ``end_reason`` has the reason as its result once the connection has ended.
     """
 
     def __init__(
-        self, source: IO[bytes], sink: int, serve: Callable[[Incoming], None] | None = None
+        self, source: IO[bytes], sink: int, serve: Callable[[IncomingRequest], None] | None = None
     ) -> None:
-        self.last_received = time.monotonic()
-        self.ended: concurrent.futures.Future[str] = concurrent.futures.Future()
-        self.ended.set_running_or_notify_cancel()
+        self.last_message_time = time.monotonic()
+        self.end_reason: concurrent.futures.Future[str] = concurrent.futures.Future()
+        self.end_reason.set_running_or_notify_cancel()
         self._closed = False
         self._source = source
         self._serve = serve
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
-        self._outgoing: dict[int, Outgoing] = {}
-        self._incoming: dict[int, Incoming] = {}
-        self._in_flight = threading.BoundedSemaphore(IN_FLIGHT)
+        self._outgoing: dict[int, OutgoingRequest] = {}
+        self._incoming: dict[int, IncomingRequest] = {}
+        self._in_flight = threading.BoundedSemaphore(MAX_UNDELIVERED_PROGRESS)
         self._writer = _Writer(sink, self.close)
         self._reader = threading.Thread(target=self._read, name="rpc-read", daemon=True)
 
@@ -148,13 +149,13 @@ class Peer:
     @property
     def alive(self) -> bool:
         """Whether requests can be sent."""
-        return not self.ended.done()
+        return not self.end_reason.done()
 
     def send_request(
         self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None = None
-    ) -> Outgoing:
+    ) -> OutgoingRequest:
         """Send a request; return without the answer."""
-        outgoing = Outgoing(next(self._numbers), on_progress)
+        outgoing = OutgoingRequest(next(self._numbers), on_progress)
         with self._lock:
             self._outgoing[outgoing.id] = outgoing
         try:
@@ -209,12 +210,12 @@ class Peer:
                 self.cancel(outgoing)
             raise
 
-    def cancel(self, outgoing: Outgoing) -> None:
+    def cancel(self, outgoing: OutgoingRequest) -> None:
         """Tell the other end that the answer is not wanted; progress is dropped from now on."""
         outgoing.on_progress = None
         self.send({"id": outgoing.id, "cancel": True})
 
-    def answer(self, incoming: Incoming, answer: Message) -> None:
+    def answer(self, incoming: IncomingRequest, answer: Message) -> None:
         """Answer a request of the other end; a second answer is dropped."""
         if self._incoming.pop(incoming.id, None) is None:
             return
@@ -227,7 +228,7 @@ class Peer:
         """Send a message; it is dropped where the connection has ended."""
         self._writer.add(pack(message))
 
-    def wait_written(self, most: int) -> None:
+    def drain(self, most: int) -> None:
         """Wait in this thread until at most this many bytes wait to be written."""
         self._writer.wait(most)
 
@@ -237,7 +238,7 @@ class Peer:
             if self._closed:
                 return
             self._closed = True
-        self.ended.set_result(reason)
+        self.end_reason.set_result(reason)
         self._writer.stop()
         self._disconnect_outgoing()
         for incoming in tuple(self._incoming.values()):
@@ -247,13 +248,13 @@ class Peer:
         with self._lock:
             waiting, self._outgoing = self._outgoing, {}
         for outgoing in waiting.values():
-            outgoing.settle(None, Disconnected(self.ended.result()))
+            outgoing.complete(None, Disconnected(self.end_reason.result()))
 
     def _read(self) -> None:
         reason = "it ended"
         try:
             while (message := read_message(self._source)) is not None:
-                self.last_received = time.monotonic()
+                self.last_message_time = time.monotonic()
                 self._take(message)
         except (OSError, ValueError):
             pass  # the stream was closed
@@ -277,10 +278,10 @@ class Peer:
             outgoing = self._outgoing.pop(number, None)
             if outgoing is not None:
                 error = decode_error(message["error"]) if "error" in message else None
-                outgoing.settle(message.get("result"), error)
+                outgoing.complete(message.get("result"), error)
 
     def _take_request(self, number: int, message: Message) -> None:
-        incoming = Incoming(self, number, message["method"], message["params"])
+        incoming = IncomingRequest(self, number, message["method"], message["params"])
         self._incoming[number] = incoming
         if self._serve is None:
             incoming.fail(LookupError("nothing is served here"))
@@ -299,7 +300,7 @@ class Peer:
         except RuntimeError:  # the loop is closed
             self._in_flight.release()
 
-    def _deliver(self, outgoing: Outgoing, data: Any) -> None:
+    def _deliver(self, outgoing: OutgoingRequest, data: Any) -> None:
         self._in_flight.release()
         try:
             if outgoing.on_progress is not None:
@@ -307,7 +308,7 @@ class Peer:
         except Exception as error:  # it fails the request it belongs to, and no other
             self._outgoing.pop(outgoing.id, None)
             self.cancel(outgoing)
-            outgoing.settle(None, error)
+            outgoing.complete(None, error)
 
 
 class _Writer:
@@ -365,10 +366,10 @@ def _write_all(sink: int, data: bytes) -> None:
         view = view[os.write(sink, view) :]
 
 
-Handler = Callable[[Incoming], Awaitable[Any]]
+Handler = Callable[[IncomingRequest], Awaitable[Any]]
 
 
-class Tasks:
+class RequestTasks:
     """Serves requests with coroutines, each a task of the running event loop.
 
     What a handler returns or raises is the answer; a request that is cancelled cancels its task.
@@ -379,7 +380,7 @@ class Tasks:
         self._loop = asyncio.get_running_loop()
         self._tasks = BackgroundTasks()
 
-    def __call__(self, incoming: Incoming) -> None:
+    def __call__(self, incoming: IncomingRequest) -> None:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._start, incoming)
 
@@ -387,7 +388,7 @@ class Tasks:
         """Cancel what is served and wait until it has ended."""
         await self._tasks.cancel()
 
-    def _start(self, incoming: Incoming) -> None:
+    def _start(self, incoming: IncomingRequest) -> None:
         if incoming.cancelled:
             incoming.fail(RequestCancelled())
             return
@@ -399,7 +400,7 @@ class Tasks:
 
         incoming.on_cancel = cancel
 
-    async def _answer(self, incoming: Incoming) -> None:
+    async def _answer(self, incoming: IncomingRequest) -> None:
         try:
             incoming.reply(await self._handlers[incoming.method](incoming))
         except (Exception, asyncio.CancelledError) as error:

@@ -31,7 +31,7 @@ from agentchat.workspace.files.transaction import ChangeFailed
 
 
 @dataclass
-class BufferApply:
+class ApplyPlan:
     """Where the files of a change are changed.
 
     ``behind`` are the paths of buffers whose file changes under them, ``renamed`` the loaded files
@@ -150,11 +150,11 @@ class BuffersWorkspace:
         """Return the variables that programs there have by default."""
         return await self._inner.environment()
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``."""
-        return await self._inner.evidence(commands, command, cwd)
+        return await self._inner.fingerprint(commands, command, cwd)
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change in buffers and on disk, all files or none; raises Stale or ToolError.
@@ -169,7 +169,7 @@ class BuffersWorkspace:
             raise
 
     async def _apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
-        work = BufferApply()
+        work = ApplyPlan()
         for file in change.files:
             await self._sort(file, work)
         disk = ChangeSet(tuple(work.on_disk))
@@ -189,7 +189,7 @@ class BuffersWorkspace:
             await self._editor.reload(path)
         return tuple(done[file.path] for file in change.files)
 
-    async def _sort(self, file: FileChange, work: BufferApply) -> None:
+    async def _sort(self, file: FileChange, work: ApplyPlan) -> None:
         """Put a file where it is changed: in its buffer, on disk, or both; raises as ``apply``."""
         seen = await self._editor.snapshot(file.origin)
         if file.old_path and await self._editor.snapshot(file.path) is not None:
@@ -246,7 +246,7 @@ class BuffersWorkspace:
         except FileNotFoundError:
             return None
 
-    async def _take_back(self, disk: ChangeSet, work: BufferApply, error: Exception) -> None:
+    async def _take_back(self, disk: ChangeSet, work: ApplyPlan, error: Exception) -> None:
         """Undo what was done; raise if something could not be taken back."""
         stuck: list[str] = []
         for buffer in reversed(list(work.loaded.values())):

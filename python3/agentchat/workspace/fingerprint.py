@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from agentchat.core.shell.parse import scan
 from agentchat.core.shell.programs import INTERPRETERS, LAUNCHERS
 
-LARGEST = 4 * 1024 * 1024
+MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 """Bytes of a script; a larger one is known by its times and size alone."""
 
 _MOST_WORDS = 500
@@ -119,11 +119,11 @@ def _content(path: str) -> Iterator[str]:
             inside = sorted(os.listdir(path))
             said = "\n".join(f"{name} {_times(os.path.join(path, name))}" for name in inside)
             yield f"{path} {_hash(said.encode('utf-8', 'surrogateescape'))}"
-        elif not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        elif not stat.S_ISREG(found.st_mode) or found.st_size > MAX_SCRIPT_BYTES:
             yield f"{path} {_times(path)}"
         else:
             with open(path, "rb") as file:
-                yield f"{path} {_hash(file.read(LARGEST))}"
+                yield f"{path} {_hash(file.read(MAX_SCRIPT_BYTES))}"
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:

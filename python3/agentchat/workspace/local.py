@@ -107,7 +107,7 @@ class LocalWorkspace:
         """Return the variables of this process."""
         return dict(os.environ)
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, is_secret
 from agentchat.core.tools.ports import FileTarget, Zone
-from agentchat.workspace.files.operation import attributes
+from agentchat.workspace.files.operation import read_attributes
 
 _SPECIAL = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:zip|zipfile|tar|tarfile|jar|fugitive|term|man|file|data|oil):",
@@ -152,7 +152,7 @@ def _attributes(real: str, found: os.stat_result | None) -> tuple[tuple[str, byt
     if found is None or not stat.S_ISREG(found.st_mode):
         return ()
     with contextlib.suppress(OSError):
-        return attributes(real)
+        return read_attributes(real)
     return ()
 
 

@@ -12,7 +12,7 @@ import sys
 
 from agentchat.core.shell.parse import Script, read_tree, why_unparsable
 
-SECONDS = 1.0
+PARSE_SECONDS = 1.0
 """A parse that takes longer is given up: the user is asked."""
 
 _REMEMBERED = 256
@@ -41,7 +41,7 @@ class _Unread(Exception):
 @functools.lru_cache(_REMEMBERED)
 def _read(command: str) -> Script:
     """Return the parts of a command. A parser that fails is not remembered: it raises _Unread."""
-    program = parser()
+    program = find_parser()
     if program is None:
         raise _Unread("the shell parser shfmt is not installed")
     source = command.encode()
@@ -50,12 +50,12 @@ def _read(command: str) -> Script:
             [program, "--to-json", "-ln", "bash"],
             input=source,
             capture_output=True,
-            timeout=SECONDS,
+            timeout=PARSE_SECONDS,
             cwd="/",
         )
         tree = json.loads(done.stdout) if done.returncode == 0 else None
     except subprocess.TimeoutExpired:
-        raise _Unread(f"taking it apart took longer than {SECONDS:g} s") from None
+        raise _Unread(f"taking it apart took longer than {PARSE_SECONDS:g} s") from None
     except (OSError, ValueError, RecursionError) as error:
         raise _Unread(f"the shell parser failed ({type(error).__name__})") from error
     if tree is None:
@@ -65,7 +65,7 @@ def _read(command: str) -> Script:
 
 
 @functools.lru_cache(1)
-def parser() -> str | None:
+def find_parser() -> str | None:
     """Return the path of the parser."""
     beside = os.path.join(os.path.dirname(sys.executable), "shfmt")
     return beside if os.access(beside, os.X_OK) else shutil.which("shfmt")

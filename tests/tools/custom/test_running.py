@@ -527,7 +527,7 @@ async def test_a_command_is_confined_as_bash_is(
 
     found = made(root, lambda: None, name="t", command="touch ../by_command")
     scene = scene_of(root, found, made(root, runs, name="runs"))
-    scene.workspace.confinement.wanted = "required"
+    scene.workspace.confinement.setting = "required"
     monkeypatch.setenv("PATH", str(root))  # there is no sandbox to be found
     await scene.play()
     assert scene.results() == dict.fromkeys("12", f"Nothing was run: {IMPOSSIBLE}.")

@@ -64,12 +64,12 @@ class FaultyDisk(Disk):
             raise OSError(self.error, os.strerror(self.error))
         return result
 
-    def open(self, name: str, flags: int, mode: int = 0o666, at: int | None = None) -> int:
+    def open(self, name: str, flags: int, mode: int = 0o666, dir_fd: int | None = None) -> int:
         if not flags & (os.O_WRONLY | os.O_RDWR):
-            return super().open(name, flags, mode, at)
+            return super().open(name, flags, mode, dir_fd)
         self.after, after = False, self.after  # a handle nobody gets cannot be closed
         try:
-            return int(self._op("open", name, flags, mode, at))
+            return int(self._op("open", name, flags, mode, dir_fd))
         finally:
             self.after = after
 
@@ -82,20 +82,20 @@ class FaultyDisk(Disk):
     def fsync(self, fd: int) -> None:
         self._op("fsync", fd)
 
-    def rename(self, old: str, new: str, at: int) -> None:
-        self._op("rename", old, new, at)
+    def rename(self, old: str, new: str, dir_fd: int) -> None:
+        self._op("rename", old, new, dir_fd)
 
-    def link(self, old: str, new: str, at: int) -> None:
-        self._op("link", old, new, at)
+    def link(self, old: str, new: str, dir_fd: int) -> None:
+        self._op("link", old, new, dir_fd)
 
-    def unlink(self, name: str, at: int) -> None:
-        self._op("unlink", name, at)
+    def unlink(self, name: str, dir_fd: int) -> None:
+        self._op("unlink", name, dir_fd)
 
-    def mkdir(self, name: str, at: int) -> None:
-        self._op("mkdir", name, at)
+    def mkdir(self, name: str, dir_fd: int) -> None:
+        self._op("mkdir", name, dir_fd)
 
-    def rmdir(self, name: str, at: int) -> None:
-        self._op("rmdir", name, at)
+    def rmdir(self, name: str, dir_fd: int) -> None:
+        self._op("rmdir", name, dir_fd)
 
     def chmod(self, fd: int, mode: int) -> None:
         self._op("chmod", fd, mode)
@@ -400,11 +400,11 @@ def test_what_someone_wrote_over_a_file_already_changed_is_kept_and_named(ws: Pa
     second = [number for number, name in enumerate(disk.log) if name == "rename"][1]
 
     class Meddled(FaultyDisk):
-        def rename(self, old: str, new: str, at: int) -> None:
+        def rename(self, old: str, new: str, dir_fd: int) -> None:
             if new == "b":
                 (ws / "a").write_text("foreign\n")
                 raise OSError(errno.EIO, "Input/output error")
-            Disk.rename(self, old, new, at)
+            Disk.rename(self, old, new, dir_fd)
 
     assert second
     with pytest.raises(ToolError, match=r"Cannot write b: .* Could not be taken back: .*/a\."):

@@ -14,7 +14,13 @@ import pytest
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.process.sandbox import CONFINED, IMPOSSIBLE, WAYS, Sandbox, SandboxMethod
+from agentchat.workspace.process.sandbox import (
+    CONFINED,
+    IMPOSSIBLE,
+    METHODS,
+    Sandbox,
+    SandboxMethod,
+)
 
 BROKEN = SandboxMethod("broken", lambda root, temp, cwd: ("/nonexistent", "--"))
 TRY = """
@@ -48,7 +54,7 @@ def need(workspace: LocalWorkspace, way: SandboxMethod) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["auto", "required"])
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.description))
+@pytest.mark.parametrize("way", METHODS, ids=lambda way: str(way.description))
 async def test_in_a_sandbox_only_the_workspace_can_be_written(
     tmp_path: Path, way: SandboxMethod, wanted: str
 ) -> None:
@@ -69,7 +75,7 @@ async def test_in_a_sandbox_only_the_workspace_can_be_written(
     assert "root" in await run(workspace, "cat /etc/passwd")
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.description))
+@pytest.mark.parametrize("way", METHODS, ids=lambda way: str(way.description))
 async def test_what_is_said_of_the_network_is_so(tmp_path: Path, way: SandboxMethod) -> None:
     workspace = confined(tmp_path, "auto", way)
     need(workspace, way)
@@ -84,16 +90,16 @@ async def test_what_is_said_of_the_network_is_so(tmp_path: Path, way: SandboxMet
 
 
 async def test_a_program_in_a_network_of_its_own_reaches_itself(tmp_path: Path) -> None:
-    workspace = confined(tmp_path, "auto", WAYS[1])
-    need(workspace, WAYS[1])
+    workspace = confined(tmp_path, "auto", METHODS[1])
+    need(workspace, METHODS[1])
     serve = "import socket; s = socket.create_server((chr(48), 0));"
     itself = f"{serve} socket.create_connection(s.getsockname(), 5); print(1)"
     assert (await run(workspace, f'{sys.executable} -c "{itself}"')).strip() == "1"
 
 
 async def test_what_runs_in_a_sandbox_cannot_signal_or_leave_it(tmp_path: Path) -> None:
-    workspace = confined(tmp_path, "auto", WAYS[1])
-    need(workspace, WAYS[1])
+    workspace = confined(tmp_path, "auto", METHODS[1])
+    need(workspace, METHODS[1])
     said = await run(workspace, f"kill -0 {os.getpid()} && echo reached; nsenter -t 1 -n true; :")
     assert "reached" not in said
     assert "echo" not in said
@@ -101,12 +107,12 @@ async def test_what_runs_in_a_sandbox_cannot_signal_or_leave_it(tmp_path: Path) 
 
 def test_the_best_that_works_is_taken(tmp_path: Path) -> None:
     found = Sandbox(str(tmp_path), "auto").describe()
-    works = [way for way in WAYS if Sandbox(str(tmp_path), "auto", [way]).describe()]
+    works = [way for way in METHODS if Sandbox(str(tmp_path), "auto", [way]).describe()]
     assert found == (works[0].description if works else "")
-    assert Sandbox(str(tmp_path), "auto", [BROKEN, *WAYS]).describe() == found
+    assert Sandbox(str(tmp_path), "auto", [BROKEN, *METHODS]).describe() == found
 
 
-@pytest.mark.parametrize("ways", [(), (BROKEN,), WAYS[2:]])
+@pytest.mark.parametrize("ways", [(), (BROKEN,), METHODS[2:]])
 async def test_where_it_must_be_confined_and_cannot_nothing_runs(
     tmp_path: Path, ways: tuple[SandboxMethod, ...]
 ) -> None:
@@ -141,7 +147,7 @@ async def test_a_sandbox_is_tried_once_in_the_background_however_many_chats_ask(
         return ("/usr/bin/env",)
 
     chats = [Sandbox(str(tmp_path), "auto", [SandboxMethod("slow", wrap)]) for _ in range(3)]
-    looking = [asyncio.ensure_future(chat.look()) for chat in chats]
+    looking = [asyncio.ensure_future(chat.probe()) for chat in chats]
     assert await asyncio.to_thread(begun.wait, 10)
     goes_on.set()
     await asyncio.gather(*looking)
@@ -150,4 +156,4 @@ async def test_a_sandbox_is_tried_once_in_the_background_however_many_chats_ask(
 
 
 def test_what_whole_means_is_said(tmp_path: Path) -> None:
-    assert all((CONFINED in way.description) == way.whole for way in WAYS)
+    assert all((CONFINED in way.description) == way.whole for way in METHODS)

@@ -162,9 +162,9 @@ async def test_nothing_of_the_local_environment_gets_there(
 async def test_a_sandbox_there_confines_and_leaves_nothing_behind(
     remote: SshWorkspace, tmp_path: Path
 ) -> None:
-    remote.confinement.wanted = "auto"
+    remote.confinement.setting = "auto"
     await remote.ready()
-    await remote.confinement.look()
+    await remote.confinement.probe()
     if not remote.confinement.describe():
         pytest.skip("no sandbox works here")
     outside = tmp_path.parent / "outside"
@@ -182,9 +182,9 @@ async def test_where_a_sandbox_must_be_and_cannot_nothing_runs_there(
     own_sshd: Sshd, tmp_path: Path
 ) -> None:
     remote = far(own_sshd, tmp_path)
-    remote.confinement.wanted = "required"
+    remote.confinement.setting = "required"
     await remote.ready()
-    await remote.confinement.look()
+    await remote.confinement.probe()
     works = "the setting requires" not in remote.confinement.describe()
     command = Command(("touch", "ran"), remote.root, confine=True)
     if works:

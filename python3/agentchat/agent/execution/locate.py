@@ -102,7 +102,7 @@ async def _command(
         return None, ()
     script = await parse_shell(command)
     commands = [part.texts for part in script.parts if part.words]
-    return script, await workspace.evidence(commands, command, workspace.root)
+    return script, await workspace.fingerprint(commands, command, workspace.root)
 
 
 USAGE = "Name a tool and what it would get, like: bash git status, or edit src/a.py."

@@ -208,11 +208,11 @@ class RuleDrafts:
         if tool is None:
             return None
         try:
-            arguments = tool.arguments.parse(past.given)
+            arguments = tool.arguments.parse(past.arguments)
             touch = tool.touches(arguments)
         except Exception:  # the tool is another one now, or the user's and broken
             return None
-        call = ValidCall(ToolCall("", tool.name, ""), tool, past.given, arguments)
+        call = ValidCall(ToolCall("", tool.name, ""), tool, past.arguments, arguments)
         place = await survey(call, self._workspace, touch)
         if isinstance(place, str):
             return None

@@ -125,16 +125,16 @@ class AppliedFile:
 class CommandSandbox(Protocol):
     """What the user wants of a sandbox for commands, and what they get."""
 
-    wanted: str
+    setting: str
     """``off``, ``auto`` or ``required``."""
 
-    async def look(self) -> None:
+    async def probe(self) -> None:
         """Find out whether a sandbox works there, if one is wanted."""
 
     def describe(self) -> str:
         """Return how commands are confined, or why none will run; empty if they are not.
 
-        Call ``look`` before: this does not wait.
+        Call ``probe`` before: this does not wait.
         """
 
 
@@ -204,7 +204,7 @@ class Workspace(Protocol):
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``.

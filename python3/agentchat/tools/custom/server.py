@@ -31,7 +31,7 @@ from typing import Any, BinaryIO, cast
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.errors import RequestCancelled, error_text
-from agentchat.rpc.peer import Incoming, Peer
+from agentchat.rpc.peer import IncomingRequest, Peer
 from agentchat.tools.custom.context import (
     CommandResult,
     Context,
@@ -67,8 +67,8 @@ class ToolServer:
         self.printer = Printer()
         self._interrupt = interrupt
         self._interruptible = False
-        self._current: Incoming | None = None
-        self._waiting: queue.SimpleQueue[Incoming | None] = queue.SimpleQueue()
+        self._current: IncomingRequest | None = None
+        self._waiting: queue.SimpleQueue[IncomingRequest | None] = queue.SimpleQueue()
         self._previews: dict[int, dict[str, Bound]] = {}
         self._numbers = itertools.count(1)
         self._handlers = {
@@ -85,7 +85,7 @@ class ToolServer:
 
     def serve(self) -> None:
         """Serve requests in this thread until the connection ends."""
-        self.peer.ended.add_done_callback(lambda _: self._waiting.put(None))
+        self.peer.end_reason.add_done_callback(lambda _: self._waiting.put(None))
         self.peer.start()
         while (incoming := self._waiting.get()) is not None:
             self._serve(incoming)
@@ -98,7 +98,7 @@ class ToolServer:
         self._interruptible = False
         return True
 
-    def _serve(self, incoming: Incoming) -> None:
+    def _serve(self, incoming: IncomingRequest) -> None:
         self._current = incoming
         incoming.on_cancel = self._interrupt
         self.printer.begin(incoming)
@@ -115,7 +115,7 @@ class ToolServer:
             self.printer.end()
             incoming.reply(answer)
 
-    def _answer(self, incoming: Incoming) -> Any:
+    def _answer(self, incoming: IncomingRequest) -> Any:
         if incoming.cancelled:
             raise RequestCancelled
         try:
@@ -232,7 +232,7 @@ class ToolServer:
 class PluginLink:
     """What a context can do: it asks the plugin, and waits in the thread that called it."""
 
-    def __init__(self, server: ToolServer, incoming: Incoming) -> None:
+    def __init__(self, server: ToolServer, incoming: IncomingRequest) -> None:
         self._server = server
         self._incoming = incoming
         self.open = True
@@ -295,10 +295,10 @@ class Printer:
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._text = ""
-        self._incoming: Incoming | None = None
+        self._incoming: IncomingRequest | None = None
         threading.Thread(target=self._run, name="print", daemon=True).start()
 
-    def begin(self, incoming: Incoming) -> None:
+    def begin(self, incoming: IncomingRequest) -> None:
         """Send what is printed from now on for this request."""
         with self._lock:
             self._incoming = incoming
@@ -368,5 +368,5 @@ def main(descriptor: int) -> None:
         cast("BinaryIO", PrintedBytes(server.printer)), "utf-8", "replace", write_through=True
     )
     # Whatever runs here, and whatever it has started, ends with the connection.
-    server.peer.ended.add_done_callback(lambda _: os.killpg(os.getpgrp(), signal.SIGKILL))
+    server.peer.end_reason.add_done_callback(lambda _: os.killpg(os.getpgrp(), signal.SIGKILL))
     server.serve()

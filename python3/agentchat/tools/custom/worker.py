@@ -21,7 +21,7 @@ from agentchat.core.limits import BASH_SECONDS
 from agentchat.core.tools.tool import ToolContext
 from agentchat.rpc.background import run_in_thread
 from agentchat.rpc.errors import Disconnected, RemoteError
-from agentchat.rpc.peer import Incoming, Outgoing, Peer, Tasks
+from agentchat.rpc.peer import IncomingRequest, OutgoingRequest, Peer, RequestTasks
 from agentchat.tools.builtin.bash import environment, how_it_ended
 from agentchat.tools.custom.template import run_program
 
@@ -123,8 +123,8 @@ class Worker:
         self._cancelled: set[concurrent.futures.Future[Any]] = set()
         methods = dict.fromkeys(("stage", "read", "command"), self._serve)
         sink = os.dup(connection.fileno())
-        self._peer = Peer(connection.makefile("rb"), sink, Tasks(methods))
-        self._peer.ended.add_done_callback(lambda _: process.kill())
+        self._peer = Peer(connection.makefile("rb"), sink, RequestTasks(methods))
+        self._peer.end_reason.add_done_callback(lambda _: process.kill())
         self._peer.start()
         self._connection = connection
         self._watcher = threading.Thread(target=self._watch, name="worker", daemon=True)
@@ -190,7 +190,7 @@ class Worker:
         self._why = self._why or why
         self._process.kill()
 
-    def _cancel(self, outgoing: Outgoing) -> None:
+    def _cancel(self, outgoing: OutgoingRequest) -> None:
         self._cancelled.add(outgoing.answer)
         self._peer.cancel(outgoing)
 
@@ -202,7 +202,7 @@ class Worker:
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
 
-    async def _serve(self, incoming: Incoming) -> Any:
+    async def _serve(self, incoming: IncomingRequest) -> Any:
         services = self._services.get(incoming.params["call"])
         if services is None:
             raise ToolError(OVER)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk, directory
-from agentchat.workspace.files.operation import TemporaryFile, temporary_file
+from agentchat.workspace.files.operation import TemporaryFile, parse_temporary_name
 
-SLACK_SECONDS = 2.0
+START_TOLERANCE_SECONDS = 2.0
 """How exactly it is known when a process began."""
 
 
@@ -19,12 +19,12 @@ def restore_originals(paths: Iterable[str], disk: Disk | None = None) -> None:
     disk = disk or Disk()
     for folder, names in _by_folder(paths).items():
         with FOLDER_LOCKS.hold([folder]):
-            for at, name, left in _left_in(folder):
+            for dir_fd, name, left in _left_in(folder):
                 for target in names:
-                    if left.aside and left.is_of(target):
+                    if left.aside and left.belongs_to(target):
                         with contextlib.suppress(OSError):
-                            disk.link(name, target, at)
-                            disk.unlink(name, at)
+                            disk.link(name, target, dir_fd)
+                            disk.unlink(name, dir_fd)
 
 
 def remove_leftovers(made: Mapping[str, int], disk: Disk | None = None) -> None:
@@ -36,9 +36,9 @@ def remove_leftovers(made: Mapping[str, int], disk: Disk | None = None) -> None:
     disk = disk or Disk()
     for folder in _by_folder(made):
         with FOLDER_LOCKS.hold([folder]):
-            for at, name, _ in _left_in(folder):
+            for dir_fd, name, _ in _left_in(folder):
                 with contextlib.suppress(OSError):
-                    disk.unlink(name, at)
+                    disk.unlink(name, dir_fd)
     for path, folders in made.items():
         _remove_folders(disk, path, folders)
 
@@ -54,22 +54,26 @@ def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
 
 def _left_in(folder: str) -> Iterator[tuple[int, str, TemporaryFile]]:
     """Yield a handle on the folder, the name and its meaning of all that nobody owns any more."""
-    with contextlib.suppress(OSError), directory(folder) as at:
-        for name in os.listdir(at):
-            left = temporary_file(name)
-            if left is not None and not _is_owned(left.owner, at, name):
-                yield at, name, left
+    with contextlib.suppress(OSError), directory(folder) as dir_fd:
+        for name in os.listdir(dir_fd):
+            left = parse_temporary_name(name)
+            if left is not None and not _is_owned(left.owner, dir_fd, name):
+                yield dir_fd, name, left
 
 
 def _remove_folders(disk: Disk, path: str, folders: int) -> None:
     folder = os.path.dirname(path)
     for _ in range(folders):
         removed, (folder, name) = folder, os.path.split(folder)
-        with FOLDER_LOCKS.hold([removed]), contextlib.suppress(OSError), directory(folder) as at:
-            disk.rmdir(name, at)
+        with (
+            FOLDER_LOCKS.hold([removed]),
+            contextlib.suppress(OSError),
+            directory(folder) as dir_fd,
+        ):
+            disk.rmdir(name, dir_fd)
 
 
-def _is_owned(owner: int, at: int, name: str) -> bool:
+def _is_owned(owner: int, dir_fd: int, name: str) -> bool:
     """Whether the process that made a file may still need it; process ids are used again.
 
     This process does not: it changes nothing in a folder while it looks there.
@@ -77,8 +81,8 @@ def _is_owned(owner: int, at: int, name: str) -> bool:
     if owner == os.getpid() or not _is_alive(owner):
         return False
     began = _began(owner)
-    made = os.stat(name, dir_fd=at, follow_symlinks=False).st_ctime
-    return began is None or began < made + SLACK_SECONDS
+    made = os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_ctime
+    return began is None or began < made + START_TOLERANCE_SECONDS
 
 
 def _is_alive(process: int) -> bool:

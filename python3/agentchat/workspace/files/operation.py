@@ -22,7 +22,7 @@ def copy_metadata(disk: Disk, source: int, target: int) -> None:
     seen, mine = os.fstat(source), os.fstat(target)
     if (mine.st_uid, mine.st_gid) != (seen.st_uid, seen.st_gid):
         disk.chown(target, seen.st_uid, seen.st_gid)
-    _set_attributes(disk, target, attributes(source))
+    _set_attributes(disk, target, read_attributes(source))
     disk.chmod(target, stat.S_IMODE(seen.st_mode))
 
 
@@ -40,7 +40,7 @@ def apply_metadata(disk: Disk, target: int, file: FileChange) -> None:
         disk.chmod(target, file.mode)
 
 
-def attributes(file: int | str) -> tuple[tuple[str, bytes], ...]:
+def read_attributes(file: int | str) -> tuple[tuple[str, bytes], ...]:
     """Return the extended attributes of an open file, or of a path; none where there are none."""
     if not hasattr(os, "listxattr"):
         return ()
@@ -54,13 +54,13 @@ def attributes(file: int | str) -> tuple[tuple[str, bytes], ...]:
 
 
 def _set_attributes(disk: Disk, target: int, wanted: Sequence[tuple[str, bytes]]) -> None:
-    have = dict(attributes(target)) if wanted else {}
+    have = dict(read_attributes(target)) if wanted else {}
     for name, value in wanted:
         if have.get(name) != value:
             disk.set_attribute(target, name, value)
 
 
-READ = os.O_RDONLY | os.O_NONBLOCK
+READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 _LEFT = re.compile(r"\.agentchat-(\d+)-[0-9a-f]{8}([0-9a-f]{8})\.(tmp|old)\Z")
 
 
@@ -75,12 +75,12 @@ class TemporaryFile:
     target: str
     aside: bool
 
-    def is_of(self, name: str) -> bool:
+    def belongs_to(self, name: str) -> bool:
         """Whether it was made for the file of this name."""
         return self.target == _mark(name)
 
 
-def temporary_file(name: str) -> TemporaryFile | None:
+def parse_temporary_name(name: str) -> TemporaryFile | None:
     """Return what a name tells; ``None`` if it is no temporary file's."""
     found = _LEFT.match(name)
     return TemporaryFile(int(found[1]), found[2], found[3] == "old") if found else None
@@ -96,15 +96,15 @@ class FileOperation:
         self.name = os.path.basename(file.path)
         self.before = file.before
         self.after = file.after
-        self.done = False
-        self._at: int | None = None
+        self.committed = False
+        self._dir_fd: int | None = None
 
     @property
-    def at(self) -> int:
+    def dir_fd(self) -> int:
         """The handle on the folder, opened once."""
-        if self._at is None:
-            self._at = open_directory(os.path.dirname(self.path))
-        return self._at
+        if self._dir_fd is None:
+            self._dir_fd = open_directory(os.path.dirname(self.path))
+        return self._dir_fd
 
     def prepare(self) -> None:
         """Check the target and write beside it; touches nothing that exists."""
@@ -120,25 +120,25 @@ class FileOperation:
 
     def close(self) -> None:
         """Let go of the handles."""
-        if self._at is not None:
-            os.close(self._at)
-            self._at = None
+        if self._dir_fd is not None:
+            os.close(self._dir_fd)
+            self._dir_fd = None
 
-    def look(self) -> os.stat_result | None:
+    def stat_target(self) -> os.stat_result | None:
         """Return what the name is now; ``None`` if nothing. Raises ToolError if no file."""
         try:
-            found = os.stat(self.name, dir_fd=self.at, follow_symlinks=False)
+            found = os.stat(self.name, dir_fd=self.dir_fd, follow_symlinks=False)
         except FileNotFoundError:
             return None
         if not stat.S_ISREG(found.st_mode):
             raise ToolError(f"is {_what(found.st_mode)}, not a regular file.")
         return found
 
-    def check(self, expected: bytes, name: str | None = None) -> os.stat_result:
+    def check_content(self, expected: bytes, name: str | None = None) -> os.stat_result:
         """Return what the target is, if it holds exactly ``expected``; else raise Stale."""
-        if name is None and self.look() is None:
+        if name is None and self.stat_target() is None:
             raise StalePreview(self.path)
-        fd = self.disk.open(name or self.name, READ, at=self.at)
+        fd = self.disk.open(name or self.name, READ_FLAGS, dir_fd=self.dir_fd)
         try:
             found = os.fstat(fd)
             if found.st_size != len(expected) or read_all(fd) != expected:
@@ -154,15 +154,15 @@ class FileOperation:
     def sync_folder(self) -> None:
         """Make names in the folder durable, where the file system can."""
         try:
-            self.disk.fsync(self.at)
+            self.disk.fsync(self.dir_fd)
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.EBADF):
                 raise
 
-    def drop(self, name: str) -> None:
+    def remove_temporary(self, name: str) -> None:
         """Remove a temporary file, if it is there."""
         with contextlib.suppress(FileNotFoundError):
-            self.disk.unlink(name, self.at)
+            self.disk.unlink(name, self.dir_fd)
 
 
 class UnchangedFile(FileOperation):
@@ -171,7 +171,7 @@ class UnchangedFile(FileOperation):
     def prepare(self) -> None:
         """Check the bytes."""
         if self.before is not None:
-            self.check(self.before)
+            self.check_content(self.before)
 
     def commit(self) -> None:
         """Do nothing."""

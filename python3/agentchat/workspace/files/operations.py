@@ -11,7 +11,7 @@ from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview
 from agentchat.workspace.files.disk import Disk, directory, open_directory
 from agentchat.workspace.files.operation import (
-    READ,
+    READ_FLAGS,
     FileOperation,
     apply_metadata,
     copy_metadata,
@@ -37,11 +37,11 @@ class CreateFile(FileOperation):
     def prepare(self) -> None:
         """Make the folders and write the bytes beside the name."""
         self._check_anchor()
-        self._at = self._make_folders()
-        if self.look() is not None:
+        self._dir_fd = self._make_folders()
+        if self.stat_target() is not None:
             raise StalePreview(self.path)
         self.temp = self.temp_name()
-        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.at)
+        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.dir_fd)
         try:
             write_whole(self.disk, fd, self.after or b"")
             self._dress(fd)
@@ -53,8 +53,8 @@ class CreateFile(FileOperation):
         if self._like is None:
             apply_metadata(self.disk, fd, self.file)
             return
-        with directory(os.path.dirname(self._like.path)) as at:
-            source = self.disk.open(os.path.basename(self._like.path), READ, at=at)
+        with directory(os.path.dirname(self._like.path)) as dir_fd:
+            source = self.disk.open(os.path.basename(self._like.path), READ_FLAGS, dir_fd=dir_fd)
         try:
             copy_metadata(self.disk, source, fd)
         finally:
@@ -65,8 +65,8 @@ class CreateFile(FileOperation):
         if self.file.anchor is None:
             return
         path, *identity = self.file.anchor
-        with directory(path) as at:
-            found = os.fstat(at)
+        with directory(path) as dir_fd:
+            found = os.fstat(dir_fd)
         if [found.st_dev, found.st_ino] != identity:
             raise StalePreview(self.path)
 
@@ -76,58 +76,58 @@ class CreateFile(FileOperation):
         while not os.path.lexists(folder):
             folder, name = os.path.split(folder)
             missing.append(name)
-        at = open_directory(folder)
+        dir_fd = open_directory(folder)
         for name in reversed(missing):
-            self._made.append((at, name))
+            self._made.append((dir_fd, name))
             try:
-                self.disk.mkdir(name, at)
+                self.disk.mkdir(name, dir_fd)
             except FileExistsError:  # someone else's, and not ours to remove
-                self._made[-1] = (at, "")
+                self._made[-1] = (dir_fd, "")
                 raise
-            at = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
-        return at
+            dir_fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=dir_fd)
+        return dir_fd
 
     def commit(self) -> None:
         """Give the file its name, unless something took it meanwhile."""
         assert self.temp is not None
-        self.done = True
+        self.committed = True
         try:
             self._name(self.temp)
         except FileExistsError as error:
-            self.done = False
+            self.committed = False
             raise StalePreview(self.path) from error
-        self.drop(self.temp)
+        self.remove_temporary(self.temp)
         self.sync_folder()
-        for at, _ in self._made:
+        for dir_fd, _ in self._made:
             with contextlib.suppress(OSError):
-                self.disk.fsync(at)
+                self.disk.fsync(dir_fd)
 
     def _name(self, temp: str) -> None:
         try:
-            self.disk.link(temp, self.name, self.at)
+            self.disk.link(temp, self.name, self.dir_fd)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            if self.look() is not None:
+            if self.stat_target() is not None:
                 raise FileExistsError(errno.EEXIST, "File exists", self.path) from error
-            self.disk.rename(temp, self.name, self.at)
+            self.disk.rename(temp, self.name, self.dir_fd)
 
     def roll_back(self) -> None:
         """Remove the file and the folders made for it, if they are still as made."""
-        if self._at is not None and self.temp is not None:
-            self.drop(self.temp)
-            if self.done and self.look() is not None:
-                self.check(self.after or b"")
-                self.drop(self.name)
-        for at, name in reversed(self._made):
+        if self._dir_fd is not None and self.temp is not None:
+            self.remove_temporary(self.temp)
+            if self.committed and self.stat_target() is not None:
+                self.check_content(self.after or b"")
+                self.remove_temporary(self.name)
+        for dir_fd, name in reversed(self._made):
             with contextlib.suppress(OSError):
-                self.disk.rmdir(name, at)
+                self.disk.rmdir(name, dir_fd)
 
     def close(self) -> None:
         """Let go of the handles."""
         super().close()
-        for at, _ in self._made:
-            os.close(at)
+        for dir_fd, _ in self._made:
+            os.close(dir_fd)
         self._made = []
 
 
@@ -147,21 +147,21 @@ class ReplaceFile(FileOperation):
 
     def prepare(self) -> None:
         """Write the new bytes beside the target, unless it must be written in place."""
-        self.seen = self.check(self.old)
-        if self.seen.st_nlink > 1 or self.seen.st_dev != os.fstat(self.at).st_dev:
+        self.seen = self.check_content(self.old)
+        if self.seen.st_nlink > 1 or self.seen.st_dev != os.fstat(self.dir_fd).st_dev:
             self._prepare_in_place()
             return
         try:
             self._write_beside()
         except OSError as error:
-            self._drop_temp()
+            self._remove_temp()
             if error.errno not in _NO_TEMP:
                 raise
             self._prepare_in_place()
 
     def _write_beside(self) -> None:
         self.temp = self.temp_name()
-        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.at)
+        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.dir_fd)
         try:
             write_whole(self.disk, fd, self.new)
             self._copy_metadata(fd)
@@ -170,7 +170,7 @@ class ReplaceFile(FileOperation):
             os.close(fd)
 
     def _copy_metadata(self, fd: int) -> None:
-        source = self.disk.open(self.name, READ, at=self.at)
+        source = self.disk.open(self.name, READ_FLAGS, dir_fd=self.dir_fd)
         try:
             copy_metadata(self.disk, source, fd)
         finally:
@@ -182,18 +182,18 @@ class ReplaceFile(FileOperation):
 
     def _open_for_writing(self) -> int:
         try:
-            return self.disk.open(self.name, os.O_RDWR, at=self.at)
+            return self.disk.open(self.name, os.O_RDWR, dir_fd=self.dir_fd)
         except PermissionError:
             return self._open_read_only()
 
     def _open_read_only(self) -> int:
         """Open our own file whose mode forbids writing; the mode is as before afterwards."""
-        reading = self.disk.open(self.name, READ, at=self.at)
+        reading = self.disk.open(self.name, READ_FLAGS, dir_fd=self.dir_fd)
         try:
             mode = stat.S_IMODE(os.fstat(reading).st_mode)
             self.disk.chmod(reading, mode | stat.S_IWUSR)
             try:
-                return self.disk.open(self.name, os.O_RDWR, at=self.at)
+                return self.disk.open(self.name, os.O_RDWR, dir_fd=self.dir_fd)
             finally:
                 self.disk.chmod(reading, mode)
         finally:
@@ -201,19 +201,19 @@ class ReplaceFile(FileOperation):
 
     def commit(self) -> None:
         """Put the new bytes in place."""
-        found = self.check(self.old)
+        found = self.check_content(self.old)
         if self.seen is None or not os.path.samestat(found, self.seen):
             raise StalePreview(self.path)
         if self.temp is None:
             self._write_in_place()
             return
-        self.done = True
+        self.committed = True
         try:
-            self.disk.rename(self.temp, self.name, self.at)
+            self.disk.rename(self.temp, self.name, self.dir_fd)
         except OSError as error:
             if error.errno not in _NO_RENAME:
                 raise
-            self._drop_temp()
+            self._remove_temp()
             self._write_in_place()
             return
         self.temp = None
@@ -223,12 +223,12 @@ class ReplaceFile(FileOperation):
         fd = self._open_for_writing()
         try:
             mode = stat.S_IMODE(os.fstat(fd).st_mode)
-            self.done = True
+            self.committed = True
             try:
                 self._overwrite(fd, self.new, mode)
             except BaseException:
                 self._overwrite(fd, self.old, mode)
-                self.done = False
+                self.committed = False
                 raise
         finally:
             os.close(fd)
@@ -242,26 +242,26 @@ class ReplaceFile(FileOperation):
 
     def roll_back(self) -> None:
         """Write the old bytes back the same way."""
-        self._drop_temp()
-        if self.done and not self._is_old():
+        self._remove_temp()
+        if self.committed and not self._is_old():
             back = ReplaceFile(self.disk, self.file.reversed())
             try:
                 back.prepare()
                 back.commit()
             finally:
-                back._drop_temp()
+                back._remove_temp()
                 back.close()
 
     def _is_old(self) -> bool:
         try:
-            self.check(self.old)
+            self.check_content(self.old)
         except StalePreview:
             return False
         return True
 
-    def _drop_temp(self) -> None:
+    def _remove_temp(self) -> None:
         if self.temp is not None:
-            self.drop(self.temp)
+            self.remove_temporary(self.temp)
             self.temp = None
 
 
@@ -274,14 +274,14 @@ class RemoveFile(FileOperation):
 
     def prepare(self) -> None:
         """Check the bytes."""
-        self.check(self.before or b"")
+        self.check_content(self.before or b"")
 
     def commit(self) -> None:
         """Set the file aside, and make sure it was the one meant."""
-        self.check(self.before or b"")
+        self.check_content(self.before or b"")
         self.aside = self.temp_name("old")
-        self.disk.rename(self.name, self.aside, self.at)
-        self.check(self.before or b"", self.aside)
+        self.disk.rename(self.name, self.aside, self.dir_fd)
+        self.check_content(self.before or b"", self.aside)
         self.sync_folder()
 
     def roll_back(self) -> None:
@@ -290,14 +290,14 @@ class RemoveFile(FileOperation):
         if aside is None:
             return
         with contextlib.suppress(FileNotFoundError):  # it was never set aside
-            self.disk.link(aside, self.name, self.at)
-            self.drop(aside)
+            self.disk.link(aside, self.name, self.dir_fd)
+            self.remove_temporary(aside)
 
     def close(self) -> None:
         """Remove what was set aside: the change holds."""
         if self.aside is not None:
             with contextlib.suppress(OSError):
-                self.drop(self.aside)
+                self.remove_temporary(self.aside)
                 self.sync_folder()
             self._remove_folders()
         super().close()
@@ -308,5 +308,5 @@ class RemoveFile(FileOperation):
         with contextlib.suppress(OSError):
             for _ in range(self.file.folders):
                 folder, name = os.path.split(folder)
-                with directory(folder) as at:
-                    self.disk.rmdir(name, at)
+                with directory(folder) as dir_fd:
+                    self.disk.rmdir(name, dir_fd)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import BinaryIO
 
-LARGEST_FILE = 256 * 1024 * 1024
+MAX_FILE_BYTES = 256 * 1024 * 1024
 """Bytes of output kept in a file; a program that floods must not fill the disk."""
 
 
@@ -69,7 +69,7 @@ class Capture:
     def _write(self, data: bytes) -> None:
         if self._file is None:
             return
-        data = data[: LARGEST_FILE - self._filed]
+        data = data[: MAX_FILE_BYTES - self._filed]
         self._filed += len(data)
         try:
             self._file.write(data)

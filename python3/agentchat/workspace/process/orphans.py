@@ -16,7 +16,7 @@ import subprocess
 from collections.abc import Mapping
 
 MARK = "AGENTCHAT_RUN"
-ROUNDS = 3
+SEARCH_ROUNDS = 3
 """How often is looked again, since a process may start another while it is looked for."""
 
 
@@ -28,7 +28,7 @@ def mark_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], by
 
 def kill_orphans(mark: bytes) -> None:
     """Kill every process with the mark, where the system lets us see them (Linux)."""
-    for _ in range(ROUNDS):
+    for _ in range(SEARCH_ROUNDS):
         found = _with(mark)
         if not found:
             return

@@ -20,13 +20,13 @@ from agentchat.workspace.process.capture import Capture
 from agentchat.workspace.process.orphans import Watchdog
 
 CHUNK = 64 * 1024
-LEFT_IN_PIPE = 1024 * 1024
+MAX_PIPE_REMAINDER = 1024 * 1024
 """The most that is still read of a pipe after its program is gone."""
 
-GRACE = 0.5
+TERMINATE_SECONDS = 0.5
 """Seconds between asking a group to end and killing it."""
 
-KEEPER = Watchdog()
+WATCHDOG = Watchdog()
 """Ends what runs when the host is killed; one for all, for it is a process itself."""
 
 OnOutput = Callable[[bytes], None]
@@ -43,8 +43,8 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
     if command.env:
         environment, mark = orphans.mark_environment(command.env)
         command = replace(command, env=environment)
-    process = start(command)
-    KEEPER.add(process.pid)
+    process = start_process(command)
+    WATCHDOG.add(process.pid)
     out = Capture(command.capture, command.overflow)
     err = Capture(CHUNK)
     gone = _watch(process, loop)
@@ -59,12 +59,12 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
             for pipe in pipes:
                 pipe.finish()
             out.close()
-            KEEPER.remove(process.pid)
+            WATCHDOG.remove(process.pid)
     code = process.returncode if ended else None
     return ProcessResult(code, out.head, out.tail, out.dropped, err.head + err.tail)
 
 
-def start(command: Command) -> subprocess.Popen[bytes]:
+def start_process(command: Command) -> subprocess.Popen[bytes]:
     """Start a program; raises ToolError naming the directory or the program."""
     if not os.path.isdir(command.cwd):
         raise ToolError(f"Working directory not found: {command.cwd}. Nothing was run.")
@@ -132,7 +132,7 @@ async def _ended(
     if done:
         return True
     kill_group(process.pid, signal.SIGTERM)
-    await asyncio.wait({gone}, timeout=GRACE)
+    await asyncio.wait({gone}, timeout=TERMINATE_SECONDS)
     return False
 
 
@@ -202,7 +202,7 @@ class _Pipe:
         if self._fd is None:
             return
         taken = 0
-        while taken < LEFT_IN_PIPE and (size := self._read()):
+        while taken < MAX_PIPE_REMAINDER and (size := self._read()):
             taken += size
         self._loop.remove_reader(self._fd)
         self._fd = None

@@ -67,7 +67,7 @@ def _landlock(network: str) -> Callable[[str, str, str], tuple[str, ...]]:
     return wrap
 
 
-WAYS = (
+METHODS = (
     SandboxMethod(CONFINED, _bubblewrap, own_temp=True),
     SandboxMethod(f"{CONFINED} (Landlock)", _landlock(landlock.NONE)),
     SandboxMethod(
@@ -85,7 +85,7 @@ WAYS = (
 _probing = threading.Lock()
 
 
-def probe(root: str, ways: tuple[SandboxMethod, ...]) -> SandboxMethod | None:
+def find_working_method(root: str, ways: tuple[SandboxMethod, ...]) -> SandboxMethod | None:
     """Return the first kind of sandbox that works for a workspace.
 
     Each is tried once in the life of this process, however many chats ask: a trial may take
@@ -118,15 +118,17 @@ class Sandbox:
         ways: the kinds of sandbox to try, in this order.
     """
 
-    def __init__(self, root: str, wanted: str = OFF, ways: Sequence[SandboxMethod] = WAYS) -> None:
+    def __init__(
+        self, root: str, setting: str = OFF, ways: Sequence[SandboxMethod] = METHODS
+    ) -> None:
         self._root = root
-        self.wanted = wanted
+        self.setting = setting
         self._ways = tuple(ways)
         self._temp = ""
 
-    async def look(self) -> None:
+    async def probe(self) -> None:
         """Find out, once, which sandbox works here, if one is wanted."""
-        if self.wanted != OFF:
+        if self.setting != OFF:
             await asyncio.to_thread(self._way)
 
     def describe(self) -> str:
@@ -134,19 +136,19 @@ class Sandbox:
 
         Takes seconds where nobody looked before.
         """
-        if self.wanted == OFF:
+        if self.setting == OFF:
             return ""
         way = self._way()
         if way is not None:
             return way.description
-        return IMPOSSIBLE if self.wanted == REQUIRED else ""
+        return IMPOSSIBLE if self.setting == REQUIRED else ""
 
     async def confine(self, command: Command) -> Command:
         """Return a command as it runs in the sandbox; raises ToolError if it must and cannot."""
-        if self.wanted == OFF:
+        if self.setting == OFF:
             return command
         way = await asyncio.to_thread(self._way)
-        if way is None and self.wanted == REQUIRED:
+        if way is None and self.setting == REQUIRED:
             raise ToolError(f"Nothing was run: {IMPOSSIBLE}.")
         return command if way is None else self._wrap(way, command)
 
@@ -159,8 +161,8 @@ class Sandbox:
 
     def _way(self) -> SandboxMethod | None:
         """Return the sandbox to use, if there is one that is good enough."""
-        found = probe(self._root, self._ways)
-        enough = found is not None and (found.whole or self.wanted != REQUIRED)
+        found = find_working_method(self._root, self._ways)
+        enough = found is not None and (found.whole or self.setting != REQUIRED)
         return found if enough else None
 
     def _temporary(self) -> str:

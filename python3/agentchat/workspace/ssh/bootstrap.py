@@ -82,7 +82,7 @@ def _file(name: str) -> Path:
     return Path(__file__).parents[2].joinpath(*name.split(".")[1:]).with_suffix(".py")
 
 
-def packages(modules: Iterable[str]) -> set[str]:
+def parent_packages(modules: Iterable[str]) -> set[str]:
     """Return the packages that modules of these names lie in."""
     parts = (name.split(".") for name in modules)
     return {".".join(one[:end]) for one in parts for end in range(1, len(one))}
@@ -92,7 +92,7 @@ class MemoryLoader(MetaPathFinder, InspectLoader):
     """Imports modules whose source is in memory; their packages are empty."""
 
     def __init__(self, sources: dict[str, str]) -> None:
-        self._packages = packages(sources)
+        self._packages = parent_packages(sources)
         self._sources = {**dict.fromkeys(self._packages, ""), **sources}
 
     def find_spec(

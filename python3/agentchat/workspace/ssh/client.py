@@ -21,11 +21,11 @@ from agentchat.rpc.errors import Disconnected
 from agentchat.rpc.peer import CANCEL_SECONDS, OnProgress, Peer
 from agentchat.workspace.process import run
 from agentchat.workspace.ssh.bootstrap import payload
-from agentchat.workspace.ssh.server import GREETING, SILENCE
+from agentchat.workspace.ssh.server import GREETING, SILENCE_SECONDS
 
 PING_SECONDS = 5.0
 CLOSE_SECONDS = 1.0
-MOST_NOISE = 64 * 1024
+MAX_NOISE_BYTES = 64 * 1024
 """Bytes that a login shell may write before the server greets."""
 
 _KEPT = 8 * 1024
@@ -47,7 +47,7 @@ class WorkspaceClient:
         self._complaints = _Tail(process.stderr)
         self._peer: Peer | None = None
         self._tasks = BackgroundTasks()
-        run.KEEPER.add(process.pid)
+        run.WATCHDOG.add(process.pid)
 
     @classmethod
     async def start(
@@ -118,7 +118,7 @@ class WorkspaceClient:
             self._stdin.close()
         await self._tasks.cancel()
         await self._wait()
-        run.KEEPER.remove(self._process.pid)
+        run.WATCHDOG.remove(self._process.pid)
 
     def _greet(self) -> None:
         """Send the code and wait until the server greets; raises EOFError, OSError."""
@@ -126,9 +126,9 @@ class WorkspaceClient:
             self._stdin.write(payload())
             self._stdin.flush()
             noise = 0
-            while (line := self._stdout.readline(MOST_NOISE)) != GREETING:
+            while (line := self._stdout.readline(MAX_NOISE_BYTES)) != GREETING:
                 noise += len(line)
-                if not line or noise > MOST_NOISE:
+                if not line or noise > MAX_NOISE_BYTES:
                     raise EOFError
         except BaseException:
             self._stdout.close()
@@ -142,12 +142,12 @@ class WorkspaceClient:
 
     async def _watch(self, peer: Peer) -> None:
         """Let the server know that this end is there, and notice when nothing comes back."""
-        ended = asyncio.wrap_future(peer.ended)
+        ended = asyncio.wrap_future(peer.end_reason)
         while peer.alive:
             peer.send_request("ping", {})
             await asyncio.wait({ended}, timeout=PING_SECONDS)
-            if time.monotonic() - peer.last_received > SILENCE:
-                peer.close(f"nothing came for {SILENCE:g} s")
+            if time.monotonic() - peer.last_message_time > SILENCE_SECONDS:
+                peer.close(f"nothing came for {SILENCE_SECONDS:g} s")
         self._kill()
 
     async def _wait(self) -> None:

@@ -16,7 +16,7 @@ _FORM = re.compile(
     r"(?::(?P<port>\d{1,5}))?(?P<path>/\S*)?",
     re.ASCII,
 )
-EXPECTED = "ssh://[user@]host[:port]/path"
+URL_FORM = "ssh://[user@]host[:port]/path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def read_destination(url: str) -> Destination:
     """
     found = _FORM.fullmatch(url)
     if found is None:
-        raise UserError(f"{url} names no workspace: write {EXPECTED}.")
+        raise UserError(f"{url} names no workspace: write {URL_FORM}.")
     port = int(found["port"]) if found["port"] else None
     if port is not None and not 0 < port < 65536:
         raise UserError(f"{port} is no port: it is a number from 1 to 65535.")

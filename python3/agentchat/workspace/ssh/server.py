@@ -22,17 +22,17 @@ from typing import Any, BinaryIO
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command
-from agentchat.rpc.peer import Incoming, Peer, Tasks
+from agentchat.rpc.peer import IncomingRequest, Peer, RequestTasks
 from agentchat.workspace.local import LocalWorkspace
 
 GREETING = b"agentchat workspace server 1\n"
 """What goes out first: anything before it was written by the login shell."""
 
-SILENCE = 30.0
+SILENCE_SECONDS = 30.0
 """Seconds without a message after which the other end is taken to be gone."""
 
 STOP_SECONDS = 3.0
-MOST_WAITING = 256 * 1024
+MAX_UNSENT_BYTES = 256 * 1024
 """Bytes of output that may wait for the line: then the program that writes it waits, too."""
 
 
@@ -52,11 +52,11 @@ def main(stream: BinaryIO) -> None:
 async def _serve(stream: BinaryIO, sink: int) -> None:
     """Answer until the connection ends; then nothing is left running."""
     os.write(sink, GREETING)
-    tasks = Tasks(WorkspaceServer().handlers)
+    tasks = RequestTasks(WorkspaceServer().handlers)
     peer = Peer(stream, sink, tasks)
     peer.start()
     threading.Thread(target=_watch, args=(peer,), daemon=True).start()
-    await asyncio.wrap_future(peer.ended)
+    await asyncio.wrap_future(peer.end_reason)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(STOP_SECONDS):
             await tasks.cancel()
@@ -64,8 +64,8 @@ async def _serve(stream: BinaryIO, sink: int) -> None:
 
 def _watch(peer: Peer) -> None:
     """End everything when the other end is silent, even while the loop waits to write."""
-    while time.monotonic() - peer.last_received < SILENCE:
-        time.sleep(SILENCE / 10)
+    while time.monotonic() - peer.last_message_time < SILENCE_SECONDS:
+        time.sleep(SILENCE_SECONDS / 10)
     _exit(1)
 
 
@@ -90,7 +90,7 @@ class WorkspaceServer:
             "list": self._list,
             "apply": self._apply,
             "environment": self._environment,
-            "evidence": self._evidence,
+            "fingerprint": self._fingerprint,
             "confines": self._confines,
             "run": self._run,
         }
@@ -101,54 +101,54 @@ class WorkspaceServer:
             raise ToolError("No workspace is open.")
         return self._opened
 
-    async def _open(self, request: Incoming) -> str:
+    async def _open(self, request: IncomingRequest) -> str:
         """Open the directory; return its resolved path."""
         path = await asyncio.to_thread(_directory, request.params["path"])
         self._opened = LocalWorkspace(path, request.params["guarded"])
         return self._opened.root
 
-    async def _ping(self, request: Incoming) -> None:
+    async def _ping(self, request: IncomingRequest) -> None:
         """Answer, which shows that this end is there."""
 
-    async def _locate(self, request: Incoming) -> Any:
+    async def _locate(self, request: IncomingRequest) -> Any:
         return asdict(await self._workspace.locate(request.params["path"]))
 
-    async def _kind(self, request: Incoming) -> Any:
+    async def _kind(self, request: IncomingRequest) -> Any:
         return await self._workspace.kind(request.params["path"])
 
-    async def _size(self, request: Incoming) -> Any:
+    async def _size(self, request: IncomingRequest) -> Any:
         return await self._workspace.size(request.params["path"])
 
-    async def _read(self, request: Incoming) -> Any:
+    async def _read(self, request: IncomingRequest) -> Any:
         return await self._workspace.read(**request.params)
 
-    async def _list(self, request: Incoming) -> Any:
+    async def _list(self, request: IncomingRequest) -> Any:
         entries = await self._workspace.list(request.params["path"])
         return [(entry.name, entry.kind) for entry in entries]
 
-    async def _apply(self, request: Incoming) -> None:
+    async def _apply(self, request: IncomingRequest) -> None:
         files = tuple(FileChange(**file) for file in request.params["files"])
         await self._workspace.apply(ChangeSet(files))
 
-    async def _environment(self, request: Incoming) -> Any:
+    async def _environment(self, request: IncomingRequest) -> Any:
         return await self._workspace.environment()
 
-    async def _evidence(self, request: Incoming) -> Any:
-        return await self._workspace.evidence(**request.params)
+    async def _fingerprint(self, request: IncomingRequest) -> Any:
+        return await self._workspace.fingerprint(**request.params)
 
-    async def _confines(self, request: Incoming) -> Any:
+    async def _confines(self, request: IncomingRequest) -> Any:
         confinement = self._workspace.confinement
-        confinement.wanted = request.params["wanted"]
+        confinement.setting = request.params["wanted"]
         return await asyncio.to_thread(confinement.describe)
 
-    async def _run(self, request: Incoming) -> Any:
+    async def _run(self, request: IncomingRequest) -> Any:
         given = request.params["command"]
         command = Command(**{**given, "argv": tuple(given["argv"])})
-        self._workspace.confinement.wanted = request.params["confinement"]
+        self._workspace.confinement.setting = request.params["confinement"]
 
         def send(data: bytes) -> None:
             request.progress(data)
-            request.wait_written(MOST_WAITING)
+            request.drain(MAX_UNSENT_BYTES)
 
         finished = await self._workspace.run(command, send)
         return {"code": finished.code, "stderr": finished.stderr}

@@ -149,7 +149,7 @@ class SshWorkspace:
     async def _run(self, command: Command, on_output: OnProgress) -> Any:
         # All of the output comes here as it is written; nothing of it is kept there.
         sent = {**asdict(command), "overflow": None, "capture": 2}
-        params = {"command": sent, "confinement": self.confinement.wanted}
+        params = {"command": sent, "confinement": self.confinement.setting}
         return await self._request("run", params, on_output)
 
     async def environment(self) -> Mapping[str, str]:
@@ -157,12 +157,12 @@ class SshWorkspace:
         found: dict[str, str] = await self.ask("environment")
         return found
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``."""
         words = [list(texts) for texts in commands]
-        return tuple(await self.ask("evidence", commands=words, command=command, cwd=cwd))
+        return tuple(await self.ask("fingerprint", commands=words, command=command, cwd=cwd))
 
     async def ask(self, method: str, **params: Any) -> Any:
         """Ask the server, connecting first if need be."""
@@ -246,16 +246,16 @@ class RemoteConfinement:
     def __init__(self, workspace: SshWorkspace) -> None:
         self._workspace = workspace
         self._description = ""
-        self.wanted = OFF
+        self.setting = OFF
 
     def describe(self) -> str:
         """Return how commands are confined, or why none will run; empty if they are not."""
-        return "" if self.wanted == OFF else self._description
+        return "" if self.setting == OFF else self._description
 
-    async def look(self) -> None:
+    async def probe(self) -> None:
         """Find out whether a sandbox works there."""
-        if self.wanted != OFF:
-            self._description = str(await self._workspace.ask("confines", wanted=self.wanted))
+        if self.setting != OFF:
+            self._description = str(await self._workspace.ask("confines", wanted=self.setting))
 
 
 def _pass_to(first: OnProgress, second: OnProgress | None) -> OnProgress:
