@@ -630,7 +630,7 @@ async def test_the_sandbox_of_the_settings_counts_from_the_next_message_on(
 
     confined: list[str] = []
     workspace = LocalWorkspace(str(tmp_path))
-    workspace.confinement = Sandbox(str(tmp_path), ways=())
+    workspace.confinement = Sandbox(str(tmp_path), methods=())
     scene = Scene(tmp_path, [meanwhile, later], tool(works), workspace=workspace)
     await scene.play()
     assert confined == ["", IMPOSSIBLE]

@@ -223,7 +223,7 @@ async def test_what_is_served_for_an_end_that_goes_is_cancelled() -> None:
 async def test_nonsense_ends_the_connection() -> None:
     pair = Pair()
     os.write(pair.hold, b"\0\0\0\5\0\0\0\0nonse")
-    assert "nonsense" in await asyncio.wrap_future(pair.near.end_reason)
+    assert "invalid message" in await asyncio.wrap_future(pair.near.end_reason)
 
 
 async def test_a_thread_waits_for_an_answer_for_so_long() -> None:

@@ -1,35 +1,34 @@
 """One end of a connection between two processes; both ends are the same.
 
-Three kinds of process are served by it: a workspace on another machine (``workspace/ssh``), a
-worker that runs the user's own tools (``tools/custom``), and later servers of other protocols.
+It connects the host with a workspace on another machine (``workspace/ssh``) and with the workers
+that run the user's own tools (``tools/custom``).
 
 Messages. Each is one frame (see ``frames``):
 
     {"id": 7, "method": "read", "params": {...}}    a request
     {"id": 7, "result": ...}                        its answer, or
     {"id": 7, "error": {"kind": ..., ...}}          its failure (see ``errors``)
-    {"id": 7, "progress": ...}                      sent by the end that serves 7, any number
-    {"id": 7, "cancel": true}                       sent by the end that asked 7
+    {"id": 7, "progress": ...}                      from the end that serves 7, any number of them
+    {"id": 7, "cancel": true}                       from the end that requested 7
 
-Both ends may ask at any time, and number their requests by themselves: an ``id`` in a request or a
-``cancel`` is one of the sender's, in an answer or ``progress`` one of the receiver's. Answers come
-in any order.
+Both ends may send requests at any time, and each numbers its own: the ``id`` of a request or a
+``cancel`` is a number of the sender, that of an answer or ``progress`` a number of the receiver.
+Answers come in any order.
 
-States of a request: *sent* until its answer arrives; *cancelled* when the asker no longer wants the
-result. A cancelled request is still answered, with ``cancelled`` or with whatever came first: this
-tells the asker that nothing of it runs any more. A request is answered exactly once, and when the
-connection ends every request that is not answered fails with ``Disconnected``. Nothing is ever
-sent again.
+A request is *sent* until its answer arrives, and *cancelled* when its sender no longer needs the
+result. A cancelled request is still answered, with ``cancelled`` or with its result, which shows
+that it no longer runs. A request is answered exactly once; when the connection ends, every open
+request fails with ``Disconnected``. Nothing is sent twice.
 
-Threads. One thread reads, another writes, so an end reads even while its program is busy, and any
-thread can send. An answer goes to whoever waits, in an event loop (``request``) or blocking
-(``request_blocking``). Progress is delivered in the event loop of the asker, in order, before the
-answer. At most ``MAX_UNDELIVERED_PROGRESS`` pieces wait there: then the reader stops, the pipe
-fills up, and the sender blocks in ``drain``. So a flood costs a bounded amount of memory at both
-ends.
+Threads. One thread reads and another writes, so an end reads while its program is busy, and any
+thread can send. The answer is awaited in an event loop (``request``) or in a thread
+(``request_blocking``). Progress is delivered in the event loop of the sender of the request, in
+order, before the answer. At most ``MAX_UNDELIVERED_PROGRESS`` pieces wait there: then the reader
+stops, the pipe fills up, and the sender blocks in ``drain``. So a flood costs a bounded amount of
+memory at both ends.
 
-The peer knows nothing of the process behind it. Whoever started that decides how long it may be
-silent (``last_message_time``), kills it, and says how it ended.
+The peer knows nothing of the process at the other end. The code that started that process decides
+how long it may be silent (``last_message_time``), kills it, and reports how it ended.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from agentchat.rpc.errors import Disconnected, RequestCancelled, decode_error, e
 from agentchat.rpc.frames import BadFrame, Message, pack, read_message
 
 CANCEL_SECONDS = 2.0
-"""How long ``request`` waits, once cancelled, until the other end has stopped."""
+"""How long a cancelled ``request`` waits for the other end to stop."""
 
 MAX_UNDELIVERED_PROGRESS = 64
 OnProgress = Callable[[Any], None]
@@ -62,12 +61,12 @@ class OutgoingRequest:
     def __init__(self, number: int, on_progress: OnProgress | None) -> None:
         self.id = number
         self.answer: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        self.answer.set_running_or_notify_cancel()  # only the other end can end it
+        self.answer.set_running_or_notify_cancel()  # the future itself cannot be cancelled
         self.on_progress = on_progress
         self.loop = asyncio.get_running_loop() if on_progress is not None else None
 
     def complete(self, result: Any, error: Exception | None = None) -> None:
-        """Give it its answer, unless it has one."""
+        """Set the answer, unless there is one already."""
         with suppress(concurrent.futures.InvalidStateError):
             if error is not None:
                 self.answer.set_exception(error)
@@ -78,8 +77,8 @@ class OutgoingRequest:
 class IncomingRequest:
     """A request of the other end, to be answered once with ``reply`` or ``fail``.
 
-    ``on_cancel`` is called, on the thread that reads, when the other end cancels it; who sets it
-    looks at ``cancelled`` afterwards.
+    ``on_cancel`` is called by the reading thread when the other end cancels the request. Code that
+    sets it must check ``cancelled`` afterwards.
     """
 
     def __init__(self, peer: Peer, number: int, method: str, params: Mapping[str, Any]) -> None:
@@ -91,23 +90,23 @@ class IncomingRequest:
         self._peer = peer
 
     def reply(self, result: Any) -> None:
-        """Answer it."""
+        """Send the answer."""
         self._peer.answer(self, {"result": result})
 
     def fail(self, error: BaseException) -> None:
-        """Answer it with an error."""
+        """Send an error as the answer."""
         self._peer.answer(self, {"error": encode_error(error)})
 
     def progress(self, data: Any) -> None:
-        """Send something ahead of the answer."""
+        """Send progress before the answer."""
         self._peer.send({"id": self.id, "progress": data})
 
-    def drain(self, most: int) -> None:
-        """Wait in this thread until at most this many bytes wait to be written."""
-        self._peer.drain(most)
+    def drain(self, limit: int) -> None:
+        """Block until at most ``limit`` bytes wait to be written."""
+        self._peer.drain(limit)
 
     def cancel(self) -> None:
-        """Take note that nobody wants the answer."""
+        """Mark the request as cancelled and call ``on_cancel``."""
         self.cancelled = True
         if self.on_cancel is not None:
             self.on_cancel()
@@ -117,11 +116,11 @@ class Peer:
     """One end of a connection.
 
     Args:
-        source: a blocking stream of what the other end writes.
-        sink: a file descriptor for what it reads. The peer owns both from ``start`` on.
-        serve: takes each request of the other end, on the thread that reads; must not block.
+        source: a blocking stream of the messages from the other end.
+        sink: a file descriptor for messages to it. The peer owns both from ``start`` on.
+        serve: called by the reading thread with each request of the other end; must not block.
 
-    ``end_reason`` has the reason as its result once the connection has ended.
+    ``end_reason`` is done when the connection has ended; its result is the reason.
     """
 
     def __init__(
@@ -142,7 +141,7 @@ class Peer:
         self._reader = threading.Thread(target=self._read, name="rpc-read", daemon=True)
 
     def start(self) -> None:
-        """Begin to read and write."""
+        """Start to read and write."""
         self._writer.start()
         self._reader.start()
 
@@ -154,7 +153,7 @@ class Peer:
     def send_request(
         self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None = None
     ) -> OutgoingRequest:
-        """Send a request; return without the answer."""
+        """Send a request; does not wait for the answer."""
         outgoing = OutgoingRequest(next(self._numbers), on_progress)
         with self._lock:
             self._outgoing[outgoing.id] = outgoing
@@ -175,14 +174,14 @@ class Peer:
         *,
         cancel_seconds: float | None = CANCEL_SECONDS,
     ) -> Any:
-        """Return the answer to a request.
+        """Send a request and return the answer.
 
-        Cancelled, it has the other end stop, and waits until it has, for ``cancel_seconds`` at
-        most (``None``: however long that takes).
+        If it is cancelled, it cancels the request and waits for the other end to stop, for
+        ``cancel_seconds`` at most (``None``: without limit).
 
         Raises:
             Disconnected: the connection ended.
-            RemoteError, ToolError, Stale, OSError: as it was raised at the other end.
+            RemoteError, ToolError, StalePreview, OSError: as raised at the other end.
         """
         outgoing = self.send_request(method, params, on_progress)
         answer = asyncio.wrap_future(outgoing.answer)
@@ -192,15 +191,15 @@ class Peer:
             self.cancel(outgoing)
             await asyncio.wait({answer}, timeout=cancel_seconds)
             if answer.done():
-                answer.exception()  # it was seen
+                answer.exception()  # marks it as retrieved
             raise
 
     def request_blocking(
         self, method: str, params: Mapping[str, Any], seconds: float | None = None
     ) -> Any:
-        """Wait in this thread for the answer to a request; raises as ``request``, or TimeoutError.
+        """Send a request and block until the answer; raises as ``request``, or TimeoutError.
 
-        A request that is given up, because of time or of an exception, is cancelled.
+        After a timeout or another exception the request is cancelled.
         """
         outgoing = self.send_request(method, params)
         try:
@@ -211,12 +210,12 @@ class Peer:
             raise
 
     def cancel(self, outgoing: OutgoingRequest) -> None:
-        """Tell the other end that the answer is not wanted; progress is dropped from now on."""
+        """Ask the other end to stop a request; its progress is dropped from now on."""
         outgoing.on_progress = None
         self.send({"id": outgoing.id, "cancel": True})
 
     def answer(self, incoming: IncomingRequest, answer: Message) -> None:
-        """Answer a request of the other end; a second answer is dropped."""
+        """Send the answer of a request; a second answer is dropped."""
         if self._incoming.pop(incoming.id, None) is None:
             return
         try:
@@ -225,15 +224,15 @@ class Peer:
             self.send({"id": incoming.id, "error": encode_error(error)})
 
     def send(self, message: Message) -> None:
-        """Send a message; it is dropped where the connection has ended."""
+        """Send a message; dropped if the connection has ended."""
         self._writer.add(pack(message))
 
-    def drain(self, most: int) -> None:
-        """Wait in this thread until at most this many bytes wait to be written."""
-        self._writer.wait(most)
+    def drain(self, limit: int) -> None:
+        """Block until at most ``limit`` bytes wait to be written."""
+        self._writer.wait(limit)
 
     def close(self, reason: str = "it was closed") -> None:
-        """End the connection: whoever waits for an answer gets Disconnected."""
+        """End the connection; open requests fail with Disconnected."""
         with self._lock:
             if self._closed:
                 return
@@ -255,40 +254,40 @@ class Peer:
         try:
             while (message := read_message(self._source)) is not None:
                 self.last_message_time = time.monotonic()
-                self._take(message)
+                self._dispatch(message)
         except (OSError, ValueError):
             pass  # the stream was closed
         except (BadFrame, LookupError, TypeError) as error:
-            reason = f"it sent nonsense: {error}"
+            reason = f"it sent an invalid message: {error}"
         self.close(reason)
         with suppress(OSError):
             self._source.close()
 
-    def _take(self, message: Message) -> None:
+    def _dispatch(self, message: Message) -> None:
         number = message["id"]
         if "method" in message:
-            self._take_request(number, message)
+            self._serve_request(number, message)
         elif "cancel" in message:
             incoming = self._incoming.get(number)
             if incoming is not None:
                 incoming.cancel()
         elif "progress" in message:
-            self._take_progress(number, message["progress"])
+            self._receive_progress(number, message["progress"])
         else:
             outgoing = self._outgoing.pop(number, None)
             if outgoing is not None:
                 error = decode_error(message["error"]) if "error" in message else None
                 outgoing.complete(message.get("result"), error)
 
-    def _take_request(self, number: int, message: Message) -> None:
+    def _serve_request(self, number: int, message: Message) -> None:
         incoming = IncomingRequest(self, number, message["method"], message["params"])
         self._incoming[number] = incoming
         if self._serve is None:
-            incoming.fail(LookupError("nothing is served here"))
+            incoming.fail(LookupError("no requests are served here"))
         else:
             self._serve(incoming)
 
-    def _take_progress(self, number: int, data: Any) -> None:
+    def _receive_progress(self, number: int, data: Any) -> None:
         outgoing = self._outgoing.get(number)
         if outgoing is None or outgoing.on_progress is None or outgoing.loop is None:
             return
@@ -305,7 +304,7 @@ class Peer:
         try:
             if outgoing.on_progress is not None:
                 outgoing.on_progress(data)
-        except Exception as error:  # it fails the request it belongs to, and no other
+        except Exception as error:  # it fails only its own request
             self._outgoing.pop(outgoing.id, None)
             self.cancel(outgoing)
             outgoing.complete(None, error)
@@ -333,9 +332,9 @@ class _Writer:
                 self._waiting += len(frame)
                 self._changed.notify_all()
 
-    def wait(self, most: int) -> None:
+    def wait(self, limit: int) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._waiting <= most)
+            self._changed.wait_for(lambda: self._stopped or self._waiting <= limit)
 
     def stop(self) -> None:
         with self._changed:
@@ -370,9 +369,9 @@ Handler = Callable[[IncomingRequest], Awaitable[Any]]
 
 
 class RequestTasks:
-    """Serves requests with coroutines, each a task of the running event loop.
+    """Serves requests with coroutines, each in a task of the running event loop.
 
-    What a handler returns or raises is the answer; a request that is cancelled cancels its task.
+    The result or exception of a handler is the answer; cancelling a request cancels its task.
     """
 
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
@@ -385,7 +384,7 @@ class RequestTasks:
             self._loop.call_soon_threadsafe(self._start, incoming)
 
     async def cancel(self) -> None:
-        """Cancel what is served and wait until it has ended."""
+        """Cancel all tasks and wait until they have ended."""
         await self._tasks.cancel()
 
     def _start(self, incoming: IncomingRequest) -> None:

@@ -29,11 +29,11 @@ class LocalWorkspace:
 
     Args:
         root: the directory the user opened.
-        guarded: folders protected with all they hold: runtimepath entries, the state folder.
+        protected: folders that are protected with all their content, like the runtimepath.
     """
 
-    def __init__(self, root: str, guarded: Sequence[str] = (), disk: Disk | None = None) -> None:
-        self._paths = Paths(root, guarded)
+    def __init__(self, root: str, protected: Sequence[str] = (), disk: Disk | None = None) -> None:
+        self._paths = Paths(root, protected)
         self.confinement = Sandbox(self._paths.root)
         self._writer = FileTransaction(disk or Disk(), self._paths.show)
 
@@ -44,11 +44,11 @@ class LocalWorkspace:
 
     @property
     def host(self) -> str:
-        """Empty: it is the user's own machine."""
+        """Empty: the user's own machine."""
         return ""
 
     async def ready(self) -> None:
-        """Do nothing: it is always there."""
+        """Do nothing: it is always reachable."""
 
     async def close(self) -> None:
         """Do nothing: nothing is open."""
@@ -74,23 +74,23 @@ class LocalWorkspace:
         return await asyncio.to_thread(_entries, path)
 
     async def unsaved(self) -> Mapping[str, bytes]:
-        """Return nothing: there is no editor here."""
+        """Return nothing: this workspace knows no editor."""
         return {}
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
-        """Make the change, all files or none; raises Stale or ToolError.
+        """Make the change, all files or none; raises StalePreview or ToolError.
 
-        Cancelled before the first file is touched, nothing happens; after that the change is
-        made whole before the cancellation goes on.
+        If it is cancelled before the first file is touched, nothing changes; after that the change
+        is finished before the cancellation continues.
         """
-        off = threading.Event()
+        cancelled = threading.Event()
         writing = asyncio.ensure_future(
-            asyncio.to_thread(self._writer.apply, change.files, off.is_set)
+            asyncio.to_thread(self._writer.apply, change.files, cancelled.is_set)
         )
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
-            off.set()
+            cancelled.set()
             await asyncio.gather(writing, return_exceptions=True)
             raise
         return tuple(AppliedFile(file.path) for file in change.files)
@@ -125,8 +125,8 @@ def _kind(path: str) -> str | None:
 
 
 def _entries(path: str) -> list[DirectoryEntry]:
-    with os.scandir(path) as found:
-        return [DirectoryEntry(entry.name, _entry_kind(entry)) for entry in found]
+    with os.scandir(path) as entries:
+        return [DirectoryEntry(entry.name, _entry_kind(entry)) for entry in entries]
 
 
 def _entry_kind(entry: os.DirEntry[str]) -> str:

@@ -407,7 +407,7 @@ def test_what_someone_wrote_over_a_file_already_changed_is_kept_and_named(ws: Pa
             Disk.rename(self, old, new, dir_fd)
 
     assert second
-    with pytest.raises(ToolError, match=r"Cannot write b: .* Could not be taken back: .*/a\."):
+    with pytest.raises(ToolError, match=r"Cannot write b: .* Could not be rolled back: .*/a\."):
         apply(files, Meddled())
     assert (ws / "a").read_text() == "foreign\n"
     assert (ws / "b").read_text() == "old b\n"

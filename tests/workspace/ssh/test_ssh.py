@@ -215,9 +215,12 @@ def _noisy_login(server: Sshd) -> None:
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
-        (_unknown_key, "Cannot trust box: its key is not known yet. Connect once with `ssh box`"),
-        (_changed_key, "Cannot trust box: its key is not the one it had. Find out why"),
-        (_refused, "box refused the login (Permission denied (publickey)). Nothing can be typed"),
+        (_unknown_key, "Cannot trust box: its key is unknown. Connect once with `ssh box`"),
+        (_changed_key, "Cannot trust box: its key has changed. Find out why"),
+        (
+            _refused,
+            "box refused the login (Permission denied (publickey)). No password can be typed",
+        ),
         (lambda server: server.close(), "box refuses connections. Check the port"),
     ],
     ids=["unknown key", "changed key", "refused", "down"],

@@ -1,7 +1,7 @@
-"""Every effect on files goes through here, one small method each, so faults can be injected.
+"""All system calls that change files, one small method each, so that tests can inject faults.
 
-Names are relative to a directory handle (``dir_fd``), so a directory that is swapped while a change
-is being made cannot redirect it.
+Names are relative to a directory handle (``dir_fd``), so replacing a directory during a change
+cannot redirect it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | NOFOLLOW
 
 
 class FolderLocks:
-    """A lock for each folder in which this process changes files, or looks for what was left.
+    """A lock for each folder in which this process changes files or removes leftovers.
 
-    Work in different folders does not wait for each other: a chat on a slow disk stops no other.
+    Changes in different folders do not wait for each other: a slow disk delays only its own chat.
     """
 
     def __init__(self) -> None:
@@ -31,9 +31,9 @@ class FolderLocks:
     def hold(self, folders: Iterable[str]) -> Iterator[None]:
         """Hold the locks of folders, by absolute path; always taken in the same order."""
         with self._guard:
-            wanted = [self._locks.setdefault(f, threading.Lock()) for f in sorted(set(folders))]
+            locks = [self._locks.setdefault(f, threading.Lock()) for f in sorted(set(folders))]
         with contextlib.ExitStack() as stack:
-            for lock in wanted:
+            for lock in locks:
                 stack.enter_context(lock)
             yield
 
@@ -49,7 +49,7 @@ class Disk:
         return os.open(name, flags | NOFOLLOW, mode, dir_fd=dir_fd)
 
     def write(self, fd: int, data: bytes, offset: int) -> int:
-        """Write at an offset; return how many bytes were taken."""
+        """Write at an offset; return how many bytes were written."""
         return os.pwrite(fd, data, offset)
 
     def truncate(self, fd: int, size: int) -> None:
@@ -118,7 +118,7 @@ def _readable(dir_fd: int) -> int:
 
 @contextlib.contextmanager
 def directory(path: str) -> Iterator[int]:
-    """Hold a handle on a directory."""
+    """Yield a handle on a directory; close it at the end."""
     dir_fd = open_directory(path)
     try:
         yield dir_fd

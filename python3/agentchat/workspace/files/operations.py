@@ -19,20 +19,20 @@ from agentchat.workspace.files.operation import (
 )
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
-"""What file systems without hard links say."""
+"""Errors of file systems without hard links."""
 
 
 class CreateFile(FileOperation):
-    """A file that does not exist yet, with the folders it needs.
+    """Creates a file and the folders it needs.
 
-    ``like`` is the file that it takes the place of, whose owner, mode and attributes it gets.
+    ``like`` is the file that it replaces, whose owner, mode and attributes it gets.
     """
 
     def __init__(self, disk: Disk, file: FileChange, like: FileChange | None = None) -> None:
         super().__init__(disk, file)
         self._like = like
         self.temp: str | None = None
-        self._made: list[tuple[int, str]] = []
+        self._folders: list[tuple[int, str]] = []
 
     def prepare(self) -> None:
         """Make the folders and write the bytes beside the name."""
@@ -44,12 +44,12 @@ class CreateFile(FileOperation):
         fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.dir_fd)
         try:
             write_whole(self.disk, fd, self.after or b"")
-            self._dress(fd)
+            self._set_metadata(fd)
             self.disk.fsync(fd)
         finally:
             os.close(fd)
 
-    def _dress(self, fd: int) -> None:
+    def _set_metadata(self, fd: int) -> None:
         if self._like is None:
             apply_metadata(self.disk, fd, self.file)
             return
@@ -61,48 +61,48 @@ class CreateFile(FileOperation):
             os.close(source)
 
     def _check_anchor(self) -> None:
-        """Raise Stale if the folder is another one than was previewed."""
+        """Raise StalePreview if the folder is not the one that was previewed."""
         if self.file.anchor is None:
             return
         path, *identity = self.file.anchor
         with directory(path) as dir_fd:
-            found = os.fstat(dir_fd)
-        if [found.st_dev, found.st_ino] != identity:
+            status = os.fstat(dir_fd)
+        if [status.st_dev, status.st_ino] != identity:
             raise StalePreview(self.path)
 
     def _make_folders(self) -> int:
-        """Return a handle on the folder; what had to be made is kept for the way back."""
+        """Return a handle on the folder; folders made on the way are kept for ``roll_back``."""
         folder, missing = os.path.dirname(self.path), []
         while not os.path.lexists(folder):
             folder, name = os.path.split(folder)
             missing.append(name)
         dir_fd = open_directory(folder)
         for name in reversed(missing):
-            self._made.append((dir_fd, name))
+            self._folders.append((dir_fd, name))
             try:
                 self.disk.mkdir(name, dir_fd)
-            except FileExistsError:  # someone else's, and not ours to remove
-                self._made[-1] = (dir_fd, "")
+            except FileExistsError:  # another process made it: not ours to remove
+                self._folders[-1] = (dir_fd, "")
                 raise
             dir_fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=dir_fd)
         return dir_fd
 
     def commit(self) -> None:
-        """Give the file its name, unless something took it meanwhile."""
+        """Give the file its name; raises StalePreview if another file has it now."""
         assert self.temp is not None
         self.committed = True
         try:
-            self._name(self.temp)
+            self._link(self.temp)
         except FileExistsError as error:
             self.committed = False
             raise StalePreview(self.path) from error
         self.remove_temporary(self.temp)
         self.sync_folder()
-        for dir_fd, _ in self._made:
+        for dir_fd, _ in self._folders:
             with contextlib.suppress(OSError):
                 self.disk.fsync(dir_fd)
 
-    def _name(self, temp: str) -> None:
+    def _link(self, temp: str) -> None:
         try:
             self.disk.link(temp, self.name, self.dir_fd)
         except OSError as error:
@@ -113,22 +113,22 @@ class CreateFile(FileOperation):
             self.disk.rename(temp, self.name, self.dir_fd)
 
     def roll_back(self) -> None:
-        """Remove the file and the folders made for it, if they are still as made."""
+        """Remove the file and the folders made for it, if they are unchanged."""
         if self._dir_fd is not None and self.temp is not None:
             self.remove_temporary(self.temp)
             if self.committed and self.stat_target() is not None:
                 self.check_content(self.after or b"")
                 self.remove_temporary(self.name)
-        for dir_fd, name in reversed(self._made):
+        for dir_fd, name in reversed(self._folders):
             with contextlib.suppress(OSError):
                 self.disk.rmdir(name, dir_fd)
 
     def close(self) -> None:
-        """Let go of the handles."""
+        """Close the handles."""
         super().close()
-        for dir_fd, _ in self._made:
+        for dir_fd, _ in self._folders:
             os.close(dir_fd)
-        self._made = []
+        self._folders = []
 
 
 _NO_TEMP = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -136,19 +136,19 @@ _NO_RENAME = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM)
 
 
 class ReplaceFile(FileOperation):
-    """New bytes for a file that exists."""
+    """Replaces the bytes of a file that exists."""
 
     def __init__(self, disk: Disk, file: FileChange) -> None:
         super().__init__(disk, file)
         self.old = file.before or b""
         self.new = file.after or b""
-        self.seen: os.stat_result | None = None
+        self.status: os.stat_result | None = None
         self.temp: str | None = None
 
     def prepare(self) -> None:
         """Write the new bytes beside the target, unless it must be written in place."""
-        self.seen = self.check_content(self.old)
-        if self.seen.st_nlink > 1 or self.seen.st_dev != os.fstat(self.dir_fd).st_dev:
+        self.status = self.check_content(self.old)
+        if self.status.st_nlink > 1 or self.status.st_dev != os.fstat(self.dir_fd).st_dev:
             self._prepare_in_place()
             return
         try:
@@ -177,7 +177,7 @@ class ReplaceFile(FileOperation):
             os.close(source)
 
     def _prepare_in_place(self) -> None:
-        """Find out now whether the target can be opened for writing."""
+        """Check now that the target can be opened for writing."""
         os.close(self._open_for_writing())
 
     def _open_for_writing(self) -> int:
@@ -187,7 +187,7 @@ class ReplaceFile(FileOperation):
             return self._open_read_only()
 
     def _open_read_only(self) -> int:
-        """Open our own file whose mode forbids writing; the mode is as before afterwards."""
+        """Open a file of ours whose mode forbids writing; restore the mode."""
         reading = self.disk.open(self.name, READ_FLAGS, dir_fd=self.dir_fd)
         try:
             mode = stat.S_IMODE(os.fstat(reading).st_mode)
@@ -201,8 +201,8 @@ class ReplaceFile(FileOperation):
 
     def commit(self) -> None:
         """Put the new bytes in place."""
-        found = self.check_content(self.old)
-        if self.seen is None or not os.path.samestat(found, self.seen):
+        status = self.check_content(self.old)
+        if self.status is None or not os.path.samestat(status, self.status):
             raise StalePreview(self.path)
         if self.temp is None:
             self._write_in_place()
@@ -266,7 +266,7 @@ class ReplaceFile(FileOperation):
 
 
 class RemoveFile(FileOperation):
-    """A file that goes; set aside first, so that it can come back as it was."""
+    """Removes a file; it is set aside first, so that a rollback restores the file itself."""
 
     def __init__(self, disk: Disk, file: FileChange) -> None:
         super().__init__(disk, file)
@@ -277,7 +277,7 @@ class RemoveFile(FileOperation):
         self.check_content(self.before or b"")
 
     def commit(self) -> None:
-        """Set the file aside, and make sure it was the one meant."""
+        """Set the file aside, then check that it is the one that was previewed."""
         self.check_content(self.before or b"")
         self.aside = self.temp_name("old")
         self.disk.rename(self.name, self.aside, self.dir_fd)
@@ -285,7 +285,7 @@ class RemoveFile(FileOperation):
         self.sync_folder()
 
     def roll_back(self) -> None:
-        """Give the file its name back; if something took it, the bytes stay where they are."""
+        """Restore the name of the file; if another file has it, the bytes stay set aside."""
         aside, self.aside = self.aside, None
         if aside is None:
             return
@@ -294,7 +294,7 @@ class RemoveFile(FileOperation):
             self.remove_temporary(aside)
 
     def close(self) -> None:
-        """Remove what was set aside: the change holds."""
+        """Remove the file that was set aside: the change is complete."""
         if self.aside is not None:
             with contextlib.suppress(OSError):
                 self.remove_temporary(self.aside)
@@ -303,7 +303,7 @@ class RemoveFile(FileOperation):
         super().close()
 
     def _remove_folders(self) -> None:
-        """Remove the folders that were made for the file, as far as nothing else is in them."""
+        """Remove the folders that were made for the file, if they are empty."""
         folder = os.path.dirname(self.path)
         with contextlib.suppress(OSError):
             for _ in range(self.file.folders):

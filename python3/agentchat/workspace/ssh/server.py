@@ -1,9 +1,8 @@
-"""Serves a local workspace over a connection: the half that runs on the other machine.
+"""The server on the other machine: serves a local workspace over standard input and output.
 
-It is sent there with the modules it imports (see ``bootstrap``), so the code that works on files
-and processes there is that of ``LocalWorkspace``. When its input ends, or nothing comes for a
-while, whatever it runs is killed and it ends. It does not matter who started it, nor how: it
-speaks on the standard input and output that it has.
+It is sent there with the modules it imports (see ``bootstrap``), so files and processes there are
+handled by ``LocalWorkspace``. When its input ends or is silent for ``SILENCE_SECONDS``, it kills
+its programs and exits.
 """
 
 from __future__ import annotations
@@ -26,31 +25,31 @@ from agentchat.rpc.peer import IncomingRequest, Peer, RequestTasks
 from agentchat.workspace.local import LocalWorkspace
 
 GREETING = b"agentchat workspace server 1\n"
-"""What goes out first: anything before it was written by the login shell."""
+"""The first output: anything before it was written by the login shell."""
 
 SILENCE_SECONDS = 30.0
-"""Seconds without a message after which the other end is taken to be gone."""
+"""Without a message for so long, the other end counts as dead."""
 
 STOP_SECONDS = 3.0
 MAX_UNSENT_BYTES = 256 * 1024
-"""Bytes of output that may wait for the line: then the program that writes it waits, too."""
+"""Output that may wait to be sent; with more, the program that writes it waits, too."""
 
 
 def main(stream: BinaryIO) -> None:
     """Serve until the input ends."""
     sink = os.dup(1)
     os.set_inheritable(sink, False)
-    # Nothing that runs here may read or write what belongs to the connection.
+    # No program that runs here may write to the connection.
     os.dup2(2, 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         asyncio.run(_serve(stream, sink))
     finally:
-        _exit(0)  # a thread may still wait for input, and would hold up an ordinary end
+        _exit(0)  # a thread that waits for input would delay an ordinary exit
 
 
 async def _serve(stream: BinaryIO, sink: int) -> None:
-    """Answer until the connection ends; then nothing is left running."""
+    """Serve until the connection ends, then stop all requests."""
     os.write(sink, GREETING)
     tasks = RequestTasks(WorkspaceServer().handlers)
     peer = Peer(stream, sink, tasks)
@@ -63,20 +62,20 @@ async def _serve(stream: BinaryIO, sink: int) -> None:
 
 
 def _watch(peer: Peer) -> None:
-    """End everything when the other end is silent, even while the loop waits to write."""
+    """Exit when the other end is silent, even while the loop waits to write."""
     while time.monotonic() - peer.last_message_time < SILENCE_SECONDS:
         time.sleep(SILENCE_SECONDS / 10)
     _exit(1)
 
 
 def _exit(code: int) -> None:
-    """Kill what runs, remove what is temporary, and end, whatever the threads do."""
+    """Kill the programs, remove temporary files and exit, without waiting for threads."""
     atexit._run_exitfuncs()
     os._exit(code)
 
 
 class WorkspaceServer:
-    """Answers requests with a local workspace, once one is open."""
+    """Answers requests with a local workspace, after ``open``."""
 
     def __init__(self) -> None:
         self._opened: LocalWorkspace | None = None
@@ -91,7 +90,7 @@ class WorkspaceServer:
             "apply": self._apply,
             "environment": self._environment,
             "fingerprint": self._fingerprint,
-            "confines": self._confines,
+            "probe": self._probe,
             "run": self._run,
         }
 
@@ -104,11 +103,11 @@ class WorkspaceServer:
     async def _open(self, request: IncomingRequest) -> str:
         """Open the directory; return its resolved path."""
         path = await asyncio.to_thread(_directory, request.params["path"])
-        self._opened = LocalWorkspace(path, request.params["guarded"])
+        self._opened = LocalWorkspace(path, request.params["protected"])
         return self._opened.root
 
     async def _ping(self, request: IncomingRequest) -> None:
-        """Answer, which shows that this end is there."""
+        """Answer, which shows that this end is alive."""
 
     async def _locate(self, request: IncomingRequest) -> Any:
         return asdict(await self._workspace.locate(request.params["path"]))
@@ -136,15 +135,15 @@ class WorkspaceServer:
     async def _fingerprint(self, request: IncomingRequest) -> Any:
         return await self._workspace.fingerprint(**request.params)
 
-    async def _confines(self, request: IncomingRequest) -> Any:
+    async def _probe(self, request: IncomingRequest) -> Any:
         confinement = self._workspace.confinement
-        confinement.setting = request.params["wanted"]
+        confinement.setting = request.params["setting"]
         return await asyncio.to_thread(confinement.describe)
 
     async def _run(self, request: IncomingRequest) -> Any:
-        given = request.params["command"]
-        command = Command(**{**given, "argv": tuple(given["argv"])})
-        self._workspace.confinement.setting = request.params["confinement"]
+        fields = request.params["command"]
+        command = Command(**{**fields, "argv": tuple(fields["argv"])})
+        self._workspace.confinement.setting = request.params["setting"]
 
         def send(data: bytes) -> None:
             request.progress(data)
@@ -155,7 +154,7 @@ class WorkspaceServer:
 
 
 def _directory(path: str) -> str:
-    """Return a directory's path from the home directory on; raises OSError if it is none."""
+    """Return the path of a directory, relative to the home directory; raises OSError."""
     home = os.path.expanduser("~")
     full = os.path.join(home, os.path.expanduser(path))
     os.scandir(full).close()
