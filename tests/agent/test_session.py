@@ -722,5 +722,5 @@ async def test_what_a_failed_turn_never_took_goes_back_to_the_prompt(tmp_path: P
     assert scene.screen.users == []
     assert (
         "error",
-        "This chat is closed: nothing can be added to its journal.",
+        "This chat is closed: its journal cannot be written.",
     ) in scene.screen.notes

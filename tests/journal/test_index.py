@@ -132,6 +132,6 @@ def test_a_preview_that_was_left_unresolved_is_lost_with_its_process() -> None:
     assert read_timeline(records).lost_previews == ()
     lost = read_timeline([*records, opened]).lost_previews
     assert lost == (LostPreview("Edit: one"), LostPreview("Edit: three", resolving=True))
-    assert "Nothing of it was changed" in describe_lost_preview(lost[0])
-    assert "look at its files" in describe_lost_preview(lost[1])
+    assert "It changed nothing" in describe_lost_preview(lost[0])
+    assert "read its files" in describe_lost_preview(lost[1])
     assert read_timeline([*records, opened, opened]).lost_previews == ()

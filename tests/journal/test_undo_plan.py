@@ -134,7 +134,7 @@ def test_what_is_undone_is_not_undone_twice() -> None:
     timeline = read_timeline([*TWO, *UNDO_2])
     assert undoable_turns(timeline) == (1,)
     assert undone(timeline) == {"/x": [0]}
-    with pytest.raises(UserError, match="Turn 2 is undone already"):
+    with pytest.raises(UserError, match="Turn 2 is already undone"):
         plan_undo(timeline, 2, named)
 
 
@@ -214,7 +214,7 @@ def test_an_undo_cut_off_by_a_crash_is_undone_where_its_bytes_are_there() -> Non
     begun = [*UNDO_2[:3], UNDO_2[3]]
     timeline = read_timeline([*TWO, *begun])
     assert undone(timeline.resolve_uncertain({"/x": "2"}), 2) == {"/x": [1]}
-    with pytest.raises(UserError, match="undone already"):
+    with pytest.raises(UserError, match="already undone"):
         plan_undo(timeline.resolve_uncertain({"/x": "1"}), 2, named)
 
 

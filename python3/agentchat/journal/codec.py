@@ -1,7 +1,7 @@
-"""Records to bytes and back: a stream of msgpack maps.
+"""Encodes records as msgpack maps and decodes them.
 
-The names on disk are a contract with the journals there are: a class or field of ``records`` may
-be renamed, its name here stays.
+The names on disk must not change, since journals exist: if a class or field of ``records`` is
+renamed, its name here stays.
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ AUTHORS: dict[str, type[Any]] = {
     "reply": Reply,
     "result": ToolResult,
 }
-STORED_NAMES = {
+STORED_NAMES: dict[tuple[type[Any], str], str] = {
     **{(cls, "time"): "at" for cls in KINDS.values()},
     (r.ToolsGiven, "removed"): "taken",
     (r.ChangeStarted, "reverts"): "takes",
     (r.UndoOffered, "arguments"): "given",
 }
-"""Names on disk of the fields that have another name in ``records``."""
+"""Names on disk of fields that have another name in ``records``."""
 
 CONTENT_KIND = "content"
 WITH_FILES = (r.ChangeStarted, r.ChangeApplied, r.ChangeSettled, r.PreviewStaged)
 WITH_LISTS = (r.ChangeStarted, r.ToolsGiven)
-"""Records with tuples, which msgpack returns as lists."""
+"""Records with fields that are tuples, which msgpack returns as lists."""
 
 MAX_NESTING = 64
-"""Nesting beyond this is left out."""
+"""Deeper values are replaced by a note."""
 
 Fields = dict[str, Any]
 
@@ -86,7 +86,7 @@ _FIELDS = {
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that gets the values of these fields; one by one is slow."""
+    """Return a function that gets these fields at once, which is faster than one by one."""
     get = attrgetter(*names)
     return get if len(names) > 1 else lambda value: (get(value),)
 
@@ -96,7 +96,7 @@ _GETTERS = {cls: _getter(tuple(name for name, _ in pairs)) for cls, pairs in _FI
 
 
 def pack(value: Fields) -> bytes:
-    """Return fields as bytes; what msgpack cannot express becomes text."""
+    """Return fields as bytes; values that msgpack cannot encode become text."""
     try:
         return _pack(value)
     except (OverflowError, TypeError, ValueError):
@@ -135,7 +135,7 @@ def to_fields(record: r.Record) -> Fields:
 
 
 def from_fields(plain: Mapping[str, Any]) -> r.Record:
-    """Return the record that a map stands for; an unknown one is returned as is."""
+    """Return the record of a map; an UnknownRecord if the kind or its fields are unknown."""
     cls = KINDS.get(str(plain.get("kind")))
     time = plain.get("at")
     unknown = r.UnknownRecord(

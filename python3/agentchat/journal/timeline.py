@@ -1,4 +1,4 @@
-"""The changes of a chat and what took them back, read from its journal."""
+"""The history of file changes, calls and undos of a chat, read from its journal."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ CallRecord = r.CallStarted | r.CallFinished | r.UndoOffered
 class FileStep:
     """One change of one file.
 
-    ``index`` is its place among the records, ``number`` that of its change among all changes.
-    ``before`` and ``after`` are hashes of bytes, ``None`` for no file. ``reverts`` are the changes
-    that it takes back. One that is not ``certain`` was begun, and no record says that it was made.
-    The other fields are those of ``core.changes.FileChange``.
+    ``index`` counts records, ``number`` counts changes. ``before`` and ``after`` are hashes of
+    bytes, ``None`` for no file. ``reverts`` are the numbers of the changes that it reverts. If it
+    is not ``certain``, no record says whether the change was made. The other fields are those of
+    ``core.diff.changeset.FileChange``.
     """
 
     index: int
@@ -44,7 +44,7 @@ class FileStep:
 class CallRun:
     """A call that ran; ``status`` is empty if it never ended.
 
-    ``undo`` is what its tool offered after success, ``reverts`` the call that this one takes back.
+    ``undo`` is what its tool offered after success, ``reverts`` the id of the call it reverts.
     """
 
     index: int
@@ -58,13 +58,13 @@ class CallRun:
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether there is a call that takes it back."""
+        """Whether another call can revert it."""
         return self.undo is not None and bool(self.undo.tool) and not self.undo.irreversible
 
 
 @dataclass(frozen=True, slots=True)
 class UndoRun:
-    """An undo of a turn, or a redo: then ``undone`` is the id of the undo it takes back."""
+    """An undo of a turn, or a redo: then ``undone`` is the id of the undo that it reverts."""
 
     index: int
     id: str
@@ -75,7 +75,7 @@ class UndoRun:
 
 @dataclass(frozen=True, slots=True)
 class LostPreview:
-    """A preview that ended with its process; ``resolving``: while it was being resolved."""
+    """A preview that was lost with its process; ``resolving``: while it was being resolved."""
 
     label: str
     resolving: bool = False
@@ -83,7 +83,7 @@ class LostPreview:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedChange:
-    """A change of files that the previous process began and did not end."""
+    """A change of files that the previous process started and did not finish."""
 
     source: str
     steps: tuple[FileStep, ...]
@@ -91,11 +91,11 @@ class UnfinishedChange:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Everything that can matter to an undo; each list is oldest first.
+    """All that undo, redo and recovery need; each list is oldest first.
 
     ``turn`` is the number of the newest turn, ``last_note`` the index of the newest note to the
-    model. ``lost_previews`` and ``unfinished`` are what the previous process left, ``recoveries``
-    the ids under which unfinished changes were taken back.
+    model. ``lost_previews`` and ``unfinished`` were left by the previous process. ``recoveries``
+    are the sources of changes that reverted unfinished ones.
     """
 
     turn: int = 0
@@ -108,20 +108,20 @@ class Timeline:
     recoveries: frozenset[str] = frozenset()
 
     def uncertain_paths(self) -> frozenset[str]:
-        """Return the paths of changes that may have been made or not."""
+        """Return the paths of changes that may or may not have been made."""
         return frozenset(step.path for step in self.steps if not step.certain)
 
     def resolve_uncertain(self, current: Mapping[str, str | None]) -> Timeline:
-        """Return the timeline without uncertain steps.
+        """Return the timeline with each uncertain step made certain or left out.
 
         Args:
-            current: the hash of each file of ``uncertain_paths``.
+            current: by path of ``uncertain_paths``, the hash of the file now.
         """
         kept = (step for step in self.steps if step.certain or self._was_made(step, current))
         return replace(self, steps=tuple(replace(step, certain=True) for step in kept))
 
     def effective_steps(self) -> tuple[FileStep, ...]:
-        """Return the changes that nothing has taken back, newest first."""
+        """Return the changes that no other change has reverted, newest first."""
         kept: list[FileStep] = []
         reverted: set[tuple[int, str]] = set()
         for step in reversed(self.steps):
@@ -132,7 +132,7 @@ class Timeline:
         return tuple(kept)
 
     def effective_calls(self) -> tuple[CallRun, ...]:
-        """Return the calls that no other call has taken back, newest first."""
+        """Return the calls that no other call has reverted, newest first."""
         kept: list[CallRun] = []
         reverted: set[str] = set()
         for call in reversed(self.calls):
@@ -145,20 +145,20 @@ class Timeline:
     def undo_of(self, item: FileStep | CallRun) -> str:
         """Return the id of the undo or redo that did this; empty if a turn did."""
         source = item.source if isinstance(item, FileStep) else item.call_id
-        found = (undo.id for undo in self.undos if source == undo.id or source in undo.calls)
-        return next(found, "")
+        ids = (undo.id for undo in self.undos if source == undo.id or source in undo.calls)
+        return next(ids, "")
 
     def effective_undos(self) -> tuple[UndoRun, ...]:
-        """Return the undos and redos that took something back, and still do; oldest first."""
+        """Return the undos and redos with effective changes or calls, oldest first."""
         ids = {self.undo_of(step) for step in self.effective_steps()}
         ids |= {self.undo_of(call) for call in self.effective_calls() if call.status == "success"}
         return tuple(undo for undo in self.undos if undo.id in ids)
 
     def _was_made(self, step: FileStep, current: Mapping[str, str | None]) -> bool:
-        later = (other for other in self.steps if other.path == step.path and other.certain)
-        follower = next((other for other in later if other.index > step.index), None)
-        found = current.get(step.path) if follower is None else follower.before
-        return found == step.after
+        same_file = (other for other in self.steps if other.path == step.path and other.certain)
+        follower = next((other for other in same_file if other.index > step.index), None)
+        result = current.get(step.path) if follower is None else follower.before
+        return result == step.after
 
 
 def read_timeline(records: Iterable[r.Record], reopened: bool = False) -> Timeline:
@@ -212,12 +212,12 @@ class _Builder:
             self._add_undo(index, record)
 
     def end_process(self) -> None:
-        """Note what a process leaves behind that wrote the records so far."""
+        """Mark what is pending or open as left behind by a process that has ended."""
         self._lost, self._pending = tuple(self._pending.values()), {}
         self._unfinished = dict(self._open)
 
     def timeline(self) -> Timeline:
-        """Return what was built."""
+        """Return the timeline of the records so far."""
         unfinished = [source for source in self._unfinished if source in self._open]
         return Timeline(
             turn=self._turn,
@@ -273,11 +273,11 @@ class _Builder:
             self._open[record.source] = self._changes[-1]
 
     def _end_change(self, record: r.ChangeApplied | r.ChangeSettled) -> None:
-        """Take over what the end of the newest change of a source says of its files."""
+        """Update the files of the newest change of a source from the record of its end."""
         self._open.pop(record.source, None)
         after = {file.path: file.after for file in record.files}
         if isinstance(record, r.ChangeSettled) and not after:
-            return  # it failed as a whole, or recovery left it: only the files can tell
+            return  # the change failed as a whole: its steps stay uncertain
         for i in self._newest.get(record.source, ()):
             step = self._steps[i]
             if isinstance(record, r.ChangeSettled) and step.path not in after:
