@@ -12,6 +12,7 @@ from agentchat.core.tools.ports import (
     AppliedFile,
     Command,
     DirectoryEntry,
+    FileKind,
     FileTarget,
     ProcessResult,
     Zone,
@@ -59,7 +60,7 @@ class MemoryWorkspace:
             return Zone.OUTSIDE
         return Zone.PROTECTED if is_protected(parts) else Zone.ORDINARY
 
-    async def kind(self, path: str) -> str | None:
+    async def kind(self, path: str) -> FileKind | None:
         """Return ``file``, ``directory`` (the root, and where files are) or ``None``."""
         if path in self.files:
             return "file"

@@ -31,7 +31,7 @@ from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.tools.mentions import CapturedContext
-from agentchat.core.tools.ports import Frontend, Workspace
+from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse
 from agentchat.core.turn.loop import TurnEnd, turn
@@ -173,9 +173,9 @@ class Session:
         self.judging.judge_again()
         self.refresh()
 
-    def set_sandbox(self, wanted: str) -> None:
-        """Confine commands as the settings want it (``off``, ``auto``, ``required``)."""
-        self._preparation.sandbox = wanted
+    def set_sandbox(self, setting: SandboxSetting) -> None:
+        """Confine commands as the settings say, from the next message on."""
+        self._preparation.sandbox = setting
 
     @property
     def question(self) -> ApprovalRequest | None:

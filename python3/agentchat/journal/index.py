@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ def fork_chat(state_dir: str | os.PathLike[str], source: str, chat: str) -> None
     try:
         for record in opened[-1:]:
             # Must be first: before it a reader does not know the project.
-            journal.append(ChatOpened(chat, record.cwd, record.model, record.version))
+            journal.append(replace(record, chat=chat, time=0.0))
         for message in read_history(records).messages:
             journal.append(MessageRecorded(message))
         if turn:

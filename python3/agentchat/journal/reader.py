@@ -140,4 +140,4 @@ def _missing_result(call: ToolCall, started: bool) -> ToolResult:
         )
     else:
         text = f'The call to "{call.name}" was not run: the plugin\'s process ended before it.'
-    return ToolResult(call.id, call.name, text, Status.ERROR)
+    return ToolResult(call_id=call.id, name=call.name, text=text, status=Status.ERROR)

@@ -54,6 +54,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentchat.core.messages import Message
+from agentchat.core.turn.effects import Action
+from agentchat.core.turn.loop import TurnReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,10 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """A turn ended: ``stop``, ``cancelled`` or ``error``."""
+    """A turn ended."""
 
     number: int
-    reason: str
+    reason: TurnReason
     time: float = 0.0
 
 
@@ -235,7 +237,7 @@ class PreviewResolving:
     """A preview is about to be applied or discarded."""
 
     preview: str
-    action: str
+    action: Action
     time: float = 0.0
 
 
@@ -245,7 +247,7 @@ class PreviewResolved:
 
     preview: str
     label: str
-    action: str
+    action: Action
     reason: str
     time: float = 0.0
 

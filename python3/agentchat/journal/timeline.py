@@ -287,12 +287,13 @@ class _Builder:
 
     def _add_undo(self, index: int, record: r.UndoStarted | r.RedoStarted) -> None:
         if isinstance(record, r.UndoStarted):
-            undo = UndoRun(index, record.id, record.turn, record.calls)
+            turn, undone = record.turn, ""
         else:
-            undone = self._undos.get(record.undone)
-            turn = undone.turn if undone is not None else 0
-            undo = UndoRun(index, record.id, turn, record.calls, record.undone)
-        self._undos[undo.id] = undo
+            undo = self._undos.get(record.undone)
+            turn, undone = undo.turn if undo is not None else 0, record.undone
+        self._undos[record.id] = UndoRun(
+            index=index, id=record.id, turn=turn, calls=record.calls, undone=undone
+        )
         self._reverts.update(record.calls)
 
     def _add_call(self, index: int, record: CallRecord) -> None:

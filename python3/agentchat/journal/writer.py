@@ -11,8 +11,9 @@ from agentchat.core.messages import History, Message, ToolResult
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.tool import UndoCall
 from agentchat.core.tools.toolset import ToolSelection
-from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, ReadyCall
+from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse, ReadyCall
 from agentchat.core.turn.hunk_decisions import decision_note
+from agentchat.core.turn.loop import TurnReason
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile
@@ -58,7 +59,7 @@ class JournalWriter:
 
     def record_chat_opened(self, chat: str, cwd: str, model: str, version: str) -> None:
         """Record that the chat was opened, or opened again."""
-        self._file.append(r.ChatOpened(chat, cwd, model, version))
+        self._file.append(r.ChatOpened(chat=chat, cwd=cwd, model=model, version=version))
 
     def record_tools(self, selection: ToolSelection) -> None:
         """Record the tools of the chat, after the user added or removed one."""
@@ -74,7 +75,7 @@ class JournalWriter:
         """Record that a turn begins."""
         self._file.append(r.TurnStarted(number))
 
-    def record_turn_finished(self, number: int, reason: str) -> None:
+    def record_turn_finished(self, number: int, reason: TurnReason) -> None:
         """Record how a turn ended."""
         self._file.append(r.TurnFinished(number, reason))
 
@@ -175,16 +176,20 @@ class JournalWriter:
         """Record that a preview is pending; durable, with the bytes before and after."""
         change = preview.preview.change
         files = self._store_files(change.parts) if change is not None else ()
-        staged = r.PreviewStaged(preview.id, preview.label, preview.source, files)
+        staged = r.PreviewStaged(
+            preview=preview.id, label=preview.label, source=preview.source, files=files
+        )
         self._file.append(staged, durable=True)
 
-    def record_preview_resolving(self, preview: Preview, action: str) -> None:
+    def record_preview_resolving(self, preview: Preview, action: Action) -> None:
         """Record that a preview is about to be applied or discarded; durable."""
         self._file.append(r.PreviewResolving(preview.id, action), durable=True)
 
-    def record_preview_resolved(self, preview: Preview, action: str, reason: str) -> None:
+    def record_preview_resolved(self, preview: Preview, action: Action, reason: str) -> None:
         """Record that a preview was applied or discarded."""
-        self._file.append(r.PreviewResolved(preview.id, preview.label, action, reason))
+        self._file.append(
+            r.PreviewResolved(preview=preview.id, label=preview.label, action=action, reason=reason)
+        )
 
     def record_undo_offered(self, call_id: str, undo: UndoCall) -> None:
         """Record how a successful call can be undone."""

@@ -15,6 +15,7 @@ from agentchat.core.tools.ports import (
     Command,
     CommandSandbox,
     DirectoryEntry,
+    FileKind,
     FileTarget,
     ProcessResult,
     Workspace,
@@ -104,8 +105,8 @@ class BuffersWorkspace:
             return BufferState.UNSAVED
         return BufferState.PLAIN if self._editor.plain_save else BufferState.SAVED
 
-    async def kind(self, path: str) -> str | None:
-        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+    async def kind(self, path: str) -> FileKind | None:
+        """Return what a path is; ``None`` if it does not exist."""
         kind = await self._inner.kind(path)
         return kind or ("file" if await self._buffer_of(path) else None)
 

@@ -13,6 +13,7 @@ from agentchat.core.tools.ports import (
     AppliedFile,
     Command,
     DirectoryEntry,
+    FileKind,
     FileTarget,
     ProcessResult,
 )
@@ -57,8 +58,8 @@ class LocalWorkspace:
         """Return the identity of a path as the model wrote it."""
         return await asyncio.to_thread(self._paths.locate, path)
 
-    async def kind(self, path: str) -> str | None:
-        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+    async def kind(self, path: str) -> FileKind | None:
+        """Return what a path is; ``None`` if it does not exist."""
         return await asyncio.to_thread(_kind, path)
 
     async def size(self, path: str) -> int:
@@ -114,7 +115,7 @@ class LocalWorkspace:
         return await asyncio.to_thread(command_fingerprint, commands, command, cwd)
 
 
-def _kind(path: str) -> str | None:
+def _kind(path: str) -> FileKind | None:
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -129,7 +130,7 @@ def _entries(path: str) -> list[DirectoryEntry]:
         return [DirectoryEntry(entry.name, _entry_kind(entry)) for entry in entries]
 
 
-def _entry_kind(entry: os.DirEntry[str]) -> str:
+def _entry_kind(entry: os.DirEntry[str]) -> FileKind:
     try:
         if entry.is_dir():
             return "directory"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
+
+FileKind = Literal["file", "directory", "other"]
+SandboxSetting = Literal["off", "auto", "required"]
 
 
 class Zone(StrEnum):
@@ -65,10 +68,10 @@ class FileTarget:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryEntry:
-    """One name in a directory; ``kind`` is ``file``, ``directory`` or ``other``."""
+    """One name in a directory."""
 
     name: str
-    kind: str
+    kind: FileKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +128,7 @@ class AppliedFile:
 class CommandSandbox(Protocol):
     """What the user wants of a sandbox for commands, and what they get."""
 
-    setting: str
-    """``off``, ``auto`` or ``required``."""
+    setting: SandboxSetting
 
     async def probe(self) -> None:
         """Find out whether a sandbox works there, if one is wanted."""
@@ -166,8 +168,8 @@ class Workspace(Protocol):
         specially (``scp://…``, ``term://…``) and for NUL.
         """
 
-    async def kind(self, path: str) -> str | None:
-        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+    async def kind(self, path: str) -> FileKind | None:
+        """Return what a path is; ``None`` if it does not exist."""
 
     async def size(self, path: str) -> int:
         """Return the size of a file in bytes, as the user sees it."""

@@ -50,7 +50,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
     exited = _watch(process, loop)
     pipes = [_Pipe(loop, process.stdout, out, on_output), _Pipe(loop, process.stderr, err)]
     try:
-        ended = await _wait_for_exit(process, exited, command.timeout)
+        exited_in_time = await _wait_for_exit(process, exited, command.timeout)
     finally:
         kill_group(process.pid)
         try:
@@ -60,8 +60,13 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
                 pipe.finish()
             out.close()
             WATCHDOG.remove(process.pid)
-    code = process.returncode if ended else None
-    return ProcessResult(code, out.head, out.tail, out.dropped, err.head + err.tail)
+    return ProcessResult(
+        code=process.returncode if exited_in_time else None,
+        head=out.head,
+        tail=out.tail,
+        dropped=out.dropped,
+        stderr=err.head + err.tail,
+    )
 
 
 def start_process(command: Command) -> subprocess.Popen[bytes]:

@@ -17,14 +17,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.abc import InspectLoader
-from typing import cast
+from typing import Final, cast
 
 from agentchat.core.errors import ToolError
-from agentchat.core.tools.ports import Command
+from agentchat.core.tools.ports import Command, SandboxSetting
 from agentchat.workspace.process import landlock
 
-OFF, AUTO, REQUIRED = "off", "auto", "required"
-SETTINGS = (OFF, AUTO, REQUIRED)
+OFF: Final = "off"
+AUTO: Final = "auto"
+REQUIRED: Final = "required"
 PROBE_SECONDS = 2
 CONFINED = "writes only below the workspace, no network"
 IMPOSSIBLE = "the setting requires a sandbox, and neither bubblewrap nor Landlock works here"
@@ -72,12 +73,14 @@ METHODS = (
     SandboxMethod(CONFINED, _bubblewrap, own_temp=True),
     SandboxMethod(f"{CONFINED} (Landlock)", _landlock(landlock.NONE)),
     SandboxMethod(
-        "writes only below the workspace, no TCP (Landlock)", _landlock(landlock.NO_TCP), False
+        "writes only below the workspace, no TCP (Landlock)",
+        _landlock(landlock.NO_TCP),
+        whole=False,
     ),
     SandboxMethod(
         "writes only below the workspace, the network is open (Landlock)",
         _landlock(landlock.OPEN),
-        False,
+        whole=False,
     ),
 )
 """All kinds of sandbox, the best first."""
@@ -119,7 +122,7 @@ class Sandbox:
     """
 
     def __init__(
-        self, root: str, setting: str = OFF, methods: Sequence[SandboxMethod] = METHODS
+        self, root: str, setting: SandboxSetting = OFF, methods: Sequence[SandboxMethod] = METHODS
     ) -> None:
         self._root = root
         self.setting = setting

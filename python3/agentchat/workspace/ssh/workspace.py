@@ -16,8 +16,10 @@ from agentchat.core.tools.ports import (
     AppliedFile,
     Command,
     DirectoryEntry,
+    FileKind,
     FileTarget,
     ProcessResult,
+    SandboxSetting,
     Zone,
 )
 from agentchat.rpc.errors import Disconnected
@@ -92,10 +94,10 @@ class SshWorkspace:
         fields["anchor"] = fields["anchor"] and tuple(fields["anchor"])
         return FileTarget(**fields)
 
-    async def kind(self, path: str) -> str | None:
-        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
-        kind = await self.request("kind", path=path)
-        return None if kind is None else str(kind)
+    async def kind(self, path: str) -> FileKind | None:
+        """Return what a path is; ``None`` if it does not exist."""
+        kind: FileKind | None = await self.request("kind", path=path)
+        return kind
 
     async def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
@@ -251,7 +253,7 @@ class RemoteSandbox:
     def __init__(self, workspace: SshWorkspace) -> None:
         self._workspace = workspace
         self._description = ""
-        self.setting = OFF
+        self.setting: SandboxSetting = OFF
 
     def describe(self) -> str:
         """Return how commands are confined, or why none will run; empty if they are not."""
