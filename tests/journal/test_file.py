@@ -326,9 +326,9 @@ def test_a_secret_is_never_written(state: Path) -> None:
     journal.close()
     written = journal.path.read_bytes()
     assert b"very" not in written
-    said = next(iter(read_records(journal.path)))
-    assert isinstance(said, r.MessageRecorded)
-    assert said.message == UserText("my key is [secret], a short word")
+    message = next(iter(read_records(journal.path)))
+    assert isinstance(message, r.MessageRecorded)
+    assert message.message == UserText("my key is [secret], a short word")
     assert list(read_records(journal.path))[-1] == r.ContentStored(
         name, b"", True, list(read_records(journal.path))[-1].time
     )

@@ -105,11 +105,11 @@ def test_an_answer_is_written_as_the_users(
 def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: JournalWriter) -> None:
     result = ToolResult("1", "edit", "Denied by rule: deny edit", Status.DENIED)
     journal.record_message(result, Decision(Verdict.DENY, Reason("rule", "deny edit")))
-    decided, said = journal.records()
+    decided, recorded = journal.records()
     assert isinstance(decided, r.DecisionMade)
     assert (decided.verdict, decided.why) == ("deny", "rule: deny edit")
-    assert isinstance(said, r.MessageRecorded)
-    assert said.message == result
+    assert isinstance(recorded, r.MessageRecorded)
+    assert recorded.message == result
 
 
 def test_a_preview_is_written_with_its_bytes_and_how_it_was_resolved(

@@ -115,10 +115,10 @@ async def test_an_unknown_method_and_an_answer_that_is_no_json_are_errors() -> N
 
 
 async def test_a_cancelled_request_waits_until_the_other_end_has_stopped() -> None:
-    begun, stopped = asyncio.Event(), asyncio.Event()
+    started, stopped = asyncio.Event(), asyncio.Event()
 
     async def serve(request: IncomingRequest) -> None:
-        begun.set()
+        started.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -126,7 +126,7 @@ async def test_a_cancelled_request_waits_until_the_other_end_has_stopped() -> No
             stopped.set()
 
     asking = asyncio.ensure_future(Pair(serve=serve).near.request("serve", {}))
-    await begun.wait()
+    await started.wait()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
@@ -202,10 +202,10 @@ async def test_all_requests_fail_when_the_other_end_goes() -> None:
 
 
 async def test_what_is_served_for_an_end_that_goes_is_cancelled() -> None:
-    begun, cancelled = asyncio.Event(), asyncio.Event()
+    started, cancelled = asyncio.Event(), asyncio.Event()
 
     async def serve(request: IncomingRequest) -> None:
-        begun.set()
+        started.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -213,7 +213,7 @@ async def test_what_is_served_for_an_end_that_goes_is_cancelled() -> None:
 
     pair = Pair(serve=serve)
     asking = asyncio.ensure_future(pair.near.request("serve", {}))
-    await begun.wait()
+    await started.wait()
     pair.near.close()
     await asyncio.wait_for(cancelled.wait(), 5)
     with pytest.raises(Disconnected, match="it was closed"):

@@ -118,8 +118,8 @@ ZONES = {
 
 
 async def test_a_path_has_one_identity_and_a_zone(world: World) -> None:
-    found = {path: await world.workspace.locate(path) for path in ZONES}
-    assert {path: (target.shown, target.zone) for path, target in found.items()} == ZONES
+    targets = {path: await world.workspace.locate(path) for path in ZONES}
+    assert {path: (target.shown, target.zone) for path, target in targets.items()} == ZONES
 
 
 async def test_what_is_no_path_is_refused(world: World) -> None:

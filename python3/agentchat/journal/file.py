@@ -75,12 +75,12 @@ _CHAT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 class JournalFile:
     """The journal file of one chat, open for appending; created with ``JournalFile.open``."""
 
-    def __init__(self, path: Path, handle: int, found: Scan) -> None:
+    def __init__(self, path: Path, handle: int, content: Scan) -> None:
         self.path = path
         self._handle = handle
-        self._end = found.end
-        self._contents = set(found.contents)
-        self._previous = found.records
+        self._end = content.end
+        self._contents = set(content.contents)
+        self._previous = content.records
         self._secrets = SecretMask()
 
     @classmethod
@@ -114,12 +114,12 @@ class JournalFile:
         try:
             _lock(handle, path)
             os.fchmod(handle, 0o600)
-            found = scan(path)
-            _cut_off_tail(handle, found.end, path)
+            content = scan(path)
+            _cut_off_tail(handle, content.end, path)
         except BaseException:
             _release(handle)
             raise
-        journal = cls(path, handle, found)
+        journal = cls(path, handle, content)
         journal.mask_secrets(secrets)
         return journal
 

@@ -117,30 +117,30 @@ class Timeline:
         Args:
             current: by path of ``uncertain_paths``, the hash of the file now.
         """
-        kept = (step for step in self.steps if step.certain or self._was_made(step, current))
-        return replace(self, steps=tuple(replace(step, certain=True) for step in kept))
+        steps = (step for step in self.steps if step.certain or self._was_made(step, current))
+        return replace(self, steps=tuple(replace(step, certain=True) for step in steps))
 
     def effective_steps(self) -> tuple[FileStep, ...]:
         """Return the changes that no other change has reverted, newest first."""
-        kept: list[FileStep] = []
+        steps: list[FileStep] = []
         reverted: set[tuple[int, str]] = set()
         for step in reversed(self.steps):
             if (step.number, step.path) not in reverted:
                 if step.source not in self.recoveries:
-                    kept.append(step)
+                    steps.append(step)
                 reverted.update((number, step.path) for number in step.reverts)
-        return tuple(kept)
+        return tuple(steps)
 
     def effective_calls(self) -> tuple[CallRun, ...]:
         """Return the calls that no other call has reverted, newest first."""
-        kept: list[CallRun] = []
+        calls: list[CallRun] = []
         reverted: set[str] = set()
         for call in reversed(self.calls):
             if call.call_id not in reverted:
-                kept.append(call)
+                calls.append(call)
                 if call.status == "success":
                     reverted.add(call.reverts)
-        return tuple(kept)
+        return tuple(calls)
 
     def undo_of(self, item: FileStep | CallRun) -> str:
         """Return the id of the undo or redo that did this; empty if a turn did."""

@@ -75,8 +75,10 @@ def undoable_turns(timeline: Timeline) -> tuple[int, ...]:
     tried = {undo.turn: undo.index for undo in timeline.effective_undos() if not undo.undone}
     calls = (call for call in timeline.effective_calls() if call.can_be_undone)
     effects: tuple[FileStep | CallRun, ...] = (*timeline.effective_steps(), *calls)
-    found = (item for item in effects if not timeline.undo_of(item))
-    return tuple(sorted({i.turn for i in found if i.index > tried.get(i.turn, -1)}, reverse=True))
+    by_turns = (item for item in effects if not timeline.undo_of(item))
+    return tuple(
+        sorted({i.turn for i in by_turns if i.index > tried.get(i.turn, -1)}, reverse=True)
+    )
 
 
 def plan_undo(

@@ -244,10 +244,10 @@ class JournalWriter:
         )
 
 
-def _common_length(one: str, other: str) -> int:
+def _common_length(old: str, new: str) -> int:
     """Return the length of the common start."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
 def _restore(records: Sequence[r.Record]) -> RestoredChat:

@@ -27,19 +27,19 @@ def restore_originals(paths: Iterable[str], disk: Disk | None = None) -> None:
                             disk.unlink(name, dir_fd)
 
 
-def remove_leftovers(made: Mapping[str, int], disk: Disk | None = None) -> None:
+def remove_leftovers(folders_made: Mapping[str, int], disk: Disk | None = None) -> None:
     """Remove temporary files beside these paths, and folders made for files that do not exist.
 
     Args:
-        made: by path, how many folders above the file were made with it.
+        folders_made: by path, how many folders above the file were made with it.
     """
     disk = disk or Disk()
-    for folder in _by_folder(made):
+    for folder in _by_folder(folders_made):
         with FOLDER_LOCKS.hold([folder]):
             for dir_fd, name, _ in _leftovers(folder):
                 with contextlib.suppress(OSError):
                     disk.unlink(name, dir_fd)
-    for path, folders in made.items():
+    for path, folders in folders_made.items():
         _remove_folders(disk, path, folders)
 
 

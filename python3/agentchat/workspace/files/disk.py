@@ -129,14 +129,14 @@ def directory(path: str) -> Iterator[int]:
 def read_all(fd: int, limit: int | None = None, start: int = 0) -> bytes:
     """Return the bytes of an open file from ``start``, at most ``limit``."""
     chunks: list[bytes] = []
-    left = limit
-    while left is None or left > 0:
-        chunk = os.pread(fd, min(left or 1 << 20, 1 << 20), start)
+    remaining = limit
+    while remaining is None or remaining > 0:
+        chunk = os.pread(fd, min(remaining or 1 << 20, 1 << 20), start)
         if not chunk:
             break
         chunks.append(chunk)
         start += len(chunk)
-        left = None if left is None else left - len(chunk)
+        remaining = None if remaining is None else remaining - len(chunk)
     return b"".join(chunks)
 
 
