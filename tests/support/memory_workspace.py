@@ -96,7 +96,7 @@ class MemoryWorkspace:
         return {}
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
-        """Make the change, all files or none; raises Stale or ToolError."""
+        """Make the change, all files or none; raises StalePreview or ToolError."""
         for file in change.parts:
             if self.files.get(file.path) != file.before:
                 raise StalePreview(file.name)

@@ -10,10 +10,6 @@ from agentchat.core.messages import Note
 from agentchat.core.tools.tool import UndoCall
 from agentchat.journal import records as r
 
-PreviewRecord = r.PreviewStaged | r.PreviewResolving | r.PreviewResolved
-ChangeRecord = r.ChangeStarted | r.ChangeApplied | r.ChangeSettled | r.RecoveryStarted
-CallRecord = r.CallStarted | r.CallFinished | r.UndoOffered
-
 
 @dataclass(frozen=True, slots=True)
 class FileStep:
@@ -194,22 +190,33 @@ class _Builder:
         self._failed: set[int] = set()
         self._recoveries: set[str] = set()
 
-    def add(self, index: int, record: r.Record) -> None:
+    def add(self, index: int, record: r.Record) -> None:  # noqa: C901 - one case for each record
         """Add the next record."""
-        if isinstance(record, r.ChatOpened):
-            self.end_process()
-        elif isinstance(record, r.TurnStarted):
-            self._turn = max(self._turn, record.number)
-        elif isinstance(record, r.MessageRecorded):
-            self._last_note = index if isinstance(record.message, Note) else self._last_note
-        elif isinstance(record, PreviewRecord):
-            self._add_preview(record)
-        elif isinstance(record, ChangeRecord):
-            self._add_change(index, record)
-        elif isinstance(record, CallRecord):
-            self._add_call(index, record)
-        elif isinstance(record, (r.UndoStarted, r.RedoStarted)):
-            self._add_undo(index, record)
+        match record:
+            case r.ChatOpened():
+                self.end_process()
+            case r.TurnStarted():
+                self._turn = max(self._turn, record.number)
+            case r.MessageRecorded(message=Note()):
+                self._last_note = index
+            case r.PreviewStaged():
+                self._pending[record.preview] = LostPreview(record.label)
+            case r.PreviewResolving() if preview := self._pending.get(record.preview):
+                self._pending[record.preview] = replace(preview, resolving=True)
+            case r.PreviewResolved():
+                self._pending.pop(record.preview, None)
+            case r.ChangeStarted():
+                self._start_change(index, record)
+            case r.ChangeApplied() | r.ChangeSettled():
+                self._end_change(record)
+            case r.RecoveryStarted():
+                self._recoveries.add(record.id)
+            case r.CallStarted():
+                self._start_call(index, record)
+            case r.CallFinished() | r.UndoOffered() if call := self._calls.get(record.call_id):
+                self._calls[record.call_id] = _end_call(call, record)
+            case r.UndoStarted() | r.RedoStarted():
+                self._add_undo(index, record)
 
     def end_process(self) -> None:
         """Mark what is pending or open as left behind by a process that has ended."""
@@ -232,22 +239,6 @@ class _Builder:
 
     def _unfinished_change(self, source: str) -> UnfinishedChange:
         return UnfinishedChange(source, tuple(self._steps[i] for i in self._unfinished[source]))
-
-    def _add_preview(self, record: PreviewRecord) -> None:
-        if isinstance(record, r.PreviewStaged):
-            self._pending[record.preview] = LostPreview(record.label)
-        elif isinstance(record, r.PreviewResolved):
-            self._pending.pop(record.preview, None)
-        elif record.preview in self._pending:
-            self._pending[record.preview] = replace(self._pending[record.preview], resolving=True)
-
-    def _add_change(self, index: int, record: ChangeRecord) -> None:
-        if isinstance(record, r.ChangeStarted):
-            self._start_change(index, record)
-        elif isinstance(record, r.RecoveryStarted):
-            self._recoveries.add(record.id)
-        else:
-            self._end_change(record)
 
     def _start_change(self, index: int, record: r.ChangeStarted) -> None:
         first, number = len(self._steps), len(self._changes)
@@ -295,12 +286,6 @@ class _Builder:
             index=index, id=record.id, turn=turn, calls=record.calls, undone=undone
         )
         self._reverts.update(record.calls)
-
-    def _add_call(self, index: int, record: CallRecord) -> None:
-        if isinstance(record, r.CallStarted):
-            self._start_call(index, record)
-        elif record.call_id in self._calls:
-            self._calls[record.call_id] = _end_call(self._calls[record.call_id], record)
 
     def _start_call(self, index: int, record: r.CallStarted) -> None:
         self._calls[record.call_id] = CallRun(

@@ -190,7 +190,7 @@ class Workspace(Protocol):
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change, all files or none.
 
-        Raises Stale if a file no longer has the change's ``before`` bytes, ToolError if it
+        Raises StalePreview if a file no longer has the change's ``before`` bytes, ToolError if it
         cannot be written; in both cases nothing was changed.
         """
 
