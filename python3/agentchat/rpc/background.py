@@ -40,6 +40,16 @@ class BackgroundTasks:
             log.error("a background task failed", exc_info=error)
 
 
+async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of work that is finished even if the caller is cancelled."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+
+
 async def run_in_thread(work: Callable[[], T]) -> T:
     """Return the result of blocking work, done in a thread of its own.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +19,7 @@ from agentchat.core.tools.ports import (
     ProcessResult,
     Workspace,
 )
+from agentchat.rpc.background import run_to_completion
 from agentchat.workspace.editor_port import (
     BufferEdit,
     BufferMovedError,
@@ -162,12 +162,7 @@ class BuffersWorkspace:
 
         A change that has begun is finished, also when the caller is cancelled.
         """
-        applying = asyncio.ensure_future(self._apply(change))
-        try:
-            return await asyncio.shield(applying)
-        except asyncio.CancelledError:
-            await asyncio.gather(applying, return_exceptions=True)
-            raise
+        return await run_to_completion(self._apply(change))
 
     async def _apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         plan = ApplyPlan()

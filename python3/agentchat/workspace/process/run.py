@@ -9,12 +9,13 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import IO, Any
+from typing import IO
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command, ProcessResult
+from agentchat.rpc.background import run_to_completion
 from agentchat.workspace.process import orphans
 from agentchat.workspace.process.capture import Capture
 from agentchat.workspace.process.orphans import Watchdog
@@ -54,7 +55,7 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
     finally:
         kill_group(process.pid)
         try:
-            await _finish(_reap(process, exited, mark))
+            await run_to_completion(_reap(process, exited, mark))
         finally:
             for pipe in pipes:
                 pipe.finish()
@@ -149,16 +150,6 @@ async def _reap(
     process.poll()
     if mark:
         await asyncio.to_thread(orphans.kill_orphans, mark)
-
-
-async def _finish(work: Coroutine[Any, Any, None]) -> None:
-    """Finish the work even if cancelled."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await task
-        raise
 
 
 def kill_group(group: int, number: int = signal.SIGKILL) -> None:
