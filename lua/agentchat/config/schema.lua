@@ -4,7 +4,7 @@ local remote = require('agentchat.remote')
 local M = {}
 
 ---@class agentchat.Leaf
----@field kind 'string'|'boolean'|'switch'|'number'|'integer'|'strings'|'list'|'command'|'place'|'any'
+---@field kind 'string'|'boolean'|'switch'|'number'|'integer'|'strings'|'list'|'command'|'place'|'table'|'any'
 ---@field min? number
 ---@field max? number
 ---@field one_of? string[]
@@ -39,6 +39,13 @@ M.settings = {
         base_url = STRING,
         api_key_env = STRING,
         api_key_cmd = { kind = 'command' },
+        -- Python checks the names: it knows the nearest right one.
+        protocol = STRING,
+        effort = STRING,
+        temperature = { kind = 'number', min = 0, max = 2 },
+        max_tokens = { kind = 'integer', min = 1 },
+        context = { kind = 'integer', min = 512 },
+        params = { kind = 'table' },
       },
     },
     tools = {
@@ -88,6 +95,10 @@ local KINDS = {
   },
   strings = { name = 'a list of strings', fits = is_strings },
   list = { name = 'a list', fits = function(v) return vim.islist(v) end },
+  table = {
+    name = 'a table of named values',
+    fits = function(v) return type(v) == 'table' and (not vim.islist(v) or #v == 0) end,
+  },
   command = {
     name = 'a string or a list of strings',
     fits = function(v) return type(v) == 'string' or is_strings(v) end,
@@ -113,6 +124,9 @@ local function misfit(leaf, value)
   end
   if leaf.min and value < leaf.min then
     return ('must be at least %d, got %s'):format(leaf.min, got(value))
+  end
+  if leaf.max and value > leaf.max then
+    return ('must be at most %d, got %s'):format(leaf.max, got(value))
   end
 end
 
