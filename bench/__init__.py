@@ -1,1 +1,1 @@
-"""What the user can feel, measured as ratios within one run, so that machines compare."""
+"""Measures times that the user notices, as ratios within one run, to compare machines."""

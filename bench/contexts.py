@@ -1,4 +1,4 @@
-"""The context of a call that nothing is around: no session, no screen, no journal."""
+"""The context of a call without session, screen and journal."""
 
 from __future__ import annotations
 

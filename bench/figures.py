@@ -1,4 +1,4 @@
-"""Figures of the bench: a measured time beside the one it is compared with."""
+"""Figures of the bench: a measured time and the time it is compared with."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """How many times the base the value is."""
+        """The value as a multiple of the base."""
         return self.value / self.base if self.base else float("inf")
 
     def record(self) -> dict[str, float | str]:
-        """The row as JSON takes it."""
+        """Return the row for JSON."""
         return {**asdict(self), "ratio": round(self.ratio, 3)}
 
 
@@ -35,19 +35,19 @@ def spread(figure: str, base: Sequence[float], value: Sequence[float], what: str
     """Compare the middle, the 99th percentile and the worst of two series of seconds."""
     points = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)]
     return [
-        Row(figure, f"{what}{name}", at(base, share) * 1e3, at(value, share) * 1e3)
+        Row(figure, f"{what}{name}", percentile(base, share) * 1e3, percentile(value, share) * 1e3)
         for name, share in points
     ]
 
 
-def at(series: Sequence[float], share: float) -> float:
-    """The value below which ``share`` (0 to 1) of the series lies."""
+def percentile(series: Sequence[float], share: float) -> float:
+    """Return the value below which ``share`` (0 to 1) of the series lies."""
     ordered = sorted(series)
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows as text for a terminal."""
+    """Return the rows as text for a terminal."""
     lines = [f"{'':28}{'':34}{'base ms':>10}{'value ms':>10}{'ratio':>8}"]
     for row in rows:
         numbers = f"{row.base:10.3f}{row.value:10.3f}{row.ratio:8.2f}"

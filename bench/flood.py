@@ -1,4 +1,4 @@
-"""A model server in a process of its own that answers by many small chunks at once.
+"""A model server in a process of its own that answers with many small chunks.
 
 It prints its URL and serves until its standard input closes.
 """

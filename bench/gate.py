@@ -1,4 +1,4 @@
-"""How long the gate takes to decide about a command it has not seen, beside starting `true`."""
+"""How long the policy takes to decide about a new command, compared with starting `true`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ RULES = (
 
 
 def ordinary(number: int) -> str:
-    """Return a command of two parts that no other number gives."""
+    """Return a command of two parts, another one for each number."""
     return f"git log -{number + 1} --format='%h;%s' 2>&1 | wc -l"
 
 
 def long(number: int) -> str:
-    """Return a command of the greatest length that is taken apart."""
+    """Return a command of the greatest length that is parsed."""
     start = f"echo {number}"
     words = " 'a b' word --flag" * LONGEST
     return (start + words)[: LONGEST - 20].rpartition(" 'a b'")[0] + " && echo end"
@@ -66,9 +66,9 @@ async def _decisions(command: Callable[[int], str]) -> list[float]:
 
 
 async def _decision(workspace: LocalWorkspace, policy: Policy, command: str) -> float:
-    given = {"command": command}
-    arguments = bash.TOOL.arguments.parse(given)
-    call = ValidCall(ToolCall("1", "bash", json.dumps(given)), bash.TOOL, given, arguments)
+    fields = {"command": command}
+    arguments = bash.TOOL.arguments.parse(fields)
+    call = ValidCall(ToolCall("1", "bash", json.dumps(fields)), bash.TOOL, fields, arguments)
     began = time.perf_counter()
     target = await locate_call(call, workspace)
     decide(call, target, policy)

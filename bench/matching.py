@@ -1,4 +1,4 @@
-"""Old text to its place, beside plain `str.replace` and `str.find` on the same text."""
+"""How long matching of old text takes, compared with `str.replace` and `str.find`."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ class Case:
 
 
 def lines(number: int) -> list[str]:
-    """Return so many lines of code, each another one."""
-    return [f"    value_{at} = compute(first={at}, second='text {at}')\n" for at in range(number)]
+    """Return this many different lines of code."""
+    return [f"    value_{n} = compute(first={n}, second='text {n}')\n" for n in range(number)]
 
 
 def long_lines(number: int) -> list[str]:
-    """Return so many lines of some hundred characters, which begin alike."""
-    return [f"    {'same words again and again ' * 12}{at}\n" for at in range(number)]
+    """Return this many lines of some hundred characters with the same start."""
+    return [f"    {'same words again and again ' * 12}{n}\n" for n in range(number)]
 
 
 def hits() -> Iterator[Case]:
-    """Yield files with edits spread over them."""
+    """Yield files with edits all over them."""
     for number in LENGTHS:
         text = lines(number)
         chosen = range(number // EDITS // 2, number, number // EDITS)
-        edits = [Edit(text[at], text[at].replace("compute", "other")) for at in chosen]
+        edits = [Edit(text[n], text[n].replace("compute", "other")) for n in chosen]
         yield Case(f"{EDITS} edits in {number:,} lines", "".join(text), tuple(edits))
 
 
 def misses() -> Iterator[Case]:
-    """Yield files without the text that is looked for, though with something like it."""
+    """Yield files that have only a similar text."""
     for number in LENGTHS:
         text = lines(number)
-        wanted = "".join(text[number // 2 : number // 2 + 3]).replace("compute", "compare")
-        yield Case(f"a miss in {number:,} lines", "".join(text), (Edit(wanted, "x"),))
+        old = "".join(text[number // 2 : number // 2 + 3]).replace("compute", "compare")
+        yield Case(f"a miss in {number:,} lines", "".join(text), (Edit(old, "x"),))
     text = long_lines(4_800)
-    wanted = "".join(text[2_400:2_405]).replace("again and", "anew and")
-    yield Case("five lines missing in 4,800 long", "".join(text), (Edit(wanted, "x"),))
+    old = "".join(text[2_400:2_405]).replace("again and", "anew and")
+    yield Case("five lines missing in 4,800 long", "".join(text), (Edit(old, "x"),))
 
 
 def measure() -> list[Row]:
-    """Match many edits, and texts that are not there; look how long other chats wait."""
+    """Match many edits and missing texts; measure how long other chats wait meanwhile."""
     rows = [compare("matching", case.what, *_series(case, _replaced)) for case in hits()]
     cases = list(misses())
     rows += [compare("matching", case.what, *_series(case, _found)) for case in cases]
@@ -78,13 +78,13 @@ def _series(case: Case, plain: Callable[[Case], object]) -> tuple[list[float], l
 
 def _replaced(case: Case) -> None:
     text = case.text
-    for one in case.edits:
-        text = text.replace(one.old_text, one.new_text, 1)
+    for item in case.edits:
+        text = text.replace(item.old_text, item.new_text, 1)
 
 
 def _found(case: Case) -> None:
-    for one in case.edits:
-        case.text.find(one.old_text)
+    for item in case.edits:
+        case.text.find(item.old_text)
 
 
 def _matched(case: Case) -> None:
@@ -99,7 +99,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 async def _waits(case: Case) -> Row:
-    """Compare the longest wait of the event loop while nothing happens and while a call fails."""
+    """Compare the longest wait of an idle event loop with that during a failing call."""
     with tempfile.TemporaryDirectory() as folder:
         await asyncio.to_thread(Path(folder, "f.py").write_text, case.text)
         idle = [await _longest_wait(asyncio.sleep(0.2)) for _ in range(TIMES)]
@@ -108,14 +108,14 @@ async def _waits(case: Case) -> Row:
 
 
 async def _missing(case: Case, folder: str) -> None:
-    given = [{"old_text": one.old_text, "new_text": one.new_text} for one in case.edits]
-    arguments = edit.TOOL.arguments.parse({"path": "f.py", "edits": given})
+    edits = [{"old_text": item.old_text, "new_text": item.new_text} for item in case.edits]
+    arguments = edit.TOOL.arguments.parse({"path": "f.py", "edits": edits})
     with contextlib.suppress(ToolError):
         await edit.dry_run(arguments, bare_context(folder))
 
 
 async def _longest_wait(work: Coroutine[Any, Any, None]) -> float:
-    """Return the most seconds that the loop was late while the work went on."""
+    """Return the longest delay of the loop during the work, in seconds."""
     task = asyncio.ensure_future(work)
     longest = 0.0
     while not task.done():

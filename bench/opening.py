@@ -1,4 +1,4 @@
-"""How soon one can type: ``:AgentChat`` against ``:vnew``, from the command to a typed letter."""
+"""Time from ``:AgentChat`` to the first typed letter, compared with ``:vnew``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RUNS = 10
 
 
 def measure() -> list[Row]:
-    """Open windows in fresh editors (the host starts) and in one that is warm."""
+    """Open windows in new editors (the host starts) and in one where the host runs."""
     new, cold = [], []
     for _ in range(RUNS):
         with bench_editor() as editor:
@@ -41,12 +41,12 @@ def _in_turns(editor: Editor) -> tuple[list[float], list[float]]:
 
 
 def _until_typed(editor: Editor, command: str) -> float:
-    """Seconds from the command until a letter typed after it stands in the buffer."""
+    """Return the seconds from the command until a letter typed after it is in the buffer."""
     before = time.perf_counter()
     editor.command(command)
     editor.request("nvim_input", "<C-\\><C-n>Goz")
     while not editor.lua("return vim.api.nvim_get_current_line() == 'z'"):
         pass
-    taken = time.perf_counter() - before
+    seconds = time.perf_counter() - before
     editor.keys("<C-\\><C-n>")
-    return taken
+    return seconds

@@ -1,4 +1,4 @@
-"""A client in a process of its own that asks Neovim ``1`` over and over.
+"""A client in a process of its own that evaluates ``1`` in Neovim again and again.
 
 ``python -m bench.pinger SOCKET``: pings until its standard input closes, then prints the seconds
 each answer took as a JSON list.
@@ -15,7 +15,7 @@ import time
 import msgpack
 
 GAP = 0.001
-"""Seconds between an answer and the next question."""
+"""Seconds between an answer and the next request."""
 
 
 def main() -> None:

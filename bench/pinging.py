@@ -1,4 +1,4 @@
-"""How soon Neovim answers a client of its own while something goes on."""
+"""How fast Neovim answers another client meanwhile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.editor import Editor
 
 
 def pinged(editor: Editor, act: Callable[[], None]) -> list[float]:
-    """Seconds per answer to another client while ``act`` goes on."""
+    """Return the seconds of each answer to another client while ``act`` runs."""
     with module("bench.pinger", editor.eval("v:servername")) as pinger:
         line(pinger)
         time.sleep(0.1)
@@ -24,7 +24,7 @@ def pinged(editor: Editor, act: Callable[[], None]) -> list[float]:
 
 @contextlib.contextmanager
 def module(name: str, *args: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a module of the bench beside this process; it ends with the block."""
+    """Run a module of the bench in a process of its own, until the end of the block."""
     command = [sys.executable, "-m", name, *args]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
@@ -35,6 +35,6 @@ def module(name: str, *args: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def line(process: subprocess.Popen[str]) -> str:
-    """The next line that it prints."""
+    """Return the next line that it prints."""
     assert process.stdout
     return process.stdout.readline().strip()

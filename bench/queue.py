@@ -1,7 +1,7 @@
-"""What a call costs beyond its own work: by the queue against calling the function directly.
+"""The cost of a call in a session, compared with calling the function of its tool.
 
-The session, its rules and its journal are the real ones; there is no editor, and the model's
-replies are at hand.
+Session, rules and journal are the real ones. There is no editor, and the replies of the model are
+ready.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ FILE = "file.txt"
 
 
 class OneBatch:
-    """A model that asks for all calls in one reply and then has done."""
+    """A model that requests all calls in one reply and then ends the turn."""
 
     name = "bench"
 
     def __init__(self, tool: str, calls: int) -> None:
         arguments = f'{{"path": "{FILE}"}}'
-        wanted = tuple(ToolCall(f"c{n}", tool, arguments) for n in range(calls))
-        self._replies = [Reply(calls=wanted, finish="tool_calls"), Reply("done", finish="stop")]
+        requested = tuple(ToolCall(f"c{n}", tool, arguments) for n in range(calls))
+        self._replies = [Reply(calls=requested, finish="tool_calls"), Reply("done", finish="stop")]
 
     async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
-        """Answer at once."""
+        """Return the next reply."""
         return self._replies.pop(0)
 
     def current(self) -> OneBatch:
@@ -60,7 +60,7 @@ class OneBatch:
 
 
 def measure() -> list[Row]:
-    """Run batches by the queue in turns with the bare function."""
+    """Run batches in a session and, in turns, by calling the function."""
     alone = replace(read.TOOL, metadata=replace(read.TOOL.metadata, concurrency_safe=False))
     nothing = replace(read.TOOL, steps=(_nothing,), touches=lambda arguments: Access())
     return [
@@ -100,11 +100,11 @@ async def _queued(folder: str, tool: Tool, calls: int) -> float:
     before = time.perf_counter()
     session.send("read")
     await screen.until(lambda: bool(screen.named("AgentTurnFinished")), 60)
-    taken = time.perf_counter() - before
+    seconds = time.perf_counter() - before
     assert screen.named("AgentTurnFinished")[0]["reason"] == "stop"
     assert len(screen.named("AgentToolFinished")) == calls
     await session.close()
-    return taken
+    return seconds
 
 
 def _session(folder: str, tool: Tool, calls: int, screen: KeptScreen) -> Session:

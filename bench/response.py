@@ -1,4 +1,4 @@
-"""How soon Neovim answers while a reply pours in, against an idle one with the same chat open."""
+"""How fast Neovim answers while a reply arrives, compared with an idle one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How soon a diff is seen, and how long showing or applying one keeps Neovim from anything else.
+"""How long showing a diff takes, and how long showing or applying one blocks Neovim.
 
-Seen: from the change as a value to the drawn float, beside a bare float with the same lines. Kept:
-the longest that another client waits for an answer, beside an idle editor.
+Showing: from the change as a value to the drawn float, compared with a bare float with the same
+lines. Blocking: the longest wait of another client, compared with an idle editor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the plugin adds to the start of Neovim: start and quit, with and without it in turns."""
+"""The time to start and quit Neovim, with and without the plugin in turns."""
 
 from __future__ import annotations
 

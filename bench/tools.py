@@ -1,4 +1,4 @@
-"""What the tool system costs: many tools in a request, and ``grep`` over a large tree."""
+"""The cost of many tools in a request, and of ``grep`` over a large tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILES = 50_000
 FOLDERS = 250
 NEEDLE = "the needle"
 EVERY = 1_000
-"""One file in so many has the needle."""
+"""One of so many files has the needle."""
 
 
 def measure() -> list[Row]:
@@ -63,8 +63,8 @@ def _named(name: str) -> Tool:
 def _chat(tools: Sequence[Tool], threshold: int = 0) -> Chat:
     everything = Group("all", tuple(tool.name for tool in tools))
     toolbox = Toolset(Registry(tools), [everything], ["all"], deferred_threshold=threshold)
-    said = History((UserText("go"),))
-    return Chat("bench", toolbox, Environment("/"), history=said)
+    history = History((UserText("go"),))
+    return Chat("bench", toolbox, Environment("/"), history=history)
 
 
 def _request(chat: Chat) -> None:
@@ -81,7 +81,7 @@ def _searches() -> list[Row]:
         def alone() -> None:
             subprocess.run(plain, cwd=folder, check=True, capture_output=True)
 
-        alone()  # the files are in memory from now on
+        alone()  # fills the cache of the file system
         context = bare_context(folder)
         arguments = grep.TOOL.arguments.parse({"pattern": NEEDLE})
         found = _times(lambda: asyncio.run(grep.run(arguments, context)))
@@ -98,11 +98,11 @@ def _plant(root: Path) -> None:
 
 
 def _times(work: Callable[[], object]) -> list[float]:
-    """Seconds of each run; the first, which fills caches, is not counted."""
+    """Return the seconds of each run but the first, which fills caches."""
     work()
-    taken = []
+    seconds = []
     for _ in range(RUNS):
         before = time.perf_counter()
         work()
-        taken.append(time.perf_counter() - before)
-    return taken
+        seconds.append(time.perf_counter() - before)
+    return seconds

@@ -1,1 +1,1 @@
-"""What the Makefile runs. Needs the standard library only until `.venv` stands."""
+"""The programs of the Makefile. `setup` and what it imports need only the standard library."""

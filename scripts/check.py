@@ -1,7 +1,7 @@
 """Check the checkout: `python -m scripts.check`, or `--fix` to rewrite formats instead.
 
-Every check runs even after one failed. A check whose tool cannot be had is skipped, and the
-summary says so.
+Every check runs even after one failed. A check whose tool is not available is skipped;
+the summary says so.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ LUA_FOLDERS = ["lua", "plugin", "ftplugin", "demo", "scripts", "tests", "bench"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one check ended; `why` says what was missing when it was skipped."""
+    """How one check ended; `reason` says why it was skipped."""
 
     state: Literal["ok", "FAILED", "SKIPPED"]
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check's name and the function that makes it."""
+    """The name of a check and its function."""
 
     name: str
     run: Callable[[], Outcome]
@@ -43,14 +43,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make check")
     parser.add_argument("--fix", action="store_true", help="rewrite formats instead of checking")
     checks = FIXES if parser.parse_args().fix else CHECKS
-    outcomes = [(check.name, announce(check)) for check in checks]
+    outcomes = [(check.name, run_check(check)) for check in checks]
     print("\n==== summary ====")
     for name, outcome in outcomes:
-        print(f"{outcome.state:8} {name}{': ' + outcome.why if outcome.why else ''}")
+        print(f"{outcome.state:8} {name}{': ' + outcome.reason if outcome.reason else ''}")
     return int(any(outcome.state == "FAILED" for _, outcome in outcomes))
 
 
-def announce(check: Check) -> Outcome:
+def run_check(check: Check) -> Outcome:
     """Run one check under a headline."""
     print(f"==== {check.name} ====", flush=True)
     return check.run()
@@ -98,14 +98,14 @@ def lua_syntax() -> Outcome:
 
 
 def help_tags() -> Outcome:
-    """Let Neovim index a copy of the help: a tag that stands twice is an error."""
+    """Let Neovim index a copy of the help: a duplicate tag is an error."""
     if not any((ROOT / "doc").glob("*.txt")):
         return Outcome("SKIPPED", "there is no doc/*.txt")
     return run([neovim(), "-l", "scripts/helptags.lua", "doc"])
 
 
 def layers() -> Outcome:
-    """Check that imports point one way; print the file, the rule and the import."""
+    """Check the layers of the package; print file, rule and import of each finding."""
     return run([BIN / "python", "-m", "scripts.layers"])
 
 

@@ -1,7 +1,7 @@
 """Try the plugin in a real Neovim on a copy of a small project.
 
 With a terminal this opens the editor; without one it plays a scripted session through the same
-editor, prints the chat and what changed, and fails if anything did not happen.
+editor, prints the chat and the changes, and fails if a step did not happen.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SAMPLE = nvim.ROOT / "demo" / "project"
 INIT = nvim.ROOT / "demo" / "init.lua"
 FIRST_FILE = "shop/pricing.py"
 FOREIGN = ("GIT_", "NVIM", "VIM")
-"""Prefixes of variables that would lead Neovim or git away from the demo's own folders."""
+"""Prefixes of variables that would make Neovim or git use other folders than the demo's."""
 
 
 def main() -> int:
@@ -29,7 +29,7 @@ def main() -> int:
     if neovim is None:
         print("agentchat: no Neovim 0.11 or newer; run make setup", file=sys.stderr)
         return 1
-    for number in (signal.SIGHUP, signal.SIGTERM):  # the folder goes even if the terminal does
+    for number in (signal.SIGHUP, signal.SIGTERM):  # remove the folder even if the terminal closes
         signal.signal(number, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="agentchat-demo-") as name:
         home = Path(name).resolve()
@@ -43,7 +43,7 @@ def main() -> int:
 def copy_sample(home: Path) -> Path:
     """Copy the sample project, as a git repository of its own.
 
-    Not below the checkout: what lies on Neovim's runtime path is protected.
+    Not below the checkout: the runtime path of Neovim is protected.
     """
     project = home / "project"
     shutil.copytree(SAMPLE, project, ignore=shutil.ignore_patterns("__pycache__"))
@@ -54,10 +54,10 @@ def copy_sample(home: Path) -> Path:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Return the environment of an editor that knows nothing of its user's settings."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    """Return the environment of an editor without the settings of its user."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     folders = ("config", "data", "state", "cache")
-    return {**kept, **{f"XDG_{name.upper()}_HOME": str(home / name) for name in folders}}
+    return {**others, **{f"XDG_{name.upper()}_HOME": str(home / name) for name in folders}}
 
 
 def play_by_hand(command: list[str], project: Path, env: dict[str, str]) -> int:
@@ -82,7 +82,7 @@ def play_script(command: list[str], project: Path, env: dict[str, str]) -> int:
 
 
 def changes(project: Path) -> str:
-    """Return what was changed since the copy was made, as a diff; new files are part of it."""
+    """Return the changes since the copy was made as a diff, new files included."""
     git(project, "add", "--intent-to-add", "-A")
     return git(project, "diff", "--no-ext-diff", "--no-color")
 
@@ -90,11 +90,11 @@ def changes(project: Path) -> str:
 def git(project: Path, *arguments: str) -> str:
     """Run git in the project without the user's settings and return what it prints."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    no_settings = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     return subprocess.run(
         ["git", *arguments],
         cwd=project,
-        env={**env, **nobody},
+        env={**env, **no_settings},
         check=True,
         text=True,
         capture_output=True,

@@ -23,7 +23,7 @@ for name in vim.fs.dir(source) do
     vim.uv.fs_copyfile(vim.fs.joinpath(source, name), vim.fs.joinpath(copy, name))
     for number, line in ipairs(vim.fn.readfile(vim.fs.joinpath(source, name))) do
       for _, link in ipairs(names(line, [[\\\@<!|\zs[#-)!+-~]\+\ze|]])) do
-        linked[#linked + 1] = { at = name .. ':' .. number, tag = link }
+        linked[#linked + 1] = { location = name .. ':' .. number, tag = link }
       end
     end
   end
@@ -45,7 +45,7 @@ local failed = false
 for _, link in ipairs(linked) do
   if not known[link.tag] then
     failed = true
-    io.stderr:write(('%s: no help tag |%s|\n'):format(link.at, link.tag))
+    io.stderr:write(('%s: no help tag |%s|\n'):format(link.location, link.tag))
   end
 end
 os.exit(failed and 1 or 0)

@@ -58,7 +58,7 @@ KNOW_NEOVIM = {"nvim"}
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A rule that is broken: ``path`` is relative to the package, ``edge`` says by what."""
+    """A violation of a rule: ``path`` is relative to the package, ``edge`` is what violates it."""
 
     path: str
     rule: str
@@ -183,7 +183,7 @@ class Package:
                 yield top, found.line
 
     def path(self, module: Module, line: int = 0) -> str:
-        """Say where something is: ``core/turn.py:12``."""
+        """Return where something is: ``core/turn.py:12``."""
         return f"{module.name}.py:{line}" if line else f"{module.name}.py"
 
 
@@ -224,7 +224,7 @@ def acyclic_modules(package: Package) -> Iterator[Finding]:
 
 
 def acyclic_folders(package: Package) -> Iterator[Finding]:
-    """Nor from folder to folder."""
+    """Nor do folders import one another in a circle."""
     graph: dict[str, list[str]] = defaultdict(list)
     for module, target, _ in package.edges():
         if module.folder != target.folder:
@@ -330,7 +330,7 @@ def reachable(graph: Mapping[str, Iterable[str]], start: str) -> set[str]:
 
 
 def findings(package: Package) -> list[Finding]:
-    """Return all that breaks a rule."""
+    """Return all violations."""
     return sorted({found for rule in RULES for found in rule(package)})
 
 

@@ -35,12 +35,12 @@ def packaged() -> str | None:
 
 @functools.cache
 def version(nvim: str) -> tuple[int, ...]:
-    """Return what `nvim --version` says, as (major, minor, patch); (0,) if it does not start."""
+    """Return the version of a Neovim as (major, minor, patch); (0,) if it does not start."""
     try:
-        told = subprocess.run(
+        done = subprocess.run(
             [nvim, "--version"], capture_output=True, text=True, timeout=20, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return (0,)
-    number = re.search(r"NVIM v(\d+)\.(\d+)\.(\d+)", told.stdout)
+    number = re.search(r"NVIM v(\d+)\.(\d+)\.(\d+)", done.stdout)
     return tuple(int(part) for part in number.groups()) if number else (0,)

@@ -1,4 +1,4 @@
-"""Play a scripted conversation through a real Neovim and see that everything in it happens."""
+"""Play a scripted conversation in a real Neovim and check that each step happens."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ vim.api.nvim_buf_call(buf, function() vim.cmd.AgentResolve({ args = { 'apply', l
 
 
 class ScriptError(Exception):
-    """Something the script waits for did not happen; the message says what."""
+    """A step of the script did not happen; the message says which."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What the user says, how they answer the questions, and the calls that must come of it."""
+    """A message of the user, the answer to approval requests, and the calls that must follow."""
 
-    says: str
+    message: str
     calls: tuple[tuple[str, str], ...]
-    """Tools and how their calls end, in order; the model may make others in between."""
+    """Tools and how their calls end, in order; other calls may come in between."""
     answer: str = ""
-    """Arguments of `:AgentApprove` for every question."""
+    """Arguments of `:AgentApprove` for every approval request."""
 
 
 SCRIPT = [
@@ -82,7 +82,7 @@ def play(command: list[str], project: Path, env: Mapping[str, str]) -> str:
     with started(command, project, env) as nvim:
         chat = Chat(nvim)
         for line in SCRIPT:
-            print(f"agentchat: > {line.says}", flush=True)
+            print(f"agentchat: > {line.message}", flush=True)
             chat.play(line)
         text = chat.text()
     check_project(project)
@@ -109,7 +109,7 @@ def started(command: list[str], project: Path, env: Mapping[str, str]) -> Iterat
 
 
 def leave(nvim: Any) -> None:
-    """Quit Neovim and read on until its end, so that nothing is left running."""
+    """Quit Neovim and read until its end, so that no process is left."""
     with suppress(OSError, EOFError):
         nvim.quit()
         while nvim.next_message():
@@ -119,7 +119,7 @@ def leave(nvim: Any) -> None:
 
 @dataclass
 class Chat:
-    """The chat the demo's init file opens, and what happens in it."""
+    """The chat that the init file of the demo opens, and its events."""
 
     nvim: Any
     buf: int = 0
@@ -132,30 +132,30 @@ class Chat:
         self.buf = self.wait("AgentChatOpened")["buf"]
 
     def play(self, line: Line) -> None:
-        """Say a line, answer what is asked, and see that the calls end as they should."""
+        """Send a line, answer approval requests, and check how the calls end."""
         self.calls.clear()
-        self.nvim.exec_lua(SEND, self.buf, line.says)
+        self.nvim.exec_lua(SEND, self.buf, line.message)
         self.finish_turn(line)
         self.resolve()
-        if not happened(line.calls, self.calls):
-            problem = f"after {line.says!r} the calls were {self.calls}, not {line.calls}"
+        if not is_subsequence(line.calls, self.calls):
+            problem = f"after {line.message!r} the calls were {self.calls}, not {line.calls}"
             raise ScriptError(f"{problem}; the chat says:\n{self.text()}")
 
     def finish_turn(self, line: Line) -> None:
         """Follow the turn to its end."""
-        for name, data in self.events(f"the end of the turn for {line.says!r}"):
+        for name, data in self.events(f"the end of the turn for {line.message!r}"):
             if name == "AgentApprovalRequested":
                 self.answer(data["tool"], line.answer or "reject")
             elif name == "AgentToolFinished":
                 self.calls.append((data["tool"], data["status"]))
             elif name == "AgentTurnFinished":
                 if data["reason"] != "stop":
-                    problem = f"the turn for {line.says!r} ended with {data['reason']!r}"
+                    problem = f"the turn for {line.message!r} ended with {data['reason']!r}"
                     raise ScriptError(f"{problem}; the chat says:\n{self.text()}")
                 return
 
     def answer(self, tool: str, answer: str) -> None:
-        """Answer the question that is shown."""
+        """Answer the approval request that is shown."""
         print(f"agentchat:   approval for {tool}: {answer}", flush=True)
         self.nvim.command(f"AgentApprove {answer}")
 
@@ -166,9 +166,9 @@ class Chat:
             status = self.wait("AgentPreviewResolved")["status"]
             self.calls.append(("resolve", status))
 
-    def wait(self, wanted: str) -> dict[str, Any]:
+    def wait(self, event: str) -> dict[str, Any]:
         """Wait for an event and return its data."""
-        return next(data for name, data in self.events(wanted) if name == wanted)
+        return next(data for name, data in self.events(event) if name == event)
 
     def events(self, awaited: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the plugin's events as they come."""
@@ -178,7 +178,9 @@ class Chat:
                 continue
             name, data = arguments
             if name in ("AgentHostExited", "TimeIsOver"):
-                raise ScriptError(f"waited for {awaited}, got {name}; Neovim says: {self.said()}")
+                raise ScriptError(
+                    f"waited for {awaited}, got {name}; Neovim says: {self.messages()}"
+                )
             yield name, data
 
     def next_message(self, awaited: str) -> tuple[str, str, list[Any]]:
@@ -191,22 +193,22 @@ class Chat:
         raise ScriptError(f"waited for {awaited}, but Neovim ended")
 
     def text(self) -> str:
-        """Return the chat as it stands."""
+        """Return the text of the chat."""
         return "\n".join(self.nvim.api.buf_get_lines(self.buf, 0, -1, False))
 
-    def said(self) -> str:
-        """Return what Neovim told the user so far."""
+    def messages(self) -> str:
+        """Return the messages of Neovim so far."""
         return str(self.nvim.command_output("messages")).strip()
 
 
-def happened(expected: Iterable[object], seen: Iterable[object]) -> bool:
+def is_subsequence(expected: Iterable[object], seen: Iterable[object]) -> bool:
     """Tell whether all that was expected was seen, in this order."""
     rest = iter(seen)
-    return all(one in rest for one in expected)
+    return all(item in rest for item in expected)
 
 
 def check_project(project: Path) -> None:
-    """See that the files say what the chat says, and that the project still works."""
+    """Check that the files have the changes of the chat, and that the project still works."""
     code = "\n".join(path.read_text() for path in project.rglob("*.py"))
     if "get_price" in code or "price_of" not in code:
         raise ScriptError("get_price was not renamed everywhere")

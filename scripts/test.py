@@ -12,7 +12,7 @@ MOST_JOBS = 8
 
 
 def main() -> int:
-    """Run pytest on as many cores as JOBS says and end with one loud line."""
+    """Run pytest with JOBS processes and print the result in one line."""
     jobs, *rest = sys.argv[1:]
     if jobs == "auto":
         jobs = str(min(os.cpu_count() or 1, MOST_JOBS))

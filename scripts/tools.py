@@ -1,4 +1,4 @@
-"""Programs that check Lua, from the PATH or fetched into `.tools`; None where one cannot be had."""
+"""Programs that check Lua, from the PATH or fetched into `.tools`; None if not available."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOOLS = ROOT / ".tools"
 STYLUA = "@johnnymorganz/stylua-bin@^2.5"
 LUACHECK = ["lua-check", "lua-argparse", "lua-filesystem"]
 AS_SELF = ["-o", "APT::Sandbox::User=root"]
-"""Root need not become `_apt`, which cannot write here."""
+"""Root must not become `_apt`, which cannot write here."""
 
 
 def stylua() -> Path | None:

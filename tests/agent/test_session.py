@@ -632,7 +632,7 @@ async def test_the_sandbox_of_the_settings_counts_from_the_next_message_on(
 
     confined: list[str] = []
     workspace = LocalWorkspace(str(tmp_path))
-    workspace.confinement = Sandbox(str(tmp_path), ways=())
+    workspace.confinement = Sandbox(str(tmp_path), methods=())
     scene = Scene(tmp_path, [meanwhile, later], tool(works), workspace=workspace)
     await scene.play()
     assert confined == ["", IMPOSSIBLE]
@@ -724,7 +724,7 @@ async def test_what_a_failed_turn_never_took_goes_back_to_the_prompt(tmp_path: P
     assert scene.screen.users == []
     assert (
         "error",
-        "This chat is closed: nothing can be added to its journal.",
+        "This chat is closed: its journal cannot be written.",
     ) in scene.screen.notes
 
 

@@ -42,8 +42,8 @@ class Place:
         self.state.mkdir()
         self.before = fingerprint(self.root)
 
-    def run(self, what: str, at: Point | None = None, fault: str = "signal=KILL") -> Traced:
-        return traced(what, self.root, self.state, at, fault)
+    def run(self, what: str, point: Point | None = None, fault: str = "signal=KILL") -> Traced:
+        return traced(what, self.root, self.state, point, fault)
 
     def records(self) -> list[r.Record]:
         path = journal_path(self.state, "chat")
@@ -149,16 +149,16 @@ def _has_the_bytes_before(place: Place) -> None:
 async def _ends_well(place: Place, after: Print, why: str) -> None:
     left = fingerprint(place.root)
     await _reopened(place)
-    found = fingerprint(place.root)
-    assert found in (place.before, after), (why, _difference(found, place.before), left.keys())
+    current = fingerprint(place.root)
+    assert current in (place.before, after), (why, _difference(current, place.before), left.keys())
     kinds = len(place.records())
     await _reopened(place)
-    assert fingerprint(place.root) == found, why
+    assert fingerprint(place.root) == current, why
     assert [kind_of(record) for record in place.records()[kinds:]] == ["opened"], why
     chat = Reopened(place.root, place.state)
-    said = await chat.undo()
+    report = await chat.undo()
     chat.close()
-    assert fingerprint(place.root) == place.before, (why, said)
+    assert fingerprint(place.root) == place.before, (why, report)
 
 
 async def _reopened(place: Place) -> None:
@@ -167,6 +167,8 @@ async def _reopened(place: Place) -> None:
     chat.close()
 
 
-def _difference(found: Print, wanted: Print) -> dict[str, object]:
-    names = found.keys() | wanted.keys()
-    return {n: (found.get(n), wanted.get(n)) for n in names if found.get(n) != wanted.get(n)}
+def _difference(current: Print, expected: Print) -> dict[str, object]:
+    names = current.keys() | expected.keys()
+    return {
+        n: (current.get(n), expected.get(n)) for n in names if current.get(n) != expected.get(n)
+    }

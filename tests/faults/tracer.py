@@ -43,16 +43,16 @@ class Traced:
     def points(self) -> list[Point]:
         """Return every place where a fault can be put, in order."""
         counts: Counter[tuple[str, str]] = Counter()
-        found: dict[Point, None] = {}
+        points: dict[Point, None] = {}
         for match in filter(None, map(_CALL.match, self.lines)):
             thread, call = match[1], match[2]
             counts[thread, call] += 1
-            found[Point(call, counts[thread, call])] = None
-        return list(found)
+            points[Point(call, counts[thread, call])] = None
+        return list(points)
 
 
 def traced(
-    what: str, root: Path, state: Path, at: Point | None = None, fault: str = "signal=KILL"
+    what: str, root: Path, state: Path, point: Point | None = None, fault: str = "signal=KILL"
 ) -> Traced:
     """Run the driver and put the fault at its place."""
     assert STRACE is not None
@@ -60,8 +60,8 @@ def traced(
     # With --seccomp-bpf it would be faster, and inject no signals.
     command = [STRACE, "-f", "-y", "-qq", "-o", str(log)]
     command += ["-e", f"trace={','.join(EFFECTS)}"]
-    if at is not None:
-        command += ["-e", f"inject={at.call}:{fault}:when={at.number}"]
+    if point is not None:
+        command += ["-e", f"inject={point.call}:{fault}:when={point.number}"]
     command += [sys.executable, "-m", "tests.faults.driver", what, str(root), str(state)]
     code = _run(command)
     return Traced(code, tuple(log.read_text(errors="replace").splitlines()))

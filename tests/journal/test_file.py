@@ -36,13 +36,13 @@ CHAT = "5b0c6f2e-8f6d-4a53-9c39-0a1f6f5a7a10"
 KEY = 'sk-very"secret-0123456789'
 
 EVERYTHING: list[r.Record] = [
-    r.ChatOpened(CHAT, "/work", "offline", "0.1.0", at=1.5),
-    r.TurnStarted(1, at=2.0),
+    r.ChatOpened(CHAT, "/work", "offline", "0.1.0", time=1.5),
+    r.TurnStarted(1, time=2.0),
     r.MessageRecorded(
-        UserText("read é𝄞", "read é𝄞 @bash", (Image("image/png", b"\x00\xff"),)), at=3.0
+        UserText("read é𝄞", "read é𝄞 @bash", (Image("image/png", b"\x00\xff"),)), time=3.0
     ),
-    r.MessageRecorded(Note("The user ran :AgentResolve."), at=3.0),
-    r.ReplyProgress("I re", at=3.5),
+    r.MessageRecorded(Note("The user ran :AgentResolve."), time=3.0),
+    r.ReplyProgress("I re", time=3.5),
     r.MessageRecorded(
         Reply(
             "I read.\x00\x1b[31m\u202e",
@@ -53,7 +53,7 @@ EVERYTHING: list[r.Record] = [
             Usage(1, 2, 3, 0.25),
             "m",
         ),
-        at=4.0,
+        time=4.0,
     ),
     r.MessageRecorded(
         Reply(
@@ -68,30 +68,32 @@ EVERYTHING: list[r.Record] = [
             model="m",
             provider="anthropic",
         ),
-        at=4.5,
+        time=4.5,
     ),
-    r.DecisionMade("a~2", "read", "tool read", "allow", "it only reads", "policy", at=5.0),
-    r.CallStarted("a~2", "read", {"path": "x", "deep": [1, {"y": None}]}, at=6.0),
+    r.DecisionMade("a~2", "read", "tool read", "allow", "it only reads", "policy", time=5.0),
+    r.CallStarted("a~2", "read", {"path": "x", "deep": [1, {"y": None}]}, time=6.0),
     r.ChangeStarted(
-        "a~2", (r.RecordedFile("/x", None, "00", 0o644), r.RecordedFile("/y", "00", None)), at=7
+        "a~2", (r.RecordedFile("/x", None, "00", 0o644), r.RecordedFile("/y", "00", None)), time=7
     ),
-    r.ChangeApplied("a~2", at=7.5),
-    r.ChangeSettled("a~2", at=7.5),
-    r.RecoveryStarted("recovery-1", "a~2", at=7.5),
-    r.UndoOffered("a~2", "put it back", "put", {"id": [1, {"y": None}]}, False, "by hand", at=7.6),
-    r.UndoStarted("u1", 1, {"u1.1": "a~2"}, at=7.7),
-    r.ChangeStarted("u1", (r.RecordedFile("/y", None, "00"),), (0, 2), at=7.8),
-    r.ChangeApplied("u1", (r.RecordedFile("/y", None, "11"),), at=7.8),
-    r.RedoStarted("u2", "u1", at=7.9),
-    r.CallFinished("a~2", "success", at=8.0),
+    r.ChangeApplied("a~2", time=7.5),
+    r.ChangeSettled("a~2", time=7.5),
+    r.RecoveryStarted("recovery-1", "a~2", time=7.5),
+    r.UndoOffered(
+        "a~2", "put it back", "put", {"id": [1, {"y": None}]}, False, "by hand", time=7.6
+    ),
+    r.UndoStarted("u1", 1, {"u1.1": "a~2"}, time=7.7),
+    r.ChangeStarted("u1", (r.RecordedFile("/y", None, "00"),), (0, 2), time=7.8),
+    r.ChangeApplied("u1", (r.RecordedFile("/y", None, "11"),), time=7.8),
+    r.RedoStarted("u2", "u1", time=7.9),
+    r.CallFinished("a~2", "success", time=8.0),
     r.MessageRecorded(
-        ToolResult("a~2", "read", "text", Status.REJECTED, {"n": [1]}, (), "shown"), at=9.0
+        ToolResult("a~2", "read", "text", Status.REJECTED, {"n": [1]}, (), "shown"), time=9.0
     ),
-    r.PreviewStaged("p1", "AST Edit", "ast_edit", (r.RecordedFile("/x", "00", "11"),), at=10.0),
-    r.PreviewResolving("p1", "apply", at=11.0),
-    r.PreviewResolved("p1", "AST Edit", "apply", "fine", at=12.0),
-    r.ContentStored("00", b"\xff\xfe", at=13.0),
-    r.TurnFinished(1, "stop", at=14.0),
+    r.PreviewStaged("p1", "AST Edit", "ast_edit", (r.RecordedFile("/x", "00", "11"),), time=10.0),
+    r.PreviewResolving("p1", "apply", time=11.0),
+    r.PreviewResolved("p1", "AST Edit", "apply", "fine", time=12.0),
+    r.ContentStored("00", b"\xff\xfe", time=13.0),
+    r.TurnFinished(1, "stop", time=14.0),
 ]
 
 
@@ -113,7 +115,7 @@ def test_a_record_gets_its_time_and_its_format(state: Path) -> None:
     journal = JournalFile.open(state, CHAT)
     journal.append(r.TurnStarted(1))
     (record,) = journal.records()
-    assert record.at > 1_700_000_000
+    assert record.time > 1_700_000_000
     assert msgpack.unpackb(journal.path.read_bytes())["v"] == FORMAT
     journal.close()
 
@@ -155,7 +157,7 @@ def test_a_link_in_its_place_is_not_followed(state: Path, tmp_path: Path) -> Non
 def filled(state: Path) -> Path:
     journal = JournalFile.open(state, CHAT)
     for number in range(3):
-        journal.append(r.TurnStarted(number, at=1.0))
+        journal.append(r.TurnStarted(number, time=1.0))
     journal.close()
     return journal.path
 
@@ -201,8 +203,8 @@ def test_records_and_fields_of_a_later_version_are_skipped_but_kept(state: Path)
     more: dict[str, Any] = {"v": 2, "kind": "turn_started", "at": 5.0, "number": 9, "mood": "fine"}
     path.write_bytes(path.read_bytes() + msgpack.packb(later) + msgpack.packb(more))
     foreign, known = list(read_records(path))[-2:]
-    assert foreign == r.UnknownRecord(later, at=5.0)
-    assert known == r.TurnStarted(9, at=5.0)
+    assert foreign == r.UnknownRecord(later, time=5.0)
+    assert known == r.TurnStarted(9, time=5.0)
     JournalFile.open(state, CHAT).close()
     assert len(list(read_records(path))) == 5
 
@@ -261,12 +263,12 @@ def test_nothing_is_added_after_closing(state: Path) -> None:
 
 def test_what_it_held_is_there_once_without_the_bytes_of_files(state: Path) -> None:
     first = JournalFile.open(state, CHAT)
-    first.append(r.TurnStarted(1, at=1.0))
+    first.append(r.TurnStarted(1, time=1.0))
     name = first.store(b"x" * 1000)
     first.close()
     journal = JournalFile.open(state, CHAT)
     started, content = journal.take_previous()
-    assert started == r.TurnStarted(1, at=1.0)
+    assert started == r.TurnStarted(1, time=1.0)
     assert isinstance(content, r.ContentStored)
     assert (content.sha256, content.data) == (name, b"")
     assert journal.take_previous() == ()
@@ -364,19 +366,19 @@ def test_a_secret_is_never_written(state: Path) -> None:
     journal.close()
     written = journal.path.read_bytes()
     assert b"very" not in written
-    said = next(iter(read_records(journal.path)))
-    assert isinstance(said, r.MessageRecorded)
-    assert said.message == UserText("my key is [secret], a short word")
+    message = next(iter(read_records(journal.path)))
+    assert isinstance(message, r.MessageRecorded)
+    assert message.message == UserText("my key is [secret], a short word")
     assert list(read_records(journal.path))[-1] == r.ContentStored(
-        name, b"", True, list(read_records(journal.path))[-1].at
+        name, b"", True, list(read_records(journal.path))[-1].time
     )
 
 
 def test_a_secret_that_becomes_known_later_is_hidden_from_then_on(state: Path) -> None:
     journal = JournalFile.open(state, CHAT)
-    journal.hide(["0123456789"])
-    journal.append(r.ReplyProgress("0123456789", at=1.0))
-    assert list(journal.records()) == [r.ReplyProgress("[secret]", at=1.0)]
+    journal.mask_secrets(["0123456789"])
+    journal.append(r.ReplyProgress("0123456789", time=1.0))
+    assert list(journal.records()) == [r.ReplyProgress("[secret]", time=1.0)]
     journal.close()
 
 
@@ -395,8 +397,8 @@ def test_arguments_that_the_format_cannot_say_are_written_as_text(
     state: Path, strange: Any, comes_back: Any
 ) -> None:
     journal = JournalFile.open(state, CHAT)
-    journal.append(r.CallStarted("a", "t", {"x": strange}, at=1.0))
-    assert list(journal.records()) == [r.CallStarted("a", "t", {"x": comes_back}, at=1.0)]
+    journal.append(r.CallStarted("a", "t", {"x": strange}, time=1.0))
+    assert list(journal.records()) == [r.CallStarted("a", "t", {"x": comes_back}, time=1.0)]
     journal.close()
 
 

@@ -15,35 +15,35 @@ from agentchat.journal.timeline import LostPreview, read_timeline
 from agentchat.journal.undo_plan import describe_lost_preview
 
 
-def a_journal(state: Path, chat: str, cwd: str, *said: str, at: float = 1000.0) -> None:
+def a_journal(state: Path, chat: str, cwd: str, *messages: str, time: float = 1000.0) -> None:
     """Write the journal of a chat in which the user said these things, each answered."""
     journal = JournalFile.open(state, chat)
     journal.append(r.ChatOpened(chat, cwd))
-    for number, text in enumerate(said, 1):
+    for number, text in enumerate(messages, 1):
         journal.append(r.TurnStarted(number))
         journal.append(r.MessageRecorded(UserText(f"sent: {text}", display_text=text)))
         journal.append(r.MessageRecorded(Reply(f"Answer {number}")))
     journal.close()
-    os.utime(journal_path(state, chat), (at, at))
+    os.utime(journal_path(state, chat), (time, time))
 
 
 def test_a_projects_chats_are_listed_newest_first_by_their_first_prompt(tmp_path: Path) -> None:
-    a_journal(tmp_path, "old", "/p", "  fix   the parser\nplease", "and more", at=1000)
-    a_journal(tmp_path, "new", "/p", "x" * 200, at=2000)
-    a_journal(tmp_path, "elsewhere", "/q", "something", at=3000)
-    a_journal(tmp_path, "silent", "/p", at=4000)
-    found = list_saved_chats(tmp_path, "/p")
-    assert [one.chat for one in found] == ["new", "old"]
-    assert found[0].title == "x" * 79 + "…"
-    assert found[1].title == "fix the parser"
-    assert found[1].at == 1000
+    a_journal(tmp_path, "old", "/p", "  fix   the parser\nplease", "and more", time=1000)
+    a_journal(tmp_path, "new", "/p", "x" * 200, time=2000)
+    a_journal(tmp_path, "elsewhere", "/q", "something", time=3000)
+    a_journal(tmp_path, "silent", "/p", time=4000)
+    chats = list_saved_chats(tmp_path, "/p")
+    assert [chat.chat for chat in chats] == ["new", "old"]
+    assert chats[0].title == "x" * 79 + "…"
+    assert chats[1].title == "fix the parser"
+    assert chats[1].time == 1000
 
 
 def test_words_are_looked_for_in_all_that_was_said(tmp_path: Path) -> None:
     a_journal(tmp_path, "a", "/p", "first", "about the Parser")
     a_journal(tmp_path, "b", "/p", "parser")
-    assert {one.chat for one in list_saved_chats(tmp_path, "/p", "PARSER")} == {"a", "b"}
-    assert [one.chat for one in list_saved_chats(tmp_path, "/p", "parser answer 2".upper())] == [
+    assert {chat.chat for chat in list_saved_chats(tmp_path, "/p", "PARSER")} == {"a", "b"}
+    assert [chat.chat for chat in list_saved_chats(tmp_path, "/p", "parser answer 2".upper())] == [
         "a"
     ]
     assert list_saved_chats(tmp_path, "/p", "never") == []
@@ -53,15 +53,18 @@ def test_without_a_state_directory_or_with_damaged_files_nothing_fails(tmp_path:
     assert list_saved_chats(tmp_path / "none", "/p") == []
     a_journal(tmp_path, "good", "/p", "hello")
     (tmp_path / "journals" / "bad.msgpack").write_bytes(b"\xff\x00 not one")
-    assert [one.chat for one in list_saved_chats(tmp_path, "/p")] == ["good"]
+    assert [chat.chat for chat in list_saved_chats(tmp_path, "/p")] == ["good"]
 
 
 def test_a_fork_has_all_that_was_said_and_none_of_the_file_changes(tmp_path: Path) -> None:
     journal = JournalFile.open(tmp_path, "source")
-    said: tuple[Message, ...] = (UserText("go"), Reply("On it.", (ToolCall("c1", "write", "{}"),)))
+    messages: tuple[Message, ...] = (
+        UserText("go"),
+        Reply("On it.", (ToolCall("c1", "write", "{}"),)),
+    )
     journal.append(r.ChatOpened("source", "/p"))
     journal.append(r.TurnStarted(3))
-    for message in said:
+    for message in messages:
         journal.append(r.MessageRecorded(message))
     journal.append(r.ChangeStarted("c1", (r.RecordedFile("/p/a", None, journal.store(b"a")),)))
     journal.append(r.MessageRecorded(ToolResult("c1", "write", "Created a (1 byte).")))
@@ -70,7 +73,7 @@ def test_a_fork_has_all_that_was_said_and_none_of_the_file_changes(tmp_path: Pat
     journal.close()
     copy = JournalFile.open(tmp_path, "copy")
     assert read_history(copy.records()).messages == (
-        *said,
+        *messages,
         ToolResult("c1", "write", "Created a (1 byte)."),
     )
     assert read_timeline(copy.records()).turn == 3
@@ -81,7 +84,7 @@ def test_a_fork_has_all_that_was_said_and_none_of_the_file_changes(tmp_path: Pat
 def test_a_fork_is_found_in_the_project_of_its_source_only(tmp_path: Path) -> None:
     a_journal(tmp_path, "source", "/p", "make a plan")
     fork_chat(tmp_path, "source", "copy")
-    assert {one.chat for one in list_saved_chats(tmp_path, "/p")} == {"source", "copy"}
+    assert {chat.chat for chat in list_saved_chats(tmp_path, "/p")} == {"source", "copy"}
     assert list_saved_chats(tmp_path, "/q") == []
     opened = next(iter(read_records(journal_path(tmp_path, "copy"))))
     assert isinstance(opened, r.ChatOpened)
@@ -93,7 +96,7 @@ def test_a_fork_of_an_older_version_that_was_opened_is_found_in_its_project(tmp_
     journal.append(r.MessageRecorded(UserText("make a plan")))
     journal.append(r.ChatOpened("old", "/p"))
     journal.close()
-    assert [one.title for one in list_saved_chats(tmp_path, "/p")] == ["make a plan"]
+    assert [chat.title for chat in list_saved_chats(tmp_path, "/p")] == ["make a plan"]
     assert list_saved_chats(tmp_path, "/q") == []
 
 
@@ -103,7 +106,7 @@ def test_a_listing_reads_the_beginning_of_a_long_journal_only(tmp_path: Path) ->
     path.write_bytes(path.read_bytes() + b"\xc1 not a record")
     journal = Counting(read_records(path))
     assert find_title(journal, "/p", []) == "make a plan"
-    assert journal.taken == 3
+    assert journal.count == 3
 
 
 class Counting:
@@ -111,11 +114,11 @@ class Counting:
 
     def __init__(self, records: Iterator[r.Record]) -> None:
         self._records = records
-        self.taken = 0
+        self.count = 0
 
     def __iter__(self) -> Iterator[r.Record]:
         for record in self._records:
-            self.taken += 1
+            self.count += 1
             yield record
 
 
@@ -132,6 +135,6 @@ def test_a_preview_that_was_left_unresolved_is_lost_with_its_process() -> None:
     assert read_timeline(records).lost_previews == ()
     lost = read_timeline([*records, opened]).lost_previews
     assert lost == (LostPreview("Edit: one"), LostPreview("Edit: three", resolving=True))
-    assert "Nothing of it was changed" in describe_lost_preview(lost[0])
-    assert "look at its files" in describe_lost_preview(lost[1])
+    assert "It changed nothing" in describe_lost_preview(lost[0])
+    assert "read its files" in describe_lost_preview(lost[1])
     assert read_timeline([*records, opened, opened]).lost_previews == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.journal import records as r
-from agentchat.journal.reader import BROKEN_OFF, read_history
+from agentchat.journal.reader import CUT_OFF_REPLY, read_history
 
 ASKED = UserText("rename x", display_text="@ast_edit rename x")
 CALLS = Reply("Two calls.", (ToolCall("1", "read", '{"path": "a"}'), ToolCall("2", "bash", "{}")))
@@ -12,17 +12,21 @@ READ = ToolResult("1", "read", "text")
 RAN = ToolResult("2", "bash", "out")
 
 
-def said(*messages: UserText | Note | Reply | ToolResult) -> list[r.Record]:
+def records_of(*messages: UserText | Note | Reply | ToolResult) -> list[r.Record]:
     return [r.MessageRecorded(message) for message in messages]
 
 
 def test_a_history_is_all_that_was_said_in_order() -> None:
     everything = (ASKED, CALLS, READ, RAN, Note("n"), Reply("Done."))
-    assert read_history(said(*everything)).messages == everything
+    assert read_history(records_of(*everything)).messages == everything
 
 
 def test_a_call_that_was_running_when_the_process_died_has_an_unknown_outcome() -> None:
-    records = [*said(ASKED, CALLS, READ), r.CallStarted("1", "read"), r.CallStarted("2", "bash")]
+    records = [
+        *records_of(ASKED, CALLS, READ),
+        r.CallStarted("1", "read"),
+        r.CallStarted("2", "bash"),
+    ]
     last = read_history(records).messages[-1]
     assert last == ToolResult(
         "2",
@@ -34,7 +38,7 @@ def test_a_call_that_was_running_when_the_process_died_has_an_unknown_outcome() 
 
 
 def test_a_call_that_had_not_started_was_not_run() -> None:
-    messages = read_history(said(ASKED, CALLS, READ)).messages
+    messages = read_history(records_of(ASKED, CALLS, READ)).messages
     assert len(messages) == 4
     last = messages[-1]
     assert isinstance(last, ToolResult)
@@ -42,31 +46,35 @@ def test_a_call_that_had_not_started_was_not_run() -> None:
 
 
 def test_each_call_has_one_result_after_its_reply_in_call_order() -> None:
-    records = said(ASKED, CALLS, Note("meanwhile"), RAN, READ, RAN)
+    records = records_of(ASKED, CALLS, Note("meanwhile"), RAN, READ, RAN)
     assert read_history(records).messages == (ASKED, CALLS, READ, RAN, Note("meanwhile"))
 
 
 def test_an_answer_that_was_arriving_is_kept_and_marked() -> None:
-    records = [*said(ASKED), r.ReplyProgress("I wi"), r.ReplyProgress("I will")]
-    broken = Reply("I will", finish="unknown", error=BROKEN_OFF)
+    records = [*records_of(ASKED), r.ReplyProgress("I wi"), r.ReplyProgress("I will")]
+    broken = Reply("I will", finish="unknown", error=CUT_OFF_REPLY)
     assert read_history(records).messages == (ASKED, broken)
     again = UserText("again")
-    assert read_history([*records, *said(again)]).messages == (ASKED, broken, again)
+    assert read_history([*records, *records_of(again)]).messages == (ASKED, broken, again)
 
 
 def test_a_whole_answer_replaces_what_arrived_of_it() -> None:
-    records = [*said(ASKED), r.ReplyProgress("I wi"), *said(Reply("I will."))]
+    records = [*records_of(ASKED), r.ReplyProgress("I wi"), *records_of(Reply("I will."))]
     assert read_history(records).messages == (ASKED, Reply("I will."))
 
 
 def test_parts_of_an_answer_are_put_together_where_they_belong() -> None:
     parts = [r.ReplyProgress("I wi"), r.ReplyProgress("ll sk", 4), r.ReplyProgress("[secret]", 7)]
-    broken = Reply("I will [secret]", finish="unknown", error=BROKEN_OFF)
-    assert read_history([*said(ASKED), *parts]).messages == (ASKED, broken)
+    broken = Reply("I will [secret]", finish="unknown", error=CUT_OFF_REPLY)
+    assert read_history([*records_of(ASKED), *parts]).messages == (ASKED, broken)
 
 
 def test_progress_after_the_whole_answer_is_not_another_answer() -> None:
-    records = [*said(ASKED, Reply("I will.")), r.ReplyProgress("I will.")]
+    records = [*records_of(ASKED, Reply("I will.")), r.ReplyProgress("I will.")]
     assert read_history(records).messages == (ASKED, Reply("I will."))
     again = UserText("again")
-    assert read_history([*records, *said(again)]).messages == (ASKED, Reply("I will."), again)
+    assert read_history([*records, *records_of(again)]).messages == (
+        ASKED,
+        Reply("I will."),
+        again,
+    )

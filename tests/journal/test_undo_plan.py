@@ -134,7 +134,7 @@ def test_what_is_undone_is_not_undone_twice() -> None:
     timeline = read_timeline([*TWO, *UNDO_2])
     assert undoable_turns(timeline) == (1,)
     assert undone(timeline) == {"/x": [0]}
-    with pytest.raises(UserError, match="Turn 2 is undone already"):
+    with pytest.raises(UserError, match="Turn 2 is already undone"):
         plan_undo(timeline, 2, named)
 
 
@@ -203,18 +203,18 @@ def test_a_change_cut_off_by_a_crash_counts_if_its_bytes_are_there(
 
 
 def test_a_change_cut_off_that_a_later_one_followed_was_made() -> None:
-    begun: list[r.Record] = [r.ChangeStarted("a", (r.RecordedFile("/x", "0", "1"),))]
-    timeline = read_timeline(turn(1, begun, change("b", "/x", "1", "2"))).resolve_uncertain(
+    records: list[r.Record] = [r.ChangeStarted("a", (r.RecordedFile("/x", "0", "1"),))]
+    timeline = read_timeline(turn(1, records, change("b", "/x", "1", "2"))).resolve_uncertain(
         {"/x": "2"}
     )
     assert undone(timeline) == {"/x": [1, 0]}
 
 
 def test_an_undo_cut_off_by_a_crash_is_undone_where_its_bytes_are_there() -> None:
-    begun = [*UNDO_2[:3], UNDO_2[3]]
-    timeline = read_timeline([*TWO, *begun])
+    records = [*UNDO_2[:3], UNDO_2[3]]
+    timeline = read_timeline([*TWO, *records])
     assert undone(timeline.resolve_uncertain({"/x": "2"}), 2) == {"/x": [1]}
-    with pytest.raises(UserError, match="undone already"):
+    with pytest.raises(UserError, match="already undone"):
         plan_undo(timeline.resolve_uncertain({"/x": "1"}), 2, named)
 
 
@@ -234,8 +234,8 @@ def test_a_call_that_told_how_to_undo_it_is_taken_back_in_order() -> None:
         turn(1, change("a", "/x", "0", "1"), deploy, ran("b", "bash"), ran("e", "read"))
     )
     items = plan_undo(timeline, None, named).items
-    shown = [item.path if isinstance(item, FileUndo) else item.call_id for item in items]
-    assert shown == ["b", "d", "/x"]
+    names = [item.path if isinstance(item, FileUndo) else item.call_id for item in items]
+    assert names == ["b", "d", "/x"]
     assert [call.call_id for call in plan_undo(timeline, None, named).calls] == ["d"]
 
 
@@ -256,15 +256,15 @@ def test_a_turn_of_irreversible_calls_is_named_by_number_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "said"),
+    ("number", "message"),
     [(0, "no turn 0"), (9, "no turn 9: this chat has turns 1 to 2"), (None, "")],
 )
-def test_a_turn_that_is_not_there_is_said_in_one_line(number: int | None, said: str) -> None:
+def test_a_turn_that_is_not_there_is_said_in_one_line(number: int | None, message: str) -> None:
     if number is None:
         with pytest.raises(UserError, match="Nothing to undo"):
             plan_undo(read_timeline([]), None, named)
         return
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         plan_undo(read_timeline(TWO), number, named)
 
 

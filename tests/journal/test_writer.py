@@ -105,11 +105,11 @@ def test_an_answer_is_written_as_the_users(
 def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: JournalWriter) -> None:
     result = ToolResult("1", "edit", "Denied by rule: deny edit", Status.DENIED)
     journal.record_message(result, Decision(Verdict.DENY, Reason("rule", "deny edit")))
-    decided, said = journal.records()
+    decided, recorded = journal.records()
     assert isinstance(decided, r.DecisionMade)
     assert (decided.verdict, decided.why) == ("deny", "rule: deny edit")
-    assert isinstance(said, r.MessageRecorded)
-    assert said.message == result
+    assert isinstance(recorded, r.MessageRecorded)
+    assert recorded.message == result
 
 
 def test_a_preview_is_written_with_its_bytes_and_how_it_was_resolved(
@@ -134,7 +134,7 @@ def test_an_arriving_answer_costs_its_own_length_and_not_its_square(journal: Jou
 
 
 def test_a_secret_that_arrives_in_two_parts_is_masked(journal: JournalWriter) -> None:
-    journal.hide(["sk-0123456789"])
+    journal.mask_secrets(["sk-0123456789"])
     answer = "The key sk-0123456789 is it"
     for end in (7, 16, 24, len(answer)):
         journal.record_progress(answer[:end])

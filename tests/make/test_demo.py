@@ -22,7 +22,7 @@ def test_the_scripted_demo_reads_edits_renames_and_is_refused_a_command() -> Non
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    for said in [line.says for line in playback.SCRIPT]:
+    for said in [line.message for line in playback.SCRIPT]:
         assert said in done.stdout
     assert "+VAT = 20" in done.stdout
     assert "+def price_of(" in done.stdout

@@ -80,7 +80,7 @@ async def serving(*scripts: ServerScript) -> AsyncIterator[RawServer]:
     finally:
         server.close()
         await server.wait_closed()
-        with contextlib.suppress(asyncio.TimeoutError):
+        with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(raw.idle(), 2)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import collections.abc
 import types
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin
 
-from typing_extensions import NotRequired, Required, get_type_hints, is_typeddict
+from typing_extensions import get_type_hints, is_typeddict
 
 WRAPPERS = (Required, NotRequired)
 LISTS = (list, collections.abc.Iterable, collections.abc.Sequence)

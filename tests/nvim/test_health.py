@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from agentchat.core.tools.ports import SandboxSetting
 from agentchat.nvim.health import main, model_lines
-from agentchat.workspace.process.sandbox import SETTINGS
 
 
 def checked(
@@ -63,7 +63,7 @@ def test_rules_that_wait_for_trust_are_told_and_the_others_counted(
     assert said[1][1] == "1 in force here"
 
 
-@pytest.mark.parametrize("wanted", SETTINGS)
+@pytest.mark.parametrize("wanted", get_args(SandboxSetting))
 def test_the_sandbox_is_told_whatever_was_set(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, wanted: str
 ) -> None:

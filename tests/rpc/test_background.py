@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from agentchat.rpc.background import BackgroundTasks, run_in_thread
+from agentchat.rpc.background import BackgroundTasks, run_in_thread, run_to_completion
 
 
 async def test_what_a_task_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -77,3 +77,20 @@ async def test_blocking_work_may_be_left_alone() -> None:
         await waiting
     go.set()
     assert await asyncio.to_thread(ended.wait, 5)
+
+
+async def test_work_is_finished_even_if_its_caller_is_cancelled() -> None:
+    started, allowed, finished = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        started.set()
+        await allowed.wait()
+        finished.set()
+
+    caller = asyncio.ensure_future(run_to_completion(work()))
+    await started.wait()
+    caller.cancel()
+    allowed.set()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    assert finished.is_set()

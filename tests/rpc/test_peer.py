@@ -14,7 +14,7 @@ import pytest
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.rpc.errors import Disconnected, RemoteError, RequestCancelled
 from agentchat.rpc.frames import pack, read_message
-from agentchat.rpc.peer import Handler, Incoming, Peer, Tasks
+from agentchat.rpc.peer import Handler, IncomingRequest, Peer, RequestTasks
 
 
 class Pair:
@@ -24,8 +24,8 @@ class Pair:
         far_source, near_sink = os.pipe()
         near_source, far_sink = os.pipe()
         self.hold = far_sink
-        self.near = Peer(os.fdopen(near_source, "rb"), near_sink, Tasks({"double": double}))
-        self.far = Peer(os.fdopen(far_source, "rb"), far_sink, Tasks(handlers))
+        self.near = Peer(os.fdopen(near_source, "rb"), near_sink, RequestTasks({"double": double}))
+        self.far = Peer(os.fdopen(far_source, "rb"), far_sink, RequestTasks(handlers))
         PAIRS.append(self)
         self.near.start()
         self.far.start()
@@ -43,14 +43,14 @@ def _close() -> Iterator[None]:
         pair.far.close()
 
 
-async def double(request: Incoming) -> Any:
+async def double(request: IncomingRequest) -> Any:
     return request.params["value"] * 2
 
 
 async def test_answers_come_in_any_order_to_whoever_asked() -> None:
     late = asyncio.Event()
 
-    async def wait(request: Incoming) -> str:
+    async def wait(request: IncomingRequest) -> str:
         if request.params["late"]:
             await late.wait()
         else:
@@ -63,7 +63,7 @@ async def test_answers_come_in_any_order_to_whoever_asked() -> None:
 
 
 async def test_the_end_that_serves_may_ask_back_meanwhile() -> None:
-    async def ask_back(request: Incoming) -> Any:
+    async def ask_back(request: IncomingRequest) -> Any:
         return await pair.far.request("double", {"value": b"ab"})
 
     pair = Pair(ask_back=ask_back)
@@ -86,7 +86,7 @@ async def test_the_end_that_serves_may_ask_back_meanwhile() -> None:
 async def test_an_error_is_raised_at_the_end_that_asked(
     error: BaseException, kind: type[Exception], text: str
 ) -> None:
-    async def fail(request: Incoming) -> None:
+    async def fail(request: IncomingRequest) -> None:
         raise error
 
     pair = Pair(fail=fail)
@@ -95,7 +95,7 @@ async def test_an_error_is_raised_at_the_end_that_asked(
 
 
 async def test_an_unexpected_error_brings_its_traceback_for_the_log() -> None:
-    async def fail(request: Incoming) -> None:
+    async def fail(request: IncomingRequest) -> None:
         raise ValueError("bad")
 
     with pytest.raises(RemoteError) as caught:
@@ -104,7 +104,7 @@ async def test_an_unexpected_error_brings_its_traceback_for_the_log() -> None:
 
 
 async def test_an_unknown_method_and_an_answer_that_is_no_json_are_errors() -> None:
-    async def answer(request: Incoming) -> object:
+    async def answer(request: IncomingRequest) -> object:
         return object()
 
     pair = Pair(answer=answer)
@@ -115,10 +115,10 @@ async def test_an_unknown_method_and_an_answer_that_is_no_json_are_errors() -> N
 
 
 async def test_a_cancelled_request_waits_until_the_other_end_has_stopped() -> None:
-    begun, stopped = asyncio.Event(), asyncio.Event()
+    started, stopped = asyncio.Event(), asyncio.Event()
 
-    async def serve(request: Incoming) -> None:
-        begun.set()
+    async def serve(request: IncomingRequest) -> None:
+        started.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -126,7 +126,7 @@ async def test_a_cancelled_request_waits_until_the_other_end_has_stopped() -> No
             stopped.set()
 
     asking = asyncio.ensure_future(Pair(serve=serve).near.request("serve", {}))
-    await begun.wait()
+    await started.wait()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
@@ -134,7 +134,7 @@ async def test_a_cancelled_request_waits_until_the_other_end_has_stopped() -> No
 
 
 async def test_progress_comes_in_order_before_the_answer() -> None:
-    async def count(request: Incoming) -> str:
+    async def count(request: IncomingRequest) -> str:
         for number in range(1000):
             request.progress(number)
         return "done"
@@ -145,7 +145,7 @@ async def test_progress_comes_in_order_before_the_answer() -> None:
 
 
 async def test_a_listener_that_raises_fails_its_own_request_only() -> None:
-    async def serve(request: Incoming) -> None:
+    async def serve(request: IncomingRequest) -> None:
         request.progress("text")
         await asyncio.Event().wait()
 
@@ -162,17 +162,17 @@ async def test_a_flood_waits_for_the_end_that_reads() -> None:
     most = 0
     blocked = threading.Event()
 
-    def flood(request: Incoming) -> None:
+    def flood(request: IncomingRequest) -> None:
         nonlocal most
         for _ in range(2000):
             request.progress(b"x" * 10_000)
-            request.wait_written(100_000)
+            request.drain(100_000)
             most += 1
             if most == 500:
                 blocked.set()
         request.reply("done")
 
-    async def serve(request: Incoming) -> None:
+    async def serve(request: IncomingRequest) -> None:
         threading.Thread(target=flood, args=(request,), daemon=True).start()
         await asyncio.Event().wait()
 
@@ -188,7 +188,7 @@ async def test_a_flood_waits_for_the_end_that_reads() -> None:
 
 
 async def test_all_requests_fail_when_the_other_end_goes() -> None:
-    async def serve(request: Incoming) -> None:
+    async def serve(request: IncomingRequest) -> None:
         pair.far.close()
         await asyncio.Event().wait()
 
@@ -202,10 +202,10 @@ async def test_all_requests_fail_when_the_other_end_goes() -> None:
 
 
 async def test_what_is_served_for_an_end_that_goes_is_cancelled() -> None:
-    begun, cancelled = asyncio.Event(), asyncio.Event()
+    started, cancelled = asyncio.Event(), asyncio.Event()
 
-    async def serve(request: Incoming) -> None:
-        begun.set()
+    async def serve(request: IncomingRequest) -> None:
+        started.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -213,7 +213,7 @@ async def test_what_is_served_for_an_end_that_goes_is_cancelled() -> None:
 
     pair = Pair(serve=serve)
     asking = asyncio.ensure_future(pair.near.request("serve", {}))
-    await begun.wait()
+    await started.wait()
     pair.near.close()
     await asyncio.wait_for(cancelled.wait(), 5)
     with pytest.raises(Disconnected, match="it was closed"):
@@ -223,13 +223,13 @@ async def test_what_is_served_for_an_end_that_goes_is_cancelled() -> None:
 async def test_nonsense_ends_the_connection() -> None:
     pair = Pair()
     os.write(pair.hold, b"\0\0\0\5\0\0\0\0nonse")
-    assert "nonsense" in await asyncio.wrap_future(pair.near.ended)
+    assert "invalid message" in await asyncio.wrap_future(pair.near.end_reason)
 
 
 async def test_a_thread_waits_for_an_answer_for_so_long() -> None:
     cancelled = asyncio.Event()
 
-    async def serve(request: Incoming) -> None:
+    async def serve(request: IncomingRequest) -> None:
         try:
             await asyncio.Event().wait()
         finally:

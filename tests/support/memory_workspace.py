@@ -12,6 +12,7 @@ from agentchat.core.tools.ports import (
     AppliedFile,
     Command,
     DirectoryEntry,
+    FileKind,
     FileTarget,
     ProcessResult,
     Zone,
@@ -59,7 +60,7 @@ class MemoryWorkspace:
             return Zone.OUTSIDE
         return Zone.PROTECTED if is_protected(parts) else Zone.ORDINARY
 
-    async def kind(self, path: str) -> str | None:
+    async def kind(self, path: str) -> FileKind | None:
         """Return ``file``, ``directory`` (the root, and where files are) or ``None``."""
         if path in self.files:
             return "file"
@@ -95,7 +96,7 @@ class MemoryWorkspace:
         return {}
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
-        """Make the change, all files or none; raises Stale or ToolError."""
+        """Make the change, all files or none; raises StalePreview or ToolError."""
         for file in change.parts:
             if self.files.get(file.path) != file.before:
                 raise StalePreview(file.name)
@@ -117,7 +118,7 @@ class MemoryWorkspace:
         """Return nothing: there are no programs here."""
         return {}
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return nothing: no command does anything here."""

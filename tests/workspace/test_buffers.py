@@ -295,5 +295,5 @@ async def test_what_cannot_be_taken_back_is_named_and_nothing_else_is_claimed(
         await world.workspace.apply(ChangeSet(tuple(files)))
     assert str(failed.value) == (
         "Cannot save b: E212: Can't open file for writing. "
-        "b could not be taken back. a could not be taken back."
+        "b could not be rolled back. a could not be rolled back."
     )

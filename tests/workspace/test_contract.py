@@ -118,8 +118,8 @@ ZONES = {
 
 
 async def test_a_path_has_one_identity_and_a_zone(world: World) -> None:
-    found = {path: await world.workspace.locate(path) for path in ZONES}
-    assert {path: (target.display_path, target.zone) for path, target in found.items()} == ZONES
+    targets = {path: await world.workspace.locate(path) for path in ZONES}
+    assert {path: (target.display_path, target.zone) for path, target in targets.items()} == ZONES
 
 
 async def test_what_is_no_path_is_refused(world: World) -> None:
@@ -205,10 +205,10 @@ async def test_a_program_that_cannot_start_is_named(machine: World) -> None:
 
 async def test_what_a_command_runs_is_in_its_evidence(machine: World) -> None:
     workspace = machine.workspace
-    before = await workspace.evidence([["sh", "a"]], "sh a", workspace.root)
+    before = await workspace.fingerprint([["sh", "a"]], "sh a", workspace.root)
     assert any(line.startswith(machine.path("a")) for line in before)
     await workspace.apply(ChangeSet((machine.change("a", b"text\n", b"new\n"),)))
-    assert await workspace.evidence([["sh", "a"]], "sh a", workspace.root) != before
+    assert await workspace.fingerprint([["sh", "a"]], "sh a", workspace.root) != before
 
 
 async def test_programs_have_variables(machine: World) -> None:

@@ -7,7 +7,7 @@ import datetime
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.core.errors import ToolError, Unreachable, UserError
 from agentchat.core.limits import KIB
-from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.ports import SandboxSetting, Workspace
 from agentchat.core.tools.tool import Environment
 from agentchat.core.turn.chat import Chat
 
@@ -26,7 +26,7 @@ class Preparation:
         self._chat = chat
         self._workspace = workspace
         self._tools = tools
-        self.sandbox: str | None = None
+        self.sandbox: SandboxSetting | None = None
 
     async def connect(self) -> None:
         """Connect to the workspace and probe its sandbox; raises Unreachable."""

@@ -29,7 +29,7 @@ from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.tools.mentions import CapturedContext
-from agentchat.core.tools.ports import Frontend, Workspace
+from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import TurnEnd, turn
@@ -165,9 +165,9 @@ class Session:
         self.approvals.judge_again()
         self.refresh()
 
-    def set_sandbox(self, mode: str) -> None:
-        """Confine commands: ``off``, ``auto`` or ``required``."""
-        self._preparation.sandbox = mode
+    def set_sandbox(self, setting: SandboxSetting) -> None:
+        """Confine commands as the settings say, from the next message on."""
+        self._preparation.sandbox = setting
 
     # --- opening and closing ----------------------------------------------------------------------
 

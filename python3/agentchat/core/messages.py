@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Literal
 
 FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "cancelled", "unknown"]
 """Why a reply ended; ``cancelled``: the user stopped it, ``unknown``: the server did not say."""
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """How a call ended; the value is what ``AgentToolFinished`` carries."""
 
     SUCCESS = "success"

@@ -1,7 +1,7 @@
-"""Records to bytes and back: a stream of msgpack maps.
+"""Encodes records as msgpack maps and decodes them.
 
-The names on disk are a contract with the journals there are: a class or field of ``records`` may
-be renamed, its name here stays.
+The names on disk must not change, since journals exist: if a class or field of ``records`` is
+renamed, its name here stays.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ AUTHORS: dict[str, type[Any]] = {
     "result": ToolResult,
 }
 PARTS: dict[str, type[Any]] = {"text": TextPart, "thinking": ThinkingPart, "call": ToolCall}
-STORED_NAMES = {
+STORED_NAMES: dict[tuple[type[Any], str], str] = {
+    **{(cls, "time"): "at" for cls in KINDS.values()},
     (r.ToolsGiven, "removed"): "taken",
     (r.ChangeStarted, "reverts"): "takes",
     (r.UndoOffered, "arguments"): "given",
@@ -69,15 +70,15 @@ STORED_NAMES = {
     (ToolResult, "display_text"): "shown",
     (ToolResult, "full_text_path"): "stored",
 }
-"""Names on disk of the fields that have another name in ``records`` and ``messages``."""
+"""Names on disk of fields that have another name in ``records`` and ``messages``."""
 
 CONTENT_KIND = "content"
 WITH_FILES = (r.ChangeStarted, r.ChangeApplied, r.ChangeSettled, r.PreviewStaged)
 WITH_LISTS = (r.ChangeStarted, r.ToolsGiven)
-"""Records with tuples, which msgpack returns as lists."""
+"""Records with fields that are tuples, which msgpack returns as lists."""
 
 MAX_NESTING = 64
-"""Nesting beyond this is left out."""
+"""Deeper values are replaced by a note."""
 
 Fields = dict[str, Any]
 
@@ -93,7 +94,7 @@ _FIELDS = {
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that gets the values of these fields; one by one is slow."""
+    """Return a function that gets these fields at once, which is faster than one by one."""
     get = attrgetter(*names)
     return get if len(names) > 1 else lambda value: (get(value),)
 
@@ -103,7 +104,7 @@ _GETTERS = {cls: _getter(tuple(name for name, _ in pairs)) for cls, pairs in _FI
 
 
 def pack(value: Fields) -> bytes:
-    """Return fields as bytes; what msgpack cannot express becomes text."""
+    """Return fields as bytes; values that msgpack cannot encode become text."""
     try:
         return _pack(value)
     except (OverflowError, TypeError, ValueError):
@@ -142,10 +143,12 @@ def to_fields(record: r.Record) -> Fields:
 
 
 def from_fields(plain: Mapping[str, Any]) -> r.Record:
-    """Return the record that a map stands for; an unknown one is returned as is."""
+    """Return the record of a map; an UnknownRecord if the kind or its fields are unknown."""
     cls = KINDS.get(str(plain.get("kind")))
-    at = plain.get("at")
-    unknown = r.UnknownRecord(dict(plain), at=float(at) if isinstance(at, (int, float)) else 0.0)
+    time = plain.get("at")
+    unknown = r.UnknownRecord(
+        dict(plain), time=float(time) if isinstance(time, (int, float)) else 0.0
+    )
     if cls is None:
         return unknown
     try:

@@ -1,4 +1,4 @@
-"""The file of one journal: appended to, never rewritten, written by one process only."""
+"""The file of one journal: it is only appended to, by one process."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ MASK = "[secret]"
 
 
 class SecretMask:
-    """A set of secret values, each also as it is spelled inside JSON text."""
+    """Masks a set of secret values, also where they are escaped in JSON text."""
 
     def __init__(self) -> None:
         self._values: tuple[str, ...] = ()
         self._bytes: tuple[bytes, ...] = ()
 
     def add(self, values: Iterable[str]) -> None:
-        """Mask these too."""
+        """Mask these values, too."""
         usable = [value for value in values if len(value) >= MIN_CHARACTERS]
-        spelled = {form for value in usable for form in _spellings(value)}
+        forms = {form for value in usable for form in _json_forms(value)}
         # The longest first: one value may be a part of another.
-        self._values = tuple(sorted({*self._values, *spelled}, key=len, reverse=True))
+        self._values = tuple(sorted({*self._values, *forms}, key=len, reverse=True))
         self._bytes = tuple(value.encode("utf-8", "surrogatepass") for value in self._values)
 
     def occurs_in(self, data: bytes) -> bool:
@@ -45,13 +45,13 @@ class SecretMask:
         return any(value in data for value in self._bytes)
 
     def mask(self, leaf: Any) -> Any:
-        """Return a text or bytes without them; anything else as is."""
+        """Return text or bytes with the values masked; anything else unchanged."""
         if isinstance(leaf, str):
             return self.mask_text(leaf)
         return self._mask_bytes(leaf) if isinstance(leaf, bytes) else leaf
 
     def mask_text(self, text: str) -> str:
-        """Return a text without them."""
+        """Return a text with the values masked."""
         for value in self._values:
             text = text.replace(value, MASK)
         return text
@@ -62,7 +62,7 @@ class SecretMask:
         return data
 
 
-def _spellings(value: str) -> tuple[str, ...]:
+def _json_forms(value: str) -> tuple[str, ...]:
     plain, ascii_only = json.dumps(value, ensure_ascii=False)[1:-1], json.dumps(value)[1:-1]
     return value, plain, ascii_only
 
@@ -73,29 +73,29 @@ _CHAT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 class JournalFile:
-    """One chat's journal file, open for appending. Create one with ``JournalFile.open``."""
+    """The journal file of one chat, open for appending; created with ``JournalFile.open``."""
 
-    def __init__(self, path: Path, handle: int, found: Scan) -> None:
+    def __init__(self, path: Path, handle: int, content: Scan) -> None:
         self.path = path
         self._handle = handle
-        self._end = found.end
-        self._contents = set(found.contents)
-        self._previous = found.records
+        self._end = content.end
+        self._contents = set(content.contents)
+        self._previous = content.records
         self._secrets = SecretMask()
 
     @classmethod
     def open(
         cls, state_dir: str | os.PathLike[str], chat: str, secrets: Iterable[str] = ()
     ) -> JournalFile:
-        """Open the journal of ``chat`` under ``state_dir``, or create it; cut off a torn tail.
+        """Open or create the journal of ``chat`` under ``state_dir``; cut off an incomplete tail.
 
-        Reads the whole file once: call it in a thread where it may be large.
+        Reads the whole file: call it in a thread.
 
         Args:
-            secrets: values that are never written, like the key of a model server.
+            secrets: values that are never written, like API keys.
 
         Raises:
-            UserError: another process writes it, or the disk refuses.
+            UserError: another process has it open, or the file system fails.
         """
         path = journal_path(state_dir, chat)
         try:
@@ -114,47 +114,47 @@ class JournalFile:
         try:
             _lock(handle, path)
             os.fchmod(handle, 0o600)
-            found = scan(path)
-            _cut_off_tail(handle, found.end, path)
+            content = scan(path)
+            _cut_off_tail(handle, content.end, path)
         except BaseException:
             _release(handle)
             raise
-        journal = cls(path, handle, found)
-        journal.hide(secrets)
+        journal = cls(path, handle, content)
+        journal.mask_secrets(secrets)
         return journal
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can be appended any more."""
+        """Whether the file is closed."""
         return self._handle < 0
 
     def take_previous(self) -> tuple[Record, ...]:
-        """Return, once, the records there were when it was opened, without stored bytes."""
+        """Return the records that the file had when it was opened, without stored bytes; once."""
         previous, self._previous = self._previous, ()
         return previous
 
-    def hide(self, secrets: Iterable[str]) -> None:
-        """Never write these values from now on."""
+    def mask_secrets(self, secrets: Iterable[str]) -> None:
+        """Mask these values in all later records."""
         self._secrets.add(secrets)
 
     def mask(self, text: str) -> str:
-        """Return a text as it would be written."""
+        """Return a text as it would be recorded."""
         return self._secrets.mask_text(text)
 
     def append(self, record: Record, durable: bool = False) -> None:
         """Write one record; ``durable``: it survives a power cut once this returns.
 
-        A record that is not durable survives the death of this process all the same.
+        Every record survives the death of this process.
 
         Raises:
-            UserError: the disk is full or gone, or the journal was closed; it is as before.
+            UserError: the write failed or the journal is closed; the file is unchanged.
         """
         fields = to_fields(record)
         fields["at"] = fields.get("at") or time.time()
         self._write(self._pack(fields), durable)
 
     def store(self, data: bytes) -> str:
-        """Write bytes, once, and return their SHA-256 for a record to name."""
+        """Write bytes, once per journal, and return their SHA-256."""
         name = hashlib.sha256(data).hexdigest()
         if name not in self._contents:
             withheld = self._secrets.occurs_in(data)
@@ -163,7 +163,7 @@ class JournalFile:
         return name
 
     def records(self) -> Iterator[Record]:
-        """Yield everything that was written so far; reads the file."""
+        """Yield all records so far, from the file."""
         return read_records(self.path)
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class JournalFile:
 
     def _write(self, packed: bytes, durable: bool) -> None:
         if self.closed:
-            raise UserError("This chat is closed: nothing can be added to its journal.")
+            raise UserError("This chat is closed: its journal cannot be written.")
         try:
             _write_all(self._handle, packed)
             if durable:
@@ -190,20 +190,20 @@ class JournalFile:
                 os.ftruncate(self._handle, self._end)
             raise UserError(
                 f"The journal {self.path} cannot be written: {error.strerror}. "
-                "Nothing is done that cannot be recorded: free space, then try again."
+                "Nothing was done, since it cannot be recorded: free space, then try again."
             ) from error
         self._end += len(packed)
 
 
 def journal_path(state_dir: str | os.PathLike[str], chat: str) -> Path:
-    """Return where the journal of a chat is; ``chat`` is its uuid."""
+    """Return the path of the journal of a chat; ``chat`` is its uuid."""
     if not _CHAT.fullmatch(chat):
         raise ValueError(f"{chat!r} is not the name of a chat")
     return Path(state_dir) / FOLDER / f"{chat}{SUFFIX}"
 
 
 def _make_private_folder(folder: Path) -> None:
-    """Make the folder, and missing ones above it, for the user only."""
+    """Create the folder and missing parents, accessible to the user only."""
     missing = [folder, *folder.parents]
     for path in reversed(missing[: missing.index(_first_existing(missing))]):
         path.mkdir(mode=0o700, exist_ok=True)
@@ -235,10 +235,9 @@ def _lock(handle: int, path: Path) -> None:
 
 
 def _release(handle: int) -> None:
-    """Close the file and release its lock.
+    """Release the lock and close the file.
 
-    Closing alone is not enough: a child that is just being started shares the lock until it runs
-    its program.
+    Closing alone is not enough: a child process between fork and exec shares the lock.
     """
     with contextlib.suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_UN)
@@ -246,7 +245,7 @@ def _release(handle: int) -> None:
 
 
 def _cut_off_tail(handle: int, end: int, path: Path) -> None:
-    """Cut off what is not a whole record; it is kept beside the journal."""
+    """Move an incomplete record at the end into a file beside the journal."""
     size = os.fstat(handle).st_size
     if size == 0:
         _sync_folder(path.parent)

@@ -1,11 +1,11 @@
-"""The chats saved on disk: found by project and words, forked, and asked for their past calls."""
+"""Saved chats: lists and searches them, forks them, and collects their past calls."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +22,26 @@ from agentchat.journal.records import (
 )
 
 TITLE_CHARACTERS = 80
-ANSWERS = frozenset({"always", "accept", "reject", "cancel"})
+USER_CHOICES = frozenset({"always", "accept", "reject", "cancel"})
 MAX_JOURNALS = 40
-"""Past calls are looked for in the newest of all journals, whichever project they belong to."""
+"""How many journals are searched for past calls: the newest of all projects."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedChat:
-    """One chat: ``title`` is the first line of its first prompt, ``at`` unix seconds of its end."""
+    """One chat: ``title`` is the first line of its first prompt, ``time`` when it ended (unix)."""
 
     chat: str
     title: str
-    at: float
+    time: float
 
 
 @dataclass(frozen=True, slots=True)
 class PastCall:
-    """One call; ``outcome`` is what was decided, or the user's answer if it was asked about."""
+    """One call; ``outcome`` is the policy's verdict, or the user's choice if there was one."""
 
     tool: str
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     outcome: str
 
 
@@ -50,21 +50,22 @@ def list_saved_chats(
 ) -> list[SavedChat]:
     """Return the chats of a project that have messages, newest first.
 
-    Reads no more of each journal than its beginning, unless words are looked for.
+    Reads only the beginning of each journal, unless there are words.
 
     Args:
         cwd: the project, as an absolute and resolved path.
-        words: all of them must occur in the messages, in upper or lower case.
+        words: all of them must occur in the messages; case is ignored.
     """
     paths = (Path(state_dir) / FOLDER).glob(f"*{SUFFIX}")
-    found = (_read_head(path, cwd, words.lower().split()) for path in paths)
-    return sorted((one for one in found if one is not None), key=lambda one: one.at, reverse=True)
+    heads = (_read_head(path, cwd, words.lower().split()) for path in paths)
+    chats = (chat for chat in heads if chat is not None)
+    return sorted(chats, key=lambda chat: chat.time, reverse=True)
 
 
 def fork_chat(state_dir: str | os.PathLike[str], source: str, chat: str) -> None:
-    """Begin the journal of ``chat`` with all messages of ``source``, in the same project.
+    """Create the journal of ``chat`` with all messages of ``source``, in the same project.
 
-    What ``source`` changed in files stays its own: the copy undoes none of it.
+    Changes of files are not copied: the fork cannot undo those of ``source``.
 
     Raises:
         UserError: the journal cannot be written.
@@ -75,8 +76,8 @@ def fork_chat(state_dir: str | os.PathLike[str], source: str, chat: str) -> None
     journal = JournalFile.open(state_dir, chat)
     try:
         for record in opened[-1:]:
-            # First of all, so that nobody takes the copy for a chat of another project.
-            journal.append(ChatOpened(chat, record.cwd, record.model, record.version))
+            # Must be first: before it a reader does not know the project.
+            journal.append(replace(record, chat=chat, time=0.0))
         for message in read_history(records).messages:
             journal.append(MessageRecorded(message))
         if turn:
@@ -89,36 +90,36 @@ def fork_chat(state_dir: str | os.PathLike[str], source: str, chat: str) -> None
 def list_past_calls(
     state_dir: str | os.PathLike[str], cwd: str, limit: int
 ) -> tuple[PastCall, ...]:
-    """Return the newest calls of a project that were decided about, newest first.
+    """Return the newest calls of a project that have a decision, newest first.
 
     Args:
         cwd: the project, as an absolute and resolved path.
     """
-    found: list[PastCall] = []
+    calls: list[PastCall] = []
     for path in _newest((Path(state_dir) / FOLDER).glob(f"*{SUFFIX}")):
-        if len(found) >= limit:
+        if len(calls) >= limit:
             break
         try:
-            found += reversed(_decided_calls(read_records(path), cwd))
-        except OSError:  # gone, or not readable for us
+            calls += reversed(_decided_calls(read_records(path), cwd))
+        except OSError:  # deleted or not readable
             continue
-    return tuple(found[:limit])
+    return tuple(calls[:limit])
 
 
 def _read_head(path: Path, cwd: str, words: list[str]) -> SavedChat | None:
     try:
-        at = path.stat().st_mtime
+        time = path.stat().st_mtime
         title = find_title(read_records(path), cwd, words)
-    except OSError:  # gone, or not readable for us
+    except OSError:  # deleted or not readable
         return None
-    return SavedChat(path.name.removesuffix(SUFFIX), title, at) if title else None
+    return SavedChat(path.name.removesuffix(SUFFIX), title, time) if title else None
 
 
 def find_title(records: Iterable[Record], cwd: str, words: list[str]) -> str:
-    """Return the title of a chat, empty if it is not one that is looked for.
+    """Return the title of a chat; empty if it does not match project and words.
 
-    Reads no further than it must. Forks of older versions have messages before they say of which
-    project they are: a title alone is not enough.
+    Reads no further than necessary. In forks of older versions messages precede the record that
+    names the project, so a title alone is not enough.
     """
     title, missing, in_project = "", set(words), False
     for record in records:
@@ -148,33 +149,33 @@ def _first_line(text: str) -> str:
 
 
 def _newest(paths: Iterable[Path]) -> list[Path]:
-    aged: list[tuple[float, Path]] = []
+    with_times: list[tuple[float, Path]] = []
     for path in paths:
         try:
-            aged.append((path.stat().st_mtime, path))
+            with_times.append((path.stat().st_mtime, path))
         except OSError:
             continue
-    return [path for _, path in sorted(aged, reverse=True)[:MAX_JOURNALS]]
+    return [path for _, path in sorted(with_times, reverse=True)[:MAX_JOURNALS]]
 
 
 def _decided_calls(records: Iterable[Record], cwd: str) -> list[PastCall]:
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    decided: dict[str, str] = {}
+    outcomes: dict[str, str] = {}
     for record in records:
         if isinstance(record, ChatOpened) and record.cwd != cwd:
             return []
         if isinstance(record, MessageRecorded) and isinstance(record.message, Reply):
             calls.update(_parse_calls(record.message))
-        elif isinstance(record, DecisionMade) and decided.get(record.call_id) not in ANSWERS:
-            decided[record.call_id] = record.verdict
-    return [PastCall(*calls[id], outcome) for id, outcome in decided.items() if id in calls]
+        elif isinstance(record, DecisionMade) and outcomes.get(record.call_id) not in USER_CHOICES:
+            outcomes[record.call_id] = record.verdict
+    return [PastCall(*calls[id], outcome) for id, outcome in outcomes.items() if id in calls]
 
 
 def _parse_calls(reply: Reply) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
     for call in reply.calls:
         try:
-            given = json.loads(call.arguments)
+            arguments = json.loads(call.arguments)
         except (ValueError, RecursionError):
             continue
-        if isinstance(given, dict):
-            yield call.id, (call.name, given)
+        if isinstance(arguments, dict):
+            yield call.id, (call.name, arguments)

@@ -1,4 +1,4 @@
-"""A journal as text to read, for ``:AgentLog``."""
+"""Renders a journal as text for ``:AgentLog``."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ INDENT = "    "
 
 
 def render_log(records: Iterable[r.Record]) -> list[str]:
-    """Return lines: the time and what happened, with the text of messages indented below."""
+    """Return lines: the time and headline of each record, with longer text indented below."""
     lines: list[str] = []
     for record in records:
         entry = list(_entry(record))
         if entry:
-            lines.append(f"{_clock(record.at)}  {entry[0]}")
+            lines.append(f"{_format_time(record.time)}  {entry[0]}")
             lines += [f"{INDENT}{line}".rstrip() for text in entry[1:] for line in text.split("\n")]
     return lines
 
@@ -30,7 +30,7 @@ def only_decisions(records: Iterable[r.Record]) -> Iterator[r.Record]:
 
 
 def _entry(record: r.Record) -> Iterator[str]:
-    """Yield the headline of a record and the texts below it; nothing for one that is not shown."""
+    """Yield the headline of a record and the texts below it; nothing if it is not shown."""
     if isinstance(record, r.MessageRecorded):
         yield from _message_entry(record)
     else:
@@ -54,8 +54,8 @@ def _message_entry(record: r.MessageRecorded) -> Iterator[str]:
 
 
 def _reply_entry(reply: Reply) -> Iterator[str]:
-    used = f", {reply.usage.total_tokens} tokens" if reply.usage else ""
-    yield f"agent ({reply.model or 'model'}, {reply.finish}{used})"
+    usage = f", {reply.usage.total_tokens} tokens" if reply.usage else ""
+    yield f"agent ({reply.model or 'model'}, {reply.finish}{usage})"
     if reply.reasoning:
         yield f"[reasoning] {reply.reasoning}"
     if reply.text:
@@ -81,10 +81,10 @@ def _decision_entry(record: r.DecisionMade) -> Iterator[str]:
 
 def _call_entry(record: r.CallStarted) -> Iterator[str]:
     kinds = " ".join(dict.fromkeys(filter(None, (record.permission, record.operation))))
-    about = f" [{kinds}]" if kinds else ""
-    yield f"started {record.tool} ({record.call_id}){about}: {_json(record.arguments)}"
-    for name, said in record.reserved.items():
-        yield f"{name.strip('_').replace('_', ' ')}: {_json(said)}"
+    suffix = f" [{kinds}]" if kinds else ""
+    yield f"started {record.tool} ({record.call_id}){suffix}: {_json(record.arguments)}"
+    for name, value in record.reserved.items():
+        yield f"{name.strip('_').replace('_', ' ')}: {_json(value)}"
 
 
 def _preview_entry(record: r.PreviewStaged) -> Iterator[str]:
@@ -132,5 +132,5 @@ _ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
 }
 
 
-def _clock(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+def _format_time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))

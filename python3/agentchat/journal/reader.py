@@ -1,4 +1,4 @@
-"""Reads a journal up to its last whole record, and restores the history from it."""
+"""Reads a journal up to its last complete record, and restores the history from it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from agentchat.core.messages import History, Message, Reply, Status, ToolCall, T
 from agentchat.journal.codec import CONTENT_KIND, from_fields
 from agentchat.journal.records import CallStarted, MessageRecorded, Record, ReplyProgress
 
-BROKEN_OFF = "The answer was cut off: the plugin's process ended while it arrived."
+CUT_OFF_REPLY = "The answer was cut off: the plugin's process ended while it arrived."
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A journal as found: ``end`` is where its whole records end, in bytes.
+    """The content of a journal file: ``end`` is the offset after its last complete record.
 
-    ``records`` are all of them, without stored bytes; ``contents`` the hashes of these bytes.
+    ``records`` are all of them, without stored bytes; ``contents`` are the hashes of these bytes.
     """
 
     end: int
@@ -30,14 +30,14 @@ class Scan:
 
 
 def read_records(path: str | os.PathLike[str]) -> Iterator[Record]:
-    """Yield the records of a journal; a torn or damaged rest ends it without an error."""
+    """Yield the records of a journal, up to the first incomplete or damaged one."""
     with Path(path).open("rb") as file:
         for plain, _ in _read_maps(file):
             yield from_fields(plain)
 
 
 def scan(path: str | os.PathLike[str]) -> Scan:
-    """Read a journal once, from its start to the end of its last whole record."""
+    """Read a journal once, up to its last complete record."""
     end = 0
     records: list[Record] = []
     contents: set[str] = set()
@@ -52,14 +52,14 @@ def scan(path: str | os.PathLike[str]) -> Scan:
 
 
 def _read_maps(file: BinaryIO) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield the map of each whole record with the offset where it ends."""
+    """Yield the map of each complete record with the offset where it ends."""
     unpacker = msgpack.Unpacker(
         file, max_buffer_size=0, unicode_errors="surrogatepass", strict_map_key=False
     )
     while True:
         try:
             plain = unpacker.unpack()
-        except Exception:  # torn, or not msgpack: the library raises many kinds here
+        except Exception:  # incomplete or not msgpack: the library raises many types
             return
         if not isinstance(plain, dict) or "kind" not in plain:
             return
@@ -67,10 +67,10 @@ def _read_maps(file: BinaryIO) -> Iterator[tuple[Mapping[str, Any], int]]:
 
 
 def read_history(records: Iterable[Record]) -> History:
-    """Return all messages, oldest first, fit to be sent to the model.
+    """Return all messages, oldest first, in a form that can be sent to the model.
 
-    A reply that never arrived whole is kept as far as it was recorded; a call that was never
-    answered gets a result that says why.
+    An incomplete reply is kept as far as it was recorded; a call without a result gets one with
+    the reason.
     """
     messages: list[Message] = []
     started: set[str] = set()
@@ -82,30 +82,30 @@ def read_history(records: Iterable[Record]) -> History:
             started.add(record.call_id)
         elif isinstance(record, MessageRecorded):
             if not isinstance(record.message, Reply):
-                messages += progress.broken_off(messages)
+                messages += progress.incomplete_reply(messages)
             progress = _Progress()
             messages.append(record.message)
-    messages += progress.broken_off(messages)
+    messages += progress.incomplete_reply(messages)
     return History(tuple(_answer_all(messages, started)))
 
 
 class _Progress:
-    """The text of a reply of which only parts were recorded."""
+    """The text of a reply that was recorded in parts."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._length = 0
 
     def add(self, record: ReplyProgress) -> None:
-        """Put the next part in its place, over what was recorded there before."""
+        """Add the next part; it replaces the text from its start on."""
         if record.start < self._length:
             self._parts = ["".join(self._parts)[: record.start]]
             self._length = record.start
         self._parts.append(record.text)
         self._length += len(record.text)
 
-    def broken_off(self, messages: list[Message]) -> list[Message]:
-        """Return the reply that broke off, if any.
+    def incomplete_reply(self, messages: list[Message]) -> list[Message]:
+        """Return the reply that was cut off, if any.
 
         Older versions recorded progress once more after the whole reply: that is not another one.
         """
@@ -113,7 +113,7 @@ class _Progress:
         last = messages[-1] if messages else None
         if not text or (isinstance(last, Reply) and last.text.startswith(text)):
             return []
-        return [Reply(text=text, finish="unknown", error=BROKEN_OFF)]
+        return [Reply(text=text, finish="unknown", error=CUT_OFF_REPLY)]
 
 
 def _answer_all(messages: list[Message], started: set[str]) -> Iterator[Message]:
@@ -132,7 +132,7 @@ def _answer_all(messages: list[Message], started: set[str]) -> Iterator[Message]
 
 
 def _missing_result(call: ToolCall, started: bool) -> ToolResult:
-    """Return the result of a call that a dead process left without one."""
+    """Return the result of a call that has none, because its process ended."""
     if started:
         text = (
             f'The outcome of "{call.name}" is unknown: the plugin\'s process ended while it ran. '
@@ -140,4 +140,4 @@ def _missing_result(call: ToolCall, started: bool) -> ToolResult:
         )
     else:
         text = f'The call to "{call.name}" was not run: the plugin\'s process ended before it.'
-    return ToolResult(call.id, call.name, text, Status.ERROR)
+    return ToolResult(call_id=call.id, name=call.name, text=text, status=Status.ERROR)

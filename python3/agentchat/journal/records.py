@@ -1,4 +1,4 @@
-"""What a journal holds: one small frozen value for each thing that happened to a chat.
+"""The records of a journal: one small frozen value for each event of a chat.
 
 Theory
 ======
@@ -10,18 +10,18 @@ Rules
 -----
 
 1. *A record is written before its effect is visible.* A message is in the journal before it is on
-   the screen, ``CallStarted`` before the tool runs, ``ChangeStarted`` with the bytes before and
-   after before the first file is touched. So what a dead process did is a prefix of what its
-   journal says, plus at most one effect per open record.
-2. *What would cost the user work is durable before the effect* (``fsync``): calls that do more
-   than read, changes of files, previews, undo and redo. Everything else survives the death of
-   the process, not a power cut.
-3. *A record is never taken back.* A later record adds to it. Decisions are kept for audit and are
-   never read back as consent.
+   the screen, ``CallStarted`` before the tool runs, and ``ChangeStarted`` with the old and new
+   bytes before the first file is touched. So a dead process has done nothing that its journal
+   does not name, and only the effects of its open records are uncertain.
+2. *Records that protect the user's work are durable before the effect* (``fsync``): calls that do
+   more than read, changes of files, previews, undo and redo. All others survive the death of the
+   process, not a power cut.
+3. *A record is never changed or removed.* A later record adds to it. Decisions are kept for audit
+   and are never read as consent.
 4. *A secret is never written.* Values known to be secret are masked in records; stored bytes that
    contain one are left out, and that version of the file cannot be restored.
-5. *One process writes.* It holds a lock on the file; whoever opens the file next cuts off a torn
-   tail, which can only be a record whose effect did not begin.
+5. *One process writes.* It holds a lock on the file. The next process that opens the file cuts off
+   an incomplete tail, which can only be a record whose effect did not begin.
 
 States
 ------
@@ -38,14 +38,13 @@ undo       ``UndoStarted``,     the changes with its id       each of its change
            ``RedoStarted``
 =========  ===================  ============================  ===================================
 
-A call whose message says more than its records (a reply with calls that no ``CallStarted``
-follows) was not run.
+A call of a reply that no ``CallStarted`` follows was not run.
 
 Format
 ------
 
-``at`` is unix seconds. Each record is one msgpack map, see ``codec``; a reader skips kinds and
-fields that it does not know, so an older version reads a newer journal and the other way round.
+``time`` is unix seconds. Each record is one msgpack map, see ``codec``. A reader skips kinds and
+fields that it does not know, so old and new versions read each other's journals.
 """
 
 from __future__ import annotations
@@ -55,6 +54,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agentchat.core.messages import Message
+from agentchat.core.turn.effects import Action
+from agentchat.core.turn.loop import TurnReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +66,17 @@ class ChatOpened:
     cwd: str
     model: str = ""
     version: str = ""
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ToolsGiven:
-    """The tools of the chat after its user added or removed one, see ``ToolSelection``."""
+    """The tools of the chat after a change of them, see ``core.tools.toolset.ToolSelection``."""
 
     given: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     activated: tuple[str, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,16 @@ class TurnStarted:
     """A turn began; ``number`` counts from 1."""
 
     number: int
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """A turn ended: ``stop``, ``cancelled`` or ``error``."""
+    """A turn ended."""
 
     number: int
-    reason: str
-    at: float = 0.0
+    reason: TurnReason
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +101,24 @@ class MessageRecorded:
     """A message joined the history."""
 
     message: Message
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyProgress:
     """More text of a reply that is still arriving; the whole reply replaces it.
 
-    ``text`` follows the first ``start`` characters of what was recorded before.
+    ``text`` replaces the text recorded so far from character ``start`` on.
     """
 
     text: str
     start: int = 0
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionMade:
-    """A call was allowed, refused or answered, for audit: never read back as consent.
+    """A call was allowed, refused or answered by the user, for audit only.
 
     ``verdict`` is ``allow``, ``deny`` or the user's choice.
     """
@@ -128,15 +129,15 @@ class DecisionMade:
     verdict: str
     why: str
     who: Literal["user", "policy"]
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
     """A call is about to run with these arguments.
 
-    ``operation`` and ``permission`` are what the tool declares for audit, ``reserved`` is what
-    the model sent besides the arguments, like its confidence.
+    ``operation`` and ``permission`` are declared by the tool for audit. ``reserved`` are the
+    reserved arguments of the model, like its confidence.
     """
 
     call_id: str
@@ -145,7 +146,7 @@ class CallStarted:
     operation: str = ""
     permission: str = ""
     reserved: Mapping[str, Any] = field(default_factory=dict)
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +155,14 @@ class CallFinished:
 
     call_id: str
     status: str
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedFile:
-    """One file of a change: hashes of its bytes before and after, None where there is no file.
+    """One file of a change: hashes of its bytes before and after, ``None`` for no file.
 
-    The other fields are those of ``core.changes.FileChange``.
+    The other fields are those of ``core.diff.changeset.FileChange``.
     """
 
     path: str
@@ -177,47 +178,47 @@ class RecordedFile:
 class ChangeStarted:
     """Files are about to change; ``source`` is the id of the call that changes or staged it.
 
-    ``reverts`` are the changes of the same file that this one takes back, as numbers: the first
+    ``reverts`` are the changes of the same file that this one reverts, as numbers: the first
     ``ChangeStarted`` of a journal is 0.
     """
 
     source: str
     files: tuple[RecordedFile, ...]
     reverts: tuple[int, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeApplied:
     """The newest change of this source was made.
 
-    ``files`` are those that saving changed further, with the bytes they have now.
+    ``files`` are those that saving changed further (a formatter), with the bytes they have now.
     """
 
     source: str
     files: tuple[RecordedFile, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSettled:
     """The newest change of this source failed or was recovered; recovery skips it from now on.
 
-    ``files`` are those that have their new bytes all the same.
+    ``files`` are those that have their new bytes nevertheless.
     """
 
     source: str
     files: tuple[RecordedFile, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryStarted:
-    """An unfinished change is taken back by changes that have ``id`` as their source."""
+    """An unfinished change is reverted by changes that have ``id`` as their source."""
 
     id: str
     source: str
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,7 @@ class PreviewStaged:
     label: str
     source: str
     files: tuple[RecordedFile, ...] = ()
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +237,8 @@ class PreviewResolving:
     """A preview is about to be applied or discarded."""
 
     preview: str
-    action: str
-    at: float = 0.0
+    action: Action
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,14 +247,14 @@ class PreviewResolved:
 
     preview: str
     label: str
-    action: str
+    action: Action
     reason: str
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class UndoOffered:
-    """How a call that succeeded can be undone; the fields are those of ``core.tool.Undo``."""
+    """How a successful call can be undone; the fields are those of ``core.tools.tool.UndoCall``."""
 
     call_id: str
     description: str
@@ -261,43 +262,43 @@ class UndoOffered:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class UndoStarted:
-    """The user undoes a turn; the changes with this id as their source do it.
+    """The user undoes a turn, by changes with this id as their source and by calls.
 
-    ``calls`` maps the id of each call that does it to the call that it undoes.
+    ``calls`` maps the id of each such call to the id of the call that it undoes.
     """
 
     id: str
     turn: int
     calls: Mapping[str, str] = field(default_factory=dict)
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class RedoStarted:
-    """The user redoes what the undo ``undone`` took back, in the same way."""
+    """The user reverts the undo ``undone``, in the same way."""
 
     id: str
     undone: str
     calls: Mapping[str, str] = field(default_factory=dict)
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ContentStored:
-    """Bytes that later records name by their hash; a journal has them once.
+    """Bytes that later records name by their hash; stored once per journal.
 
-    ``withheld``: they contain a secret and are not written.
+    ``withheld``: they contain a secret and are not stored.
     """
 
     sha256: str
     data: bytes
     withheld: bool = False
-    at: float = 0.0
+    time: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +306,7 @@ class UnknownRecord:
     """A record of a kind that this version does not know."""
 
     fields: Mapping[str, Any]
-    at: float = 0.0
+    time: float = 0.0
 
 
 Record = (

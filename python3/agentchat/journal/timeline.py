@@ -1,4 +1,4 @@
-"""The changes of a chat and what took them back, read from its journal."""
+"""The history of file changes, calls and undos of a chat, read from its journal."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from agentchat.core.messages import Note
 from agentchat.core.tools.tool import UndoCall
 from agentchat.journal import records as r
 
-PreviewRecord = r.PreviewStaged | r.PreviewResolving | r.PreviewResolved
-ChangeRecord = r.ChangeStarted | r.ChangeApplied | r.ChangeSettled | r.RecoveryStarted
-CallRecord = r.CallStarted | r.CallFinished | r.UndoOffered
-
 
 @dataclass(frozen=True, slots=True)
 class FileStep:
     """One change of one file.
 
-    ``index`` is its place among the records, ``number`` that of its change among all changes.
-    ``before`` and ``after`` are hashes of bytes, ``None`` for no file. ``reverts`` are the changes
-    that it takes back. One that is not ``certain`` was begun, and no record says that it was made.
-    The other fields are those of ``core.changes.FileChange``.
+    ``index`` counts records, ``number`` counts changes. ``before`` and ``after`` are hashes of
+    bytes, ``None`` for no file. ``reverts`` are the numbers of the changes that it reverts. If it
+    is not ``certain``, no record says whether the change was made. The other fields are those of
+    ``core.diff.changeset.FileChange``.
     """
 
     index: int
@@ -44,7 +40,7 @@ class FileStep:
 class CallRun:
     """A call that ran; ``status`` is empty if it never ended.
 
-    ``undo`` is what its tool offered after success, ``reverts`` the call that this one takes back.
+    ``undo`` is what its tool offered after success, ``reverts`` the id of the call it reverts.
     """
 
     index: int
@@ -58,13 +54,13 @@ class CallRun:
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether there is a call that takes it back."""
+        """Whether another call can revert it."""
         return self.undo is not None and bool(self.undo.tool) and not self.undo.irreversible
 
 
 @dataclass(frozen=True, slots=True)
 class UndoRun:
-    """An undo of a turn, or a redo: then ``undone`` is the id of the undo it takes back."""
+    """An undo of a turn, or a redo: then ``undone`` is the id of the undo that it reverts."""
 
     index: int
     id: str
@@ -75,7 +71,7 @@ class UndoRun:
 
 @dataclass(frozen=True, slots=True)
 class LostPreview:
-    """A preview that ended with its process; ``resolving``: while it was being resolved."""
+    """A preview that was lost with its process; ``resolving``: while it was being resolved."""
 
     label: str
     resolving: bool = False
@@ -83,7 +79,7 @@ class LostPreview:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedChange:
-    """A change of files that the previous process began and did not end."""
+    """A change of files that the previous process started and did not finish."""
 
     source: str
     steps: tuple[FileStep, ...]
@@ -91,11 +87,11 @@ class UnfinishedChange:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Everything that can matter to an undo; each list is oldest first.
+    """All that undo, redo and recovery need; each list is oldest first.
 
     ``turn`` is the number of the newest turn, ``last_note`` the index of the newest note to the
-    model. ``lost_previews`` and ``unfinished`` are what the previous process left, ``recoveries``
-    the ids under which unfinished changes were taken back.
+    model. ``lost_previews`` and ``unfinished`` were left by the previous process. ``recoveries``
+    are the sources of changes that reverted unfinished ones.
     """
 
     turn: int = 0
@@ -108,57 +104,57 @@ class Timeline:
     recoveries: frozenset[str] = frozenset()
 
     def uncertain_paths(self) -> frozenset[str]:
-        """Return the paths of changes that may have been made or not."""
+        """Return the paths of changes that may or may not have been made."""
         return frozenset(step.path for step in self.steps if not step.certain)
 
     def resolve_uncertain(self, current: Mapping[str, str | None]) -> Timeline:
-        """Return the timeline without uncertain steps.
+        """Return the timeline with each uncertain step made certain or left out.
 
         Args:
-            current: the hash of each file of ``uncertain_paths``.
+            current: by path of ``uncertain_paths``, the hash of the file now.
         """
-        kept = (step for step in self.steps if step.certain or self._was_made(step, current))
-        return replace(self, steps=tuple(replace(step, certain=True) for step in kept))
+        steps = (step for step in self.steps if step.certain or self._was_made(step, current))
+        return replace(self, steps=tuple(replace(step, certain=True) for step in steps))
 
     def effective_steps(self) -> tuple[FileStep, ...]:
-        """Return the changes that nothing has taken back, newest first."""
-        kept: list[FileStep] = []
+        """Return the changes that no other change has reverted, newest first."""
+        steps: list[FileStep] = []
         reverted: set[tuple[int, str]] = set()
         for step in reversed(self.steps):
             if (step.number, step.path) not in reverted:
                 if step.source not in self.recoveries:
-                    kept.append(step)
+                    steps.append(step)
                 reverted.update((number, step.path) for number in step.reverts)
-        return tuple(kept)
+        return tuple(steps)
 
     def effective_calls(self) -> tuple[CallRun, ...]:
-        """Return the calls that no other call has taken back, newest first."""
-        kept: list[CallRun] = []
+        """Return the calls that no other call has reverted, newest first."""
+        calls: list[CallRun] = []
         reverted: set[str] = set()
         for call in reversed(self.calls):
             if call.call_id not in reverted:
-                kept.append(call)
+                calls.append(call)
                 if call.status == "success":
                     reverted.add(call.reverts)
-        return tuple(kept)
+        return tuple(calls)
 
     def undo_of(self, item: FileStep | CallRun) -> str:
         """Return the id of the undo or redo that did this; empty if a turn did."""
         source = item.source if isinstance(item, FileStep) else item.call_id
-        found = (undo.id for undo in self.undos if source == undo.id or source in undo.calls)
-        return next(found, "")
+        ids = (undo.id for undo in self.undos if source == undo.id or source in undo.calls)
+        return next(ids, "")
 
     def effective_undos(self) -> tuple[UndoRun, ...]:
-        """Return the undos and redos that took something back, and still do; oldest first."""
+        """Return the undos and redos with effective changes or calls, oldest first."""
         ids = {self.undo_of(step) for step in self.effective_steps()}
         ids |= {self.undo_of(call) for call in self.effective_calls() if call.status == "success"}
         return tuple(undo for undo in self.undos if undo.id in ids)
 
     def _was_made(self, step: FileStep, current: Mapping[str, str | None]) -> bool:
-        later = (other for other in self.steps if other.path == step.path and other.certain)
-        follower = next((other for other in later if other.index > step.index), None)
-        found = current.get(step.path) if follower is None else follower.before
-        return found == step.after
+        same_file = (other for other in self.steps if other.path == step.path and other.certain)
+        follower = next((other for other in same_file if other.index > step.index), None)
+        result = current.get(step.path) if follower is None else follower.before
+        return result == step.after
 
 
 def read_timeline(records: Iterable[r.Record], reopened: bool = False) -> Timeline:
@@ -194,30 +190,41 @@ class _Builder:
         self._failed: set[int] = set()
         self._recoveries: set[str] = set()
 
-    def add(self, index: int, record: r.Record) -> None:
+    def add(self, index: int, record: r.Record) -> None:  # noqa: C901 - one case for each record
         """Add the next record."""
-        if isinstance(record, r.ChatOpened):
-            self.end_process()
-        elif isinstance(record, r.TurnStarted):
-            self._turn = max(self._turn, record.number)
-        elif isinstance(record, r.MessageRecorded):
-            self._last_note = index if isinstance(record.message, Note) else self._last_note
-        elif isinstance(record, PreviewRecord):
-            self._add_preview(record)
-        elif isinstance(record, ChangeRecord):
-            self._add_change(index, record)
-        elif isinstance(record, CallRecord):
-            self._add_call(index, record)
-        elif isinstance(record, (r.UndoStarted, r.RedoStarted)):
-            self._add_undo(index, record)
+        match record:
+            case r.ChatOpened():
+                self.end_process()
+            case r.TurnStarted():
+                self._turn = max(self._turn, record.number)
+            case r.MessageRecorded(message=Note()):
+                self._last_note = index
+            case r.PreviewStaged():
+                self._pending[record.preview] = LostPreview(record.label)
+            case r.PreviewResolving() if preview := self._pending.get(record.preview):
+                self._pending[record.preview] = replace(preview, resolving=True)
+            case r.PreviewResolved():
+                self._pending.pop(record.preview, None)
+            case r.ChangeStarted():
+                self._start_change(index, record)
+            case r.ChangeApplied() | r.ChangeSettled():
+                self._end_change(record)
+            case r.RecoveryStarted():
+                self._recoveries.add(record.id)
+            case r.CallStarted():
+                self._start_call(index, record)
+            case r.CallFinished() | r.UndoOffered() if call := self._calls.get(record.call_id):
+                self._calls[record.call_id] = _end_call(call, record)
+            case r.UndoStarted() | r.RedoStarted():
+                self._add_undo(index, record)
 
     def end_process(self) -> None:
-        """Note what a process leaves behind that wrote the records so far."""
+        """Mark what is pending or open as left behind by a process that has ended."""
         self._lost, self._pending = tuple(self._pending.values()), {}
         self._unfinished = dict(self._open)
 
     def timeline(self) -> Timeline:
-        """Return what was built."""
+        """Return the timeline of the records so far."""
         unfinished = [source for source in self._unfinished if source in self._open]
         return Timeline(
             turn=self._turn,
@@ -232,22 +239,6 @@ class _Builder:
 
     def _unfinished_change(self, source: str) -> UnfinishedChange:
         return UnfinishedChange(source, tuple(self._steps[i] for i in self._unfinished[source]))
-
-    def _add_preview(self, record: PreviewRecord) -> None:
-        if isinstance(record, r.PreviewStaged):
-            self._pending[record.preview] = LostPreview(record.label)
-        elif isinstance(record, r.PreviewResolved):
-            self._pending.pop(record.preview, None)
-        elif record.preview in self._pending:
-            self._pending[record.preview] = replace(self._pending[record.preview], resolving=True)
-
-    def _add_change(self, index: int, record: ChangeRecord) -> None:
-        if isinstance(record, r.ChangeStarted):
-            self._start_change(index, record)
-        elif isinstance(record, r.RecoveryStarted):
-            self._recoveries.add(record.id)
-        else:
-            self._end_change(record)
 
     def _start_change(self, index: int, record: r.ChangeStarted) -> None:
         first, number = len(self._steps), len(self._changes)
@@ -273,11 +264,11 @@ class _Builder:
             self._open[record.source] = self._changes[-1]
 
     def _end_change(self, record: r.ChangeApplied | r.ChangeSettled) -> None:
-        """Take over what the end of the newest change of a source says of its files."""
+        """Update the files of the newest change of a source from the record of its end."""
         self._open.pop(record.source, None)
         after = {file.path: file.after for file in record.files}
         if isinstance(record, r.ChangeSettled) and not after:
-            return  # it failed as a whole, or recovery left it: only the files can tell
+            return  # the change failed as a whole: its steps stay uncertain
         for i in self._newest.get(record.source, ()):
             step = self._steps[i]
             if isinstance(record, r.ChangeSettled) and step.path not in after:
@@ -287,19 +278,14 @@ class _Builder:
 
     def _add_undo(self, index: int, record: r.UndoStarted | r.RedoStarted) -> None:
         if isinstance(record, r.UndoStarted):
-            undo = UndoRun(index, record.id, record.turn, record.calls)
+            turn, undone = record.turn, ""
         else:
-            undone = self._undos.get(record.undone)
-            turn = undone.turn if undone is not None else 0
-            undo = UndoRun(index, record.id, turn, record.calls, record.undone)
-        self._undos[undo.id] = undo
+            undo = self._undos.get(record.undone)
+            turn, undone = undo.turn if undo is not None else 0, record.undone
+        self._undos[record.id] = UndoRun(
+            index=index, id=record.id, turn=turn, calls=record.calls, undone=undone
+        )
         self._reverts.update(record.calls)
-
-    def _add_call(self, index: int, record: CallRecord) -> None:
-        if isinstance(record, r.CallStarted):
-            self._start_call(index, record)
-        elif record.call_id in self._calls:
-            self._calls[record.call_id] = _end_call(self._calls[record.call_id], record)
 
     def _start_call(self, index: int, record: r.CallStarted) -> None:
         self._calls[record.call_id] = CallRun(

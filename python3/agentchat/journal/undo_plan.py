@@ -1,4 +1,4 @@
-"""What an undo or a redo takes back, and how each file is restored."""
+"""Plans an undo or redo: which changes and calls it reverts, and how each file is restored."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from agentchat.core.errors import UserError
 from agentchat.journal.records import ContentStored, Record
 from agentchat.journal.timeline import CallRun, FileStep, LostPreview, Timeline, UndoRun
 
-NO_TURN = "Nothing to undo: no turn of this chat has changes left to take back."
-NO_UNDO = "Nothing to redo: no undo of this chat is left to take back."
+NO_TURN = "Nothing to undo: no turn of this chat has changes left to undo."
+NO_UNDO = "Nothing to redo: no undo of this chat is left to redo."
 
 
 @dataclass(frozen=True, slots=True)
 class FileUndo:
-    """The changes of one file that are to be taken back, newest first."""
+    """The changes of one file to revert, newest first."""
 
     path: str
     steps: tuple[FileStep, ...]
 
     @property
     def index(self) -> int:
-        """The place of the newest one among the records."""
+        """The index of the newest change among the records."""
         return self.steps[0].index
 
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """What an undo of ``turn`` takes back, newest first; for a redo ``undone`` is the undo's id.
+    """What an undo of ``turn`` reverts, newest first; for a redo ``undone`` is the id of the undo.
 
-    A call may be one that nothing takes back; it is there to be reported.
+    Calls that cannot be undone are included, to be reported.
     """
 
     turn: int
@@ -44,7 +44,7 @@ class UndoPlan:
 
     @property
     def calls(self) -> tuple[CallRun, ...]:
-        """The calls in it that another call takes back."""
+        """The calls in it that can be undone."""
         return tuple(i for i in self.items if isinstance(i, CallRun) and i.can_be_undone)
 
 
@@ -52,9 +52,10 @@ class UndoPlan:
 class FileRestore:
     """How a file is restored: ``target`` is the hash of its bytes then, ``None`` for no file.
 
-    ``mode``, ``owner`` and ``attributes`` are those of a file that comes back, ``folders`` how
-    many were made with one that is removed. ``reverts`` are the changes this takes back; ``rest``
-    is how many older ones stay, because the file was changed by someone else in between.
+    ``mode``, ``owner`` and ``attributes`` are those of a deleted file that is restored; ``folders``
+    is the number of folders made with a file that is removed. ``reverts`` are the numbers of the
+    changes that are reverted; ``rest`` older ones stay, because the file was changed by someone
+    else in between.
     """
 
     reverts: tuple[int, ...]
@@ -67,15 +68,17 @@ class FileRestore:
 
 
 def undoable_turns(timeline: Timeline) -> tuple[int, ...]:
-    """Return the turns that an undo without a number would take back, newest first.
+    """Return the turns that an undo without a number chooses from, newest first.
 
-    One that an undo took back, if only in part, comes again when it is redone or changes more.
+    A turn that was undone, even in part, is offered again only after a redo or another change.
     """
     tried = {undo.turn: undo.index for undo in timeline.effective_undos() if not undo.undone}
     calls = (call for call in timeline.effective_calls() if call.can_be_undone)
     effects: tuple[FileStep | CallRun, ...] = (*timeline.effective_steps(), *calls)
-    found = (item for item in effects if not timeline.undo_of(item))
-    return tuple(sorted({i.turn for i in found if i.index > tried.get(i.turn, -1)}, reverse=True))
+    by_turns = (item for item in effects if not timeline.undo_of(item))
+    return tuple(
+        sorted({i.turn for i in by_turns if i.index > tried.get(i.turn, -1)}, reverse=True)
+    )
 
 
 def plan_undo(
@@ -84,10 +87,10 @@ def plan_undo(
     """Return the plan to undo a turn, by default the newest that can be.
 
     Args:
-        is_reported: whether a call that nothing takes back is worth reporting.
+        is_reported: whether a call that cannot be undone is reported.
 
     Raises:
-        UserError: there is nothing to take back.
+        UserError: there is nothing to undo.
     """
     turn = _check_turn(timeline, turn)
     steps = [s for s in timeline.effective_steps() if s.turn == turn and not timeline.undo_of(s)]
@@ -95,14 +98,14 @@ def plan_undo(
     calls = [call for call in calls if call.undo is not None or is_reported(call)]
     if not steps and not any(call.can_be_undone for call in calls):
         if any(undo.turn == turn and not undo.undone for undo in timeline.effective_undos()):
-            raise UserError(f"Turn {turn} is undone already; :AgentRedo takes that back.")
+            raise UserError(f"Turn {turn} is already undone; :AgentRedo redoes it.")
         if not calls:
             raise UserError(f"Nothing to undo in turn {turn}: it changed nothing.")
     return UndoPlan(turn, _items(steps, calls))
 
 
 def plan_redo(timeline: Timeline) -> UndoPlan:
-    """Return the plan to take the last undo back; raises UserError if there is none."""
+    """Return the plan to revert the last undo; raises UserError if there is none."""
     undos = timeline.effective_undos()
     tried = {undo.undone for undo in undos if undo.undone}
     last = next((u for u in reversed(undos) if not u.undone and u.id not in tried), None)
@@ -115,7 +118,7 @@ def plan_redo(timeline: Timeline) -> UndoPlan:
 
 
 def find_later_turn(timeline: Timeline, file: FileUndo, current: str | None) -> int | None:
-    """Return the later turn that left the file as it is now, if one did."""
+    """Return the later turn that wrote the current content of the file, if any."""
     steps = timeline.effective_steps()
     later = (step for step in steps if step.path == file.path and step.index > file.index)
     return next((s.turn for s in later if s.after == current and not timeline.undo_of(s)), None)
@@ -124,7 +127,7 @@ def find_later_turn(timeline: Timeline, file: FileUndo, current: str | None) -> 
 def plan_restore(steps: Sequence[FileStep], current: str | None) -> FileRestore | None:
     """Return how a file with this hash is restored; ``None`` if someone else changed it since.
 
-    Newer steps that are not visible in the file any more were taken back by hand.
+    Newer steps whose result is no longer in the file were reverted by the user.
     """
     first = next((i for i, step in enumerate(steps) if step.after == current), None)
     if first is None:
@@ -134,41 +137,41 @@ def plan_restore(steps: Sequence[FileStep], current: str | None) -> FileRestore 
     while last + 1 < len(steps) and steps[last + 1].after == target:
         last += 1
         target = steps[last].before
-    taken = steps[: last + 1]
-    deletion = next((step for step in taken if step.after is None), None)
+    reverted = steps[: last + 1]
+    deletion = next((step for step in reverted if step.after is None), None)
     return FileRestore(
-        reverts=tuple(step.number for step in taken),
+        reverts=tuple(step.number for step in reverted),
         target=target,
         mode=deletion.mode if deletion else None,
-        rest=len(steps) - len(taken),
+        rest=len(steps) - len(reverted),
         owner=deletion.owner if deletion else None,
         attributes=deletion.attributes if deletion else (),
-        folders=sum(step.folders for step in taken if step.before is None),
+        folders=sum(step.folders for step in reverted if step.before is None),
     )
 
 
-def read_contents(records: Iterable[Record], wanted: Collection[str]) -> dict[str, bytes | None]:
-    """Return stored bytes by their hash: ``None`` for those withheld, nothing for unknown ones."""
+def read_contents(records: Iterable[Record], hashes: Collection[str]) -> dict[str, bytes | None]:
+    """Return stored bytes by hash: ``None`` if withheld; unknown hashes are left out."""
     return {
         record.sha256: None if record.withheld else record.data
         for record in records
-        if isinstance(record, ContentStored) and record.sha256 in wanted
+        if isinstance(record, ContentStored) and record.sha256 in hashes
     }
 
 
 def unreported_undos(timeline: Timeline) -> tuple[str, ...]:
-    """Return what the model does not know yet of what was taken back, one text for each time."""
-    news = (undo for undo in timeline.undos if undo.index > timeline.last_note)
-    return tuple(_describe_undo(timeline, undo) for undo in news)
+    """Return a message to the model for each undo and redo since the last note."""
+    unreported = (undo for undo in timeline.undos if undo.index > timeline.last_note)
+    return tuple(_describe_undo(timeline, undo) for undo in unreported)
 
 
 def describe_lost_preview(lost: LostPreview) -> str:
-    """Return what the model is told of a preview that the previous process left pending."""
+    """Return the message to the model for a preview that was lost with its process."""
     if lost.resolving:
-        how = "while it was resolved: look at its files before you go on."
+        how = "while it was resolved: read its files before you continue."
     else:
-        how = "before it was resolved. Nothing of it was changed; stage it again if it is wanted."
-    return f"The preview ({lost.label}) is gone: the plugin's process ended {how}"
+        how = "before it was resolved. It changed nothing; stage it again if it is still needed."
+    return f"The preview ({lost.label}) is lost: the plugin's process ended {how}"
 
 
 def _describe_undo(timeline: Timeline, undo: UndoRun) -> str:

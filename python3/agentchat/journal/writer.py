@@ -1,4 +1,4 @@
-"""Writes what a chat does into its journal, before the effect is visible."""
+"""Writes the events of a chat into its journal, before their effect is visible."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from agentchat.core.messages import History, Message, ToolResult
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.tool import UndoCall
 from agentchat.core.tools.toolset import ToolSelection
-from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, ReadyCall
+from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse, ReadyCall
 from agentchat.core.turn.hunk_decisions import decision_note
+from agentchat.core.turn.loop import TurnReason
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile
@@ -22,7 +23,7 @@ from agentchat.journal.timeline import Timeline, read_timeline
 
 @dataclass(frozen=True, slots=True)
 class RestoredChat:
-    """What a journal says of its chat when it is opened; ``tools`` if they were ever changed."""
+    """The state of a chat as its journal has it when opened; ``tools`` if they were changed."""
 
     history: History
     timeline: Timeline
@@ -30,7 +31,7 @@ class RestoredChat:
 
 
 class JournalWriter:
-    """One chat's journal, as its session uses it; ``restored`` is what it held when opened."""
+    """The journal of one session; ``restored`` is the state it had when it was opened."""
 
     def __init__(self, file: JournalFile) -> None:
         self._file = file
@@ -44,12 +45,12 @@ class JournalWriter:
         """Open the journal of a chat as ``JournalFile.open`` does; reads it once."""
         return cls(JournalFile.open(state_dir, chat, secrets))
 
-    def hide(self, secrets: Iterable[str]) -> None:
-        """Never write these values from now on."""
-        self._file.hide(secrets)
+    def mask_secrets(self, secrets: Iterable[str]) -> None:
+        """Mask these values in all later records."""
+        self._file.mask_secrets(secrets)
 
     def records(self) -> Iterator[r.Record]:
-        """Yield everything that was written so far; reads the file when it is iterated."""
+        """Yield all records so far, from the file."""
         return self._file.records()
 
     def close(self) -> None:
@@ -58,19 +59,23 @@ class JournalWriter:
 
     def record_chat_opened(self, chat: str, cwd: str, model: str, version: str) -> None:
         """Record that the chat was opened, or opened again."""
-        self._file.append(r.ChatOpened(chat, cwd, model, version))
+        self._file.append(r.ChatOpened(chat=chat, cwd=cwd, model=model, version=version))
 
-    def record_tools(self, held: ToolSelection) -> None:
+    def record_tools(self, selection: ToolSelection) -> None:
         """Record the tools of the chat, after the user added or removed one."""
         self._file.append(
-            r.ToolsGiven(given=held.given, removed=held.removed, activated=held.activated)
+            r.ToolsGiven(
+                given=selection.given,
+                removed=selection.removed,
+                activated=selection.activated,
+            )
         )
 
     def record_turn_started(self, number: int) -> None:
         """Record that a turn begins."""
         self._file.append(r.TurnStarted(number))
 
-    def record_turn_finished(self, number: int, reason: str) -> None:
+    def record_turn_finished(self, number: int, reason: TurnReason) -> None:
         """Record how a turn ended."""
         self._file.append(r.TurnFinished(number, reason))
 
@@ -78,7 +83,7 @@ class JournalWriter:
         """Record a message of the history, before it is shown.
 
         Args:
-            decision: why a call was answered as it was.
+            decision: the decision about the call, for a result of a call that did not run.
         """
         if isinstance(message, ToolResult) and decision is not None:
             self._record_decision(message.call_id, message.name, decision)
@@ -86,7 +91,7 @@ class JournalWriter:
         self._progress = ""
 
     def record_progress(self, text: str) -> None:
-        """Record the text so far of a reply that is arriving; only what is new is written."""
+        """Record the text so far of a reply that is arriving; only new text is written."""
         text = self._file.mask(text)
         start = len(self._progress)
         if not text.startswith(self._progress):
@@ -101,8 +106,8 @@ class JournalWriter:
         call, scope = request.call, request.decision.scope
         why = [response.reason, decision_note(request.preview, response.hunk_decisions)]
         if response.choice == "edit":
-            edited = (f"Edited {one.path}" for one in response.replacements)
-            why += [response.arguments or "", *edited]
+            edits = (f"Edited {file.path}" for file in response.replacements)
+            why += [response.arguments or "", *edits]
         self._file.append(
             r.DecisionMade(
                 call_id=call.call.id,
@@ -115,7 +120,7 @@ class JournalWriter:
         )
 
     def record_call_started(self, ready: ReadyCall) -> None:
-        """Record that a call is about to run; durable on return, unless it only reads."""
+        """Record that a call is about to run; durable unless the tool only reads."""
         call, metadata = ready.call, ready.call.tool.metadata
         self._record_decision(call.call.id, call.tool.name, ready.decision)
         started = r.CallStarted(
@@ -135,10 +140,10 @@ class JournalWriter:
     def record_change_started(
         self, source: str, change: ChangeSet, reverts: Sequence[int] = ()
     ) -> None:
-        """Record that files are about to change; the bytes before and after are durable on return.
+        """Record that files are about to change; durable, with the bytes before and after.
 
         Args:
-            reverts: the numbers of the changes that this one takes back.
+            reverts: the numbers of the changes that this one reverts.
         """
         started = r.ChangeStarted(source, self._store_files(change.parts), tuple(reverts))
         self._file.append(started, durable=True)
@@ -155,35 +160,39 @@ class JournalWriter:
         """Record that the newest change of a source failed or was recovered.
 
         Args:
-            changed: the files that have their new bytes all the same.
+            changed: the files that have their new bytes nevertheless.
         """
         self._file.append(r.ChangeSettled(source, self._store_files(changed)))
 
     def record_recovery_started(self, id: str, source: str) -> None:
-        """Record that an unfinished change is about to be taken back; durable on return.
+        """Record that an unfinished change is about to be reverted; durable.
 
         Args:
-            id: will be the source of the changes that do it.
+            id: the source of the changes that will revert it.
         """
         self._file.append(r.RecoveryStarted(id, source), durable=True)
 
     def record_preview_staged(self, preview: Preview) -> None:
-        """Record that a preview is pending; the bytes it would change are durable on return."""
+        """Record that a preview is pending; durable, with the bytes before and after."""
         change = preview.preview.change
         files = self._store_files(change.parts) if change is not None else ()
-        staged = r.PreviewStaged(preview.id, preview.label, preview.source, files)
+        staged = r.PreviewStaged(
+            preview=preview.id, label=preview.label, source=preview.source, files=files
+        )
         self._file.append(staged, durable=True)
 
-    def record_preview_resolving(self, preview: Preview, action: str) -> None:
-        """Record that a preview is about to be applied or discarded; durable on return."""
+    def record_preview_resolving(self, preview: Preview, action: Action) -> None:
+        """Record that a preview is about to be applied or discarded; durable."""
         self._file.append(r.PreviewResolving(preview.id, action), durable=True)
 
-    def record_preview_resolved(self, preview: Preview, action: str, reason: str) -> None:
+    def record_preview_resolved(self, preview: Preview, action: Action, reason: str) -> None:
         """Record that a preview was applied or discarded."""
-        self._file.append(r.PreviewResolved(preview.id, preview.label, action, reason))
+        self._file.append(
+            r.PreviewResolved(preview=preview.id, label=preview.label, action=action, reason=reason)
+        )
 
     def record_undo_offered(self, call_id: str, undo: UndoCall) -> None:
-        """Record how a call that succeeded can be undone."""
+        """Record how a successful call can be undone."""
         self._file.append(
             r.UndoOffered(
                 call_id=call_id,
@@ -196,16 +205,16 @@ class JournalWriter:
         )
 
     def record_undo_started(self, id: str, turn: int, calls: Mapping[str, str]) -> None:
-        """Record that a turn is about to be undone; durable on return.
+        """Record that a turn is about to be undone; durable.
 
         Args:
-            id: will be the source of the changes that do it.
-            calls: the ids of the calls that do it, each with the call it undoes.
+            id: the source of the changes that will undo it.
+            calls: by id of the calls that will undo it, the call that each undoes.
         """
         self._file.append(r.UndoStarted(id, turn, calls), durable=True)
 
     def record_redo_started(self, id: str, undone: str, calls: Mapping[str, str]) -> None:
-        """Record that the undo ``undone`` is about to be taken back; durable on return."""
+        """Record that the undo ``undone`` is about to be reverted; durable."""
         self._file.append(r.RedoStarted(id, undone, calls), durable=True)
 
     def _record_decision(self, call_id: str, tool: str, decision: Decision) -> None:
@@ -235,14 +244,15 @@ class JournalWriter:
         )
 
 
-def _common_length(one: str, other: str) -> int:
-    """Return how many characters at the start are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+def _common_length(old: str, new: str) -> int:
+    """Return the length of the common start."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
 def _restore(records: Sequence[r.Record]) -> RestoredChat:
-    tools = next((one for one in reversed(records) if isinstance(one, r.ToolsGiven)), None)
+    selections = (record for record in reversed(records) if isinstance(record, r.ToolsGiven))
+    tools = next(selections, None)
     return RestoredChat(
         history=read_history(records),
         timeline=read_timeline(records, reopened=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timezone
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 TRIES = 4
@@ -66,5 +66,5 @@ def _until(date: str, now: float) -> float | None:
     except (TypeError, ValueError, IndexError):
         return None
     if then.tzinfo is None:
-        then = then.replace(tzinfo=timezone.utc)
+        then = then.replace(tzinfo=UTC)
     return max(0.0, then.timestamp() - now)

@@ -126,7 +126,7 @@ class ChatFactory:
     def _hide(self, journal: JournalWriter, keys: Iterable[str]) -> None:
         """Mask keys in the journal and the log from now on."""
         keys = tuple(keys)
-        journal.hide(keys)
+        journal.mask_secrets(keys)
         self._state.secrets.add(keys)
 
     def _build(

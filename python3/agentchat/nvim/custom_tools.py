@@ -27,7 +27,7 @@ from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.registry import CustomRegistry, FileRegistry
 from agentchat.tools.custom.worker import start_worker
 from agentchat.tools.format import count_summary
-from agentchat.workspace.process.run import KEEPER
+from agentchat.workspace.process.run import WATCHDOG
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class CustomTools:
         self._lua = lua
         self._config = config
         self._trust = trust
-        self._files = FileRegistry(WorkerPool(lambda: start_worker(KEEPER)))
+        self._files = FileRegistry(WorkerPool(lambda: start_worker(WATCHDOG)))
         self._chats: dict[str, ChatFiles] = {}
         self._notified: set[str] = set()
         self._loading = asyncio.Lock()

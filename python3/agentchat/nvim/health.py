@@ -11,6 +11,7 @@ from typing import Any
 
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.core.errors import UserError
+from agentchat.core.tools.ports import SandboxSetting
 from agentchat.models.offline import OfflineModel
 from agentchat.models.select import choose_model
 from agentchat.nvim.settings import Settings, read_settings
@@ -62,7 +63,7 @@ def rule_lines(settings: Settings, request: Mapping[str, str]) -> Iterator[Line]
         yield "ok", f"{len(reading.rules)} in force here" if reading.rules else "none of your own"
 
 
-def sandbox_line(root: str, mode: str) -> Line:
+def sandbox_line(root: str, mode: SandboxSetting) -> Line:
     """Return how commands are confined here, or could be."""
     effect = Sandbox(root, AUTO if mode == OFF else mode).describe()
     if mode == OFF:

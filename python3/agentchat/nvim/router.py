@@ -187,7 +187,7 @@ class Router:
     async def _show_history(self, payload: Payload) -> None:
         words = payload.get("words") or ""
         chats = await asyncio.to_thread(self._list_saved, payload["cwd"], words)
-        items = [{"chat": chat.chat, "title": chat.title, "at": int(chat.at)} for chat in chats]
+        items = [{"chat": chat.chat, "title": chat.title, "at": int(chat.time)} for chat in chats]
         self._lua.call("history.choose", items, dict(payload))
 
     def _list_saved(self, cwd: str, words: str) -> list[SavedChat]:

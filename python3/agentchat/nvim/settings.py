@@ -9,6 +9,7 @@ from typing import Any
 from agentchat.core.limits import DEFERRED_THRESHOLD, MAX_ROUNDS, PARALLEL_TOOLS
 from agentchat.core.permissions.policy import Mode, parse_mode
 from agentchat.core.permissions.rules import Rule, parse_rules
+from agentchat.core.tools.ports import SandboxSetting
 from agentchat.core.tools.registry import Group, parse_groups
 
 
@@ -29,7 +30,7 @@ class Settings:
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
     rule_problems: tuple[str, ...] = ()
-    sandbox: str = "off"
+    sandbox: SandboxSetting = "off"
     ssh_command: tuple[str, ...] = ("ssh",)
     ssh_python: str = ""
     problems: tuple[str, ...] = ()

@@ -1,12 +1,12 @@
-"""Tasks that nobody waits for, and blocking work that nobody may have to wait for."""
+"""Background tasks, and blocking work in threads that do not delay the end of the process."""
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
 import threading
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class BackgroundTasks:
-    """Keeps tasks until they end, so that none is collected as garbage; logs what they raise."""
+    """Holds tasks until they end, so that none is garbage-collected; logs their errors."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[Any]] = set()
@@ -40,28 +40,29 @@ class BackgroundTasks:
             log.error("a background task failed", exc_info=error)
 
 
+async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of work that is finished even if the caller is cancelled."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+
+
 async def run_in_thread(work: Callable[[], T]) -> T:
-    """Wait for blocking work in a thread of its own.
+    """Return the result of blocking work, done in a thread of its own.
 
-    Unlike a thread of the event loop's, it does not hold up the end of the process.
+    Unlike ``asyncio.to_thread``, it does not delay the end of the process.
     """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def settle(work_done: Callable[[asyncio.Future[T]], None]) -> None:
-        if not done.done():
-            work_done(done)
+    future: concurrent.futures.Future[T] = concurrent.futures.Future()
+    future.set_running_or_notify_cancel()  # cancelling the caller does not stop the thread
 
     def run() -> None:
         try:
-            value = work()
+            future.set_result(work())
         except BaseException as error:
-            failure = error
-            outcome = lambda future: future.set_exception(failure)  # noqa: E731
-        else:
-            outcome = lambda future: future.set_result(value)  # noqa: E731
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, outcome)
+            future.set_exception(error)
 
     threading.Thread(target=run, name="blocking work", daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(future)

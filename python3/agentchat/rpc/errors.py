@@ -1,4 +1,4 @@
-"""Errors of a connection, and errors that cross it."""
+"""Errors of a connection, and the encoding of errors that are sent over it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 from agentchat.core.errors import StalePreview, ToolError
 
-MOST_CHARACTERS = 10_000
-"""Of the message of an error."""
+MAX_MESSAGE_CHARACTERS = 10_000
+"""A longer message of an error is cut off."""
 
 
 class Disconnected(Exception):
-    """The connection ended before the answer came; the message says why, as far as is known."""
+    """The connection ended before the answer came; the message is the reason, if known."""
 
 
 class RequestCancelled(Exception):
-    """The other end cancelled the request while it was served."""
+    """The request was cancelled by the end that sent it."""
 
 
 class RemoteError(Exception):
-    """The other end raised something unexpected; the message is that of the exception there."""
+    """The other end raised another exception; the message is the same."""
 
 
 class RemoteTraceback(Exception):
-    """Where the other end raised it, for the log."""
+    """The traceback of the other end, for the log."""
 
 
 def encode_error(error: BaseException) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def encode_error(error: BaseException) -> dict[str, Any]:
 
 
 def decode_error(data: Mapping[str, Any]) -> Exception:
-    """Return an error as it is raised at this end."""
+    """Return an error to raise at this end."""
     kind = data.get("kind")
     if kind == "stale":
         return StalePreview(str(data["path"]))
@@ -55,15 +55,15 @@ def decode_error(data: Mapping[str, Any]) -> Exception:
         return RequestCancelled("The request was cancelled.")
     if kind == "os":
         return OSError(int(data["errno"]), str(data["text"]), data.get("path"))
-    failed = RemoteError(str(data.get("text")))
-    failed.__cause__ = RemoteTraceback(str(data.get("traceback")))
-    return failed
+    error = RemoteError(str(data.get("text")))
+    error.__cause__ = RemoteTraceback(str(data.get("traceback")))
+    return error
 
 
 def error_text(error: BaseException) -> str:
-    """Return the message of an error, or its type where it has none, as text any reader takes."""
+    """Return the message of an error, or its type if it has none, as valid Unicode."""
     try:
         text = str(error).encode("utf-8", "replace").decode("utf-8")
-    except Exception:  # an exception class of the user's may fail even here
+    except Exception:  # __str__ of a user's exception may fail
         text = ""
-    return text[:MOST_CHARACTERS] or type(error).__name__
+    return text[:MAX_MESSAGE_CHARACTERS] or type(error).__name__

@@ -1,8 +1,8 @@
-"""The messages of a connection as bytes: JSON with bytes in it, each message with its length.
+"""The frames of a connection: messages of JSON and bytes, each with its length.
 
 A frame is the length of the JSON and the length of the bytes (4 bytes each, most significant
-first), the JSON, the bytes. Where the message holds bytes the JSON has ``{"\\0": [start, end]}``.
-A mapping of the user's that has this very key is written as ``{"\\0": {"\\0": VALUE}}``.
+first), the JSON, the bytes. A value of bytes is ``{"\\0": [start, end]}`` in the JSON. A mapping
+with this single key is escaped as ``{"\\0": {"\\0": VALUE}}``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 _LENGTHS = struct.Struct(">II")
-LARGEST = 1 << 30
-"""The most bytes of one message."""
+MAX_MESSAGE_BYTES = 1 << 30
+"""A larger message is rejected."""
 
 _MARK = "\0"
 Message = dict[str, Any]
@@ -25,9 +25,9 @@ class BadFrame(Exception):
 
 
 def pack(message: Mapping[str, Any]) -> bytes:
-    """Return a message as a frame; it may hold what JSON can, and bytes."""
+    """Return a message of JSON values and bytes as a frame."""
     data = bytearray()
-    text = json.dumps(_plain(message, data)).encode()
+    text = json.dumps(_to_json(message, data)).encode()
     return _LENGTHS.pack(len(text), len(data)) + text + data
 
 
@@ -37,7 +37,7 @@ def read_message(stream: IO[bytes]) -> Message | None:
     if len(header) < _LENGTHS.size:
         return None
     text_length, data_length = _LENGTHS.unpack(header)
-    if text_length + data_length > LARGEST:
+    if text_length + data_length > MAX_MESSAGE_BYTES:
         raise BadFrame("the message is too large")
     text, data = stream.read(text_length), stream.read(data_length)
     if len(text) < text_length or len(data) < data_length:
@@ -49,36 +49,36 @@ def _parse(text: bytes, data: bytes) -> Message:
     try:
         message = json.loads(text)
         if isinstance(message, dict):
-            return {name: _with_bytes(value, data) for name, value in message.items()}
+            return {name: _from_json(value, data) for name, value in message.items()}
     except (ValueError, TypeError, RecursionError) as error:
         raise BadFrame(str(error)) from error
     raise BadFrame("the message is not a mapping")
 
 
-def _plain(value: Any, data: bytearray) -> Any:
-    """Return a value as JSON takes it; bytes are appended to ``data``."""
+def _to_json(value: Any, data: bytearray) -> Any:
+    """Return a value for JSON; bytes in it are appended to ``data``."""
     if isinstance(value, (bytes, bytearray)):
         start = len(data)
         data += value
         return {_MARK: [start, len(data)]}
     if isinstance(value, Mapping):
         if value.keys() == {_MARK}:
-            return {_MARK: {_MARK: _plain(value[_MARK], data)}}
-        return {name: _plain(item, data) for name, item in value.items()}
+            return {_MARK: {_MARK: _to_json(value[_MARK], data)}}
+        return {name: _to_json(item, data) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item, data) for item in value]
+        return [_to_json(item, data) for item in value]
     return value
 
 
-def _with_bytes(value: Any, data: bytes) -> Any:
+def _from_json(value: Any, data: bytes) -> Any:
     if isinstance(value, list):
-        return [_with_bytes(item, data) for item in value]
+        return [_from_json(item, data) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() != {_MARK}:
-        return {name: _with_bytes(item, data) for name, item in value.items()}
+        return {name: _from_json(item, data) for name, item in value.items()}
     marked = value[_MARK]
     if isinstance(marked, dict):
-        return {_MARK: _with_bytes(marked[_MARK], data)}
+        return {_MARK: _from_json(marked[_MARK], data)}
     start, end = marked
     return data[start:end]

@@ -1,34 +1,34 @@
 """One end of a connection between two processes; both ends are the same.
 
-Three kinds of process are served by it: a workspace on another machine (``workspace/ssh``), a
-worker that runs the user's own tools (``tools/custom``), and later servers of other protocols.
+It connects the host with a workspace on another machine (``workspace/ssh``) and with the workers
+that run the user's own tools (``tools/custom``).
 
 Messages. Each is one frame (see ``frames``):
 
     {"id": 7, "method": "read", "params": {...}}    a request
     {"id": 7, "result": ...}                        its answer, or
     {"id": 7, "error": {"kind": ..., ...}}          its failure (see ``errors``)
-    {"id": 7, "progress": ...}                      sent by the end that serves 7, any number
-    {"id": 7, "cancel": true}                       sent by the end that asked 7
+    {"id": 7, "progress": ...}                      from the end that serves 7, any number of them
+    {"id": 7, "cancel": true}                       from the end that requested 7
 
-Both ends may ask at any time, and number their requests by themselves: an ``id`` in a request or a
-``cancel`` is one of the sender's, in an answer or ``progress`` one of the receiver's. Answers come
-in any order.
+Both ends may send requests at any time, and each numbers its own: the ``id`` of a request or a
+``cancel`` is a number of the sender, that of an answer or ``progress`` a number of the receiver.
+Answers come in any order.
 
-States of a request: *sent* until its answer arrives; *cancelled* when the asker no longer wants the
-result. A cancelled request is still answered, with ``cancelled`` or with whatever came first: this
-tells the asker that nothing of it runs any more. A request is answered exactly once, and when the
-connection ends every request that is not answered fails with ``Disconnected``. Nothing is ever
-sent again.
+A request is *sent* until its answer arrives, and *cancelled* when its sender no longer needs the
+result. A cancelled request is still answered, with ``cancelled`` or with its result, which shows
+that it no longer runs. A request is answered exactly once; when the connection ends, every open
+request fails with ``Disconnected``. Nothing is sent twice.
 
-Threads. One thread reads, another writes, so an end reads even while its program is busy, and any
-thread can send. An answer goes to whoever waits, in an event loop (``request``) or blocking
-(``request_blocking``). Progress is delivered in the event loop of the asker, in order, before the
-answer. At most ``IN_FLIGHT`` pieces wait there: then the reader stops, the pipe fills up, and the
-sender blocks in ``wait_written``. So a flood costs a bounded amount of memory at both ends.
+Threads. One thread reads and another writes, so an end reads while its program is busy, and any
+thread can send. The answer is awaited in an event loop (``request``) or in a thread
+(``request_blocking``). Progress is delivered in the event loop of the sender of the request, in
+order, before the answer. At most ``MAX_UNDELIVERED_PROGRESS`` pieces wait there: then the reader
+stops, the pipe fills up, and the sender blocks in ``drain``. So a flood costs a bounded amount of
+memory at both ends.
 
-The peer knows nothing of the process behind it. Whoever started that decides how long it may be
-silent (``last_received``), kills it, and says how it ended.
+The peer knows nothing of the process at the other end. The code that started that process decides
+how long it may be silent (``last_message_time``), kills it, and reports how it ended.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ from agentchat.rpc.errors import Disconnected, RequestCancelled, decode_error, e
 from agentchat.rpc.frames import BadFrame, Message, pack, read_message
 
 CANCEL_SECONDS = 2.0
-"""How long ``request`` waits, once cancelled, until the other end has stopped."""
+"""How long a cancelled ``request`` waits for the other end to stop."""
 
-IN_FLIGHT = 64
+MAX_UNDELIVERED_PROGRESS = 64
 OnProgress = Callable[[Any], None]
 
 
-class Outgoing:
+class OutgoingRequest:
     """A request to the other end."""
 
     def __init__(self, number: int, on_progress: OnProgress | None) -> None:
         self.id = number
         self.answer: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        self.answer.set_running_or_notify_cancel()  # only the other end can end it
+        self.answer.set_running_or_notify_cancel()  # the future itself cannot be cancelled
         self.on_progress = on_progress
         self.loop = asyncio.get_running_loop() if on_progress is not None else None
 
-    def settle(self, result: Any, error: Exception | None = None) -> None:
-        """Give it its answer, unless it has one."""
+    def complete(self, result: Any, error: Exception | None = None) -> None:
+        """Set the answer, unless there is one already."""
         with suppress(concurrent.futures.InvalidStateError):
             if error is not None:
                 self.answer.set_exception(error)
@@ -74,11 +74,11 @@ class Outgoing:
                 self.answer.set_result(result)
 
 
-class Incoming:
+class IncomingRequest:
     """A request of the other end, to be answered once with ``reply`` or ``fail``.
 
-    ``on_cancel`` is called, on the thread that reads, when the other end cancels it; who sets it
-    looks at ``cancelled`` afterwards.
+    ``on_cancel`` is called by the reading thread when the other end cancels the request. Code that
+    sets it must check ``cancelled`` afterwards.
     """
 
     def __init__(self, peer: Peer, number: int, method: str, params: Mapping[str, Any]) -> None:
@@ -90,23 +90,23 @@ class Incoming:
         self._peer = peer
 
     def reply(self, result: Any) -> None:
-        """Answer it."""
+        """Send the answer."""
         self._peer.answer(self, {"result": result})
 
     def fail(self, error: BaseException) -> None:
-        """Answer it with an error."""
+        """Send an error as the answer."""
         self._peer.answer(self, {"error": encode_error(error)})
 
     def progress(self, data: Any) -> None:
-        """Send something ahead of the answer."""
+        """Send progress before the answer."""
         self._peer.send({"id": self.id, "progress": data})
 
-    def wait_written(self, most: int) -> None:
-        """Wait in this thread until at most this many bytes wait to be written."""
-        self._peer.wait_written(most)
+    def drain(self, limit: int) -> None:
+        """Block until at most ``limit`` bytes wait to be written."""
+        self._peer.drain(limit)
 
     def cancel(self) -> None:
-        """Take note that nobody wants the answer."""
+        """Mark the request as cancelled and call ``on_cancel``."""
         self.cancelled = True
         if self.on_cancel is not None:
             self.on_cancel()
@@ -116,45 +116,45 @@ class Peer:
     """One end of a connection.
 
     Args:
-        source: a blocking stream of what the other end writes.
-        sink: a file descriptor for what it reads. The peer owns both from ``start`` on.
-        serve: takes each request of the other end, on the thread that reads; must not block.
+        source: a blocking stream of the messages from the other end.
+        sink: a file descriptor for messages to it. The peer owns both from ``start`` on.
+        serve: called by the reading thread with each request of the other end; must not block.
 
-    ``ended`` has the reason as its result once the connection has ended.
+    ``end_reason`` is done when the connection has ended; its result is the reason.
     """
 
     def __init__(
-        self, source: IO[bytes], sink: int, serve: Callable[[Incoming], None] | None = None
+        self, source: IO[bytes], sink: int, serve: Callable[[IncomingRequest], None] | None = None
     ) -> None:
-        self.last_received = time.monotonic()
-        self.ended: concurrent.futures.Future[str] = concurrent.futures.Future()
-        self.ended.set_running_or_notify_cancel()
+        self.last_message_time = time.monotonic()
+        self.end_reason: concurrent.futures.Future[str] = concurrent.futures.Future()
+        self.end_reason.set_running_or_notify_cancel()
         self._closed = False
         self._source = source
         self._serve = serve
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
-        self._outgoing: dict[int, Outgoing] = {}
-        self._incoming: dict[int, Incoming] = {}
-        self._in_flight = threading.BoundedSemaphore(IN_FLIGHT)
+        self._outgoing: dict[int, OutgoingRequest] = {}
+        self._incoming: dict[int, IncomingRequest] = {}
+        self._in_flight = threading.BoundedSemaphore(MAX_UNDELIVERED_PROGRESS)
         self._writer = _Writer(sink, self.close)
         self._reader = threading.Thread(target=self._read, name="rpc-read", daemon=True)
 
     def start(self) -> None:
-        """Begin to read and write."""
+        """Start to read and write."""
         self._writer.start()
         self._reader.start()
 
     @property
     def alive(self) -> bool:
         """Whether requests can be sent."""
-        return not self.ended.done()
+        return not self.end_reason.done()
 
     def send_request(
         self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None = None
-    ) -> Outgoing:
-        """Send a request; return without the answer."""
-        outgoing = Outgoing(next(self._numbers), on_progress)
+    ) -> OutgoingRequest:
+        """Send a request; does not wait for the answer."""
+        outgoing = OutgoingRequest(next(self._numbers), on_progress)
         with self._lock:
             self._outgoing[outgoing.id] = outgoing
         try:
@@ -174,14 +174,14 @@ class Peer:
         *,
         cancel_seconds: float | None = CANCEL_SECONDS,
     ) -> Any:
-        """Return the answer to a request.
+        """Send a request and return the answer.
 
-        Cancelled, it has the other end stop, and waits until it has, for ``cancel_seconds`` at
-        most (``None``: however long that takes).
+        If it is cancelled, it cancels the request and waits for the other end to stop, for
+        ``cancel_seconds`` at most (``None``: without limit).
 
         Raises:
             Disconnected: the connection ended.
-            RemoteError, ToolError, Stale, OSError: as it was raised at the other end.
+            RemoteError, ToolError, StalePreview, OSError: as raised at the other end.
         """
         outgoing = self.send_request(method, params, on_progress)
         answer = asyncio.wrap_future(outgoing.answer)
@@ -191,15 +191,15 @@ class Peer:
             self.cancel(outgoing)
             await asyncio.wait({answer}, timeout=cancel_seconds)
             if answer.done():
-                answer.exception()  # it was seen
+                answer.exception()  # marks it as retrieved
             raise
 
     def request_blocking(
         self, method: str, params: Mapping[str, Any], seconds: float | None = None
     ) -> Any:
-        """Wait in this thread for the answer to a request; raises as ``request``, or TimeoutError.
+        """Send a request and block until the answer; raises as ``request``, or TimeoutError.
 
-        A request that is given up, because of time or of an exception, is cancelled.
+        After a timeout or another exception the request is cancelled.
         """
         outgoing = self.send_request(method, params)
         try:
@@ -209,13 +209,13 @@ class Peer:
                 self.cancel(outgoing)
             raise
 
-    def cancel(self, outgoing: Outgoing) -> None:
-        """Tell the other end that the answer is not wanted; progress is dropped from now on."""
+    def cancel(self, outgoing: OutgoingRequest) -> None:
+        """Ask the other end to stop a request; its progress is dropped from now on."""
         outgoing.on_progress = None
         self.send({"id": outgoing.id, "cancel": True})
 
-    def answer(self, incoming: Incoming, answer: Message) -> None:
-        """Answer a request of the other end; a second answer is dropped."""
+    def answer(self, incoming: IncomingRequest, answer: Message) -> None:
+        """Send the answer of a request; a second answer is dropped."""
         if self._incoming.pop(incoming.id, None) is None:
             return
         try:
@@ -224,20 +224,20 @@ class Peer:
             self.send({"id": incoming.id, "error": encode_error(error)})
 
     def send(self, message: Message) -> None:
-        """Send a message; it is dropped where the connection has ended."""
+        """Send a message; dropped if the connection has ended."""
         self._writer.add(pack(message))
 
-    def wait_written(self, most: int) -> None:
-        """Wait in this thread until at most this many bytes wait to be written."""
-        self._writer.wait(most)
+    def drain(self, limit: int) -> None:
+        """Block until at most ``limit`` bytes wait to be written."""
+        self._writer.wait(limit)
 
     def close(self, reason: str = "it was closed") -> None:
-        """End the connection: whoever waits for an answer gets Disconnected."""
+        """End the connection; open requests fail with Disconnected."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
-        self.ended.set_result(reason)
+        self.end_reason.set_result(reason)
         self._writer.stop()
         self._disconnect_outgoing()
         for incoming in tuple(self._incoming.values()):
@@ -247,47 +247,47 @@ class Peer:
         with self._lock:
             waiting, self._outgoing = self._outgoing, {}
         for outgoing in waiting.values():
-            outgoing.settle(None, Disconnected(self.ended.result()))
+            outgoing.complete(None, Disconnected(self.end_reason.result()))
 
     def _read(self) -> None:
         reason = "it ended"
         try:
             while (message := read_message(self._source)) is not None:
-                self.last_received = time.monotonic()
-                self._take(message)
+                self.last_message_time = time.monotonic()
+                self._dispatch(message)
         except (OSError, ValueError):
             pass  # the stream was closed
         except (BadFrame, LookupError, TypeError) as error:
-            reason = f"it sent nonsense: {error}"
+            reason = f"it sent an invalid message: {error}"
         self.close(reason)
         with suppress(OSError):
             self._source.close()
 
-    def _take(self, message: Message) -> None:
+    def _dispatch(self, message: Message) -> None:
         number = message["id"]
         if "method" in message:
-            self._take_request(number, message)
+            self._serve_request(number, message)
         elif "cancel" in message:
             incoming = self._incoming.get(number)
             if incoming is not None:
                 incoming.cancel()
         elif "progress" in message:
-            self._take_progress(number, message["progress"])
+            self._receive_progress(number, message["progress"])
         else:
             outgoing = self._outgoing.pop(number, None)
             if outgoing is not None:
                 error = decode_error(message["error"]) if "error" in message else None
-                outgoing.settle(message.get("result"), error)
+                outgoing.complete(message.get("result"), error)
 
-    def _take_request(self, number: int, message: Message) -> None:
-        incoming = Incoming(self, number, message["method"], message["params"])
+    def _serve_request(self, number: int, message: Message) -> None:
+        incoming = IncomingRequest(self, number, message["method"], message["params"])
         self._incoming[number] = incoming
         if self._serve is None:
-            incoming.fail(LookupError("nothing is served here"))
+            incoming.fail(LookupError("no requests are served here"))
         else:
             self._serve(incoming)
 
-    def _take_progress(self, number: int, data: Any) -> None:
+    def _receive_progress(self, number: int, data: Any) -> None:
         outgoing = self._outgoing.get(number)
         if outgoing is None or outgoing.on_progress is None or outgoing.loop is None:
             return
@@ -299,15 +299,15 @@ class Peer:
         except RuntimeError:  # the loop is closed
             self._in_flight.release()
 
-    def _deliver(self, outgoing: Outgoing, data: Any) -> None:
+    def _deliver(self, outgoing: OutgoingRequest, data: Any) -> None:
         self._in_flight.release()
         try:
             if outgoing.on_progress is not None:
                 outgoing.on_progress(data)
-        except Exception as error:  # it fails the request it belongs to, and no other
+        except Exception as error:  # it fails only its own request
             self._outgoing.pop(outgoing.id, None)
             self.cancel(outgoing)
-            outgoing.settle(None, error)
+            outgoing.complete(None, error)
 
 
 class _Writer:
@@ -332,9 +332,9 @@ class _Writer:
                 self._waiting += len(frame)
                 self._changed.notify_all()
 
-    def wait(self, most: int) -> None:
+    def wait(self, limit: int) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._waiting <= most)
+            self._changed.wait_for(lambda: self._stopped or self._waiting <= limit)
 
     def stop(self) -> None:
         with self._changed:
@@ -365,13 +365,13 @@ def _write_all(sink: int, data: bytes) -> None:
         view = view[os.write(sink, view) :]
 
 
-Handler = Callable[[Incoming], Awaitable[Any]]
+Handler = Callable[[IncomingRequest], Awaitable[Any]]
 
 
-class Tasks:
-    """Serves requests with coroutines, each a task of the running event loop.
+class RequestTasks:
+    """Serves requests with coroutines, each in a task of the running event loop.
 
-    What a handler returns or raises is the answer; a request that is cancelled cancels its task.
+    The result or exception of a handler is the answer; cancelling a request cancels its task.
     """
 
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
@@ -379,15 +379,15 @@ class Tasks:
         self._loop = asyncio.get_running_loop()
         self._tasks = BackgroundTasks()
 
-    def __call__(self, incoming: Incoming) -> None:
+    def __call__(self, incoming: IncomingRequest) -> None:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._start, incoming)
 
     async def cancel(self) -> None:
-        """Cancel what is served and wait until it has ended."""
+        """Cancel all tasks and wait until they have ended."""
         await self._tasks.cancel()
 
-    def _start(self, incoming: Incoming) -> None:
+    def _start(self, incoming: IncomingRequest) -> None:
         if incoming.cancelled:
             incoming.fail(RequestCancelled())
             return
@@ -399,7 +399,7 @@ class Tasks:
 
         incoming.on_cancel = cancel
 
-    async def _answer(self, incoming: Incoming) -> None:
+    async def _answer(self, incoming: IncomingRequest) -> None:
         try:
             incoming.reply(await self._handlers[incoming.method](incoming))
         except (Exception, asyncio.CancelledError) as error:

@@ -1,8 +1,7 @@
-"""A workspace as the user sees it: loaded buffers stand for their files."""
+"""A workspace as the user sees it: the text of a loaded buffer replaces that of its file."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,10 +14,12 @@ from agentchat.core.tools.ports import (
     Command,
     CommandSandbox,
     DirectoryEntry,
+    FileKind,
     FileTarget,
     ProcessResult,
     Workspace,
 )
+from agentchat.rpc.background import run_to_completion
 from agentchat.workspace.editor_port import (
     BufferEdit,
     BufferMovedError,
@@ -27,31 +28,31 @@ from agentchat.workspace.editor_port import (
     LineEdits,
     decode_lines,
 )
-from agentchat.workspace.files.transaction import ChangeFailed
+from agentchat.workspace.files.transaction import ChangeFailed, failure_reason
 
 
 @dataclass
-class BufferApply:
+class ApplyPlan:
     """Where the files of a change are changed.
 
-    ``behind`` are the paths of buffers whose file changes under them, ``renamed`` the loaded files
-    that get another name.
+    ``loaded`` are changed in their buffers, ``on_disk`` on disk. ``renamed`` are loaded files that
+    get another name, ``to_reload`` the paths of buffers whose file changes on disk.
     """
 
     loaded: dict[str, BufferChange] = field(default_factory=dict)
     on_disk: list[FileChange] = field(default_factory=list)
     renamed: list[FileChange] = field(default_factory=list)
-    behind: list[str] = field(default_factory=list)
+    to_reload: list[str] = field(default_factory=list)
 
 
 class BuffersWorkspace:
     """Another workspace, seen through an editor.
 
-    A buffer stands for its file if it has unsaved changes, or the file is there: an empty buffer
-    for a file that does not exist yet does not make it exist.
+    A buffer replaces its file if it has unsaved changes or the file exists: an empty buffer for a
+    new file does not make that file exist.
 
-    A text that is read in pieces is kept from the first piece to the last, so that the pieces fit
-    together; at most until the next turn.
+    The text of a file that is read in pieces is kept from the first piece to the last, so that the
+    pieces fit together; at most until the next turn.
     """
 
     def __init__(self, inner: Workspace, editor: Editor) -> None:
@@ -80,49 +81,49 @@ class BuffersWorkspace:
         await self._inner.ready()
 
     async def close(self) -> None:
-        """Let go of it."""
+        """Close the workspace."""
         self._reading = None
         await self._inner.close()
 
     async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path; a read-only buffer makes it read-only."""
         target = await self._inner.locate(path)
-        seen = await self._editor.snapshot(target.path)
-        if seen is None:
+        snapshot = await self._editor.snapshot(target.path)
+        if snapshot is None:
             return target
         return replace(
             target,
-            exists=target.exists or seen.modified,
-            read_only=target.read_only or seen.readonly,
-            loaded=self._loaded(seen),
+            exists=target.exists or snapshot.modified,
+            read_only=target.read_only or snapshot.readonly,
+            loaded=self._buffer_state(snapshot),
         )
 
-    def _loaded(self, seen: BufferSnapshot) -> BufferState:
-        if not seen.modifiable:
+    def _buffer_state(self, snapshot: BufferSnapshot) -> BufferState:
+        if not snapshot.modifiable:
             return BufferState.LOCKED
-        if seen.modified:
+        if snapshot.modified:
             return BufferState.UNSAVED
         return BufferState.PLAIN if self._editor.plain_save else BufferState.SAVED
 
-    async def kind(self, path: str) -> str | None:
-        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+    async def kind(self, path: str) -> FileKind | None:
+        """Return what a path is; ``None`` if it does not exist."""
         kind = await self._inner.kind(path)
         return kind or ("file" if await self._buffer_of(path) else None)
 
     async def size(self, path: str) -> int:
         """Return the size of the text in bytes, as the user sees it."""
-        seen = await self._buffer_of(path)
-        return await self._inner.size(path) if seen is None else len(seen.to_bytes())
+        snapshot = await self._buffer_of(path)
+        return await self._inner.size(path) if snapshot is None else len(snapshot.to_bytes())
 
     async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
         """Return the text of the buffer, or the bytes of the file; raises OSError."""
         if start and self._reading is not None and self._reading[0] == path:
             data = self._reading[1]
         else:
-            seen = await self._buffer_of(path)
-            if seen is None:
+            snapshot = await self._buffer_of(path)
+            if snapshot is None:
                 return await self._inner.read(path, limit, start)
-            data = seen.to_bytes()
+            data = snapshot.to_bytes()
         end = len(data) if limit is None else start + limit
         self._reading = (path, data) if end < len(data) else None
         return data[start:end]
@@ -150,164 +151,163 @@ class BuffersWorkspace:
         """Return the variables that programs there have by default."""
         return await self._inner.environment()
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``."""
-        return await self._inner.evidence(commands, command, cwd)
+        return await self._inner.fingerprint(commands, command, cwd)
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
-        """Make the change in buffers and on disk, all files or none; raises Stale or ToolError.
+        """Make the change in buffers and on disk, all files or none; raises as ``Workspace.apply``.
 
-        Once begun it is finished, whether cancelled or not.
+        A change that has begun is finished, also when the caller is cancelled.
         """
-        applying = asyncio.ensure_future(self._apply(change))
-        try:
-            return await asyncio.shield(applying)
-        except asyncio.CancelledError:
-            await asyncio.gather(applying, return_exceptions=True)
-            raise
+        return await run_to_completion(self._apply(change))
 
     async def _apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
-        work = BufferApply()
+        plan = ApplyPlan()
         for file in change.files:
-            await self._sort(file, work)
-        disk = ChangeSet(tuple(work.on_disk))
-        done = {one.path: one for one in await self._inner.apply(disk)} if disk.files else {}
+            await self._assign(file, plan)
+        disk = ChangeSet(tuple(plan.on_disk))
+        applied = await self._inner.apply(disk) if disk.files else ()
+        results = {file.path: file for file in applied}
         try:
-            for file in work.renamed:
+            for file in plan.renamed:
                 await self._editor.rename(file.old_path, file.path)
-            for buffer in work.loaded.values():
-                await buffer.make()
-            for buffer in work.loaded.values():
+            for buffer in plan.loaded.values():
+                await buffer.apply()
+            for buffer in plan.loaded.values():
                 await buffer.save()
         except Exception as error:
-            await self._take_back(disk, work, error)
+            await self._roll_back(disk, plan, error)
             raise
-        done.update({path: await buffer.result() for path, buffer in work.loaded.items()})
-        for path in work.behind:
+        results.update({path: await buffer.result() for path, buffer in plan.loaded.items()})
+        for path in plan.to_reload:
             await self._editor.reload(path)
-        return tuple(done[file.path] for file in change.files)
+        return tuple(results[file.path] for file in change.files)
 
-    async def _sort(self, file: FileChange, work: BufferApply) -> None:
-        """Put a file where it is changed: in its buffer, on disk, or both; raises as ``apply``."""
-        seen = await self._editor.snapshot(file.origin)
+    async def _assign(self, file: FileChange, plan: ApplyPlan) -> None:
+        """Decide whether a file is changed in its buffer, on disk, or both; raises as ``apply``."""
+        snapshot = await self._editor.snapshot(file.origin)
         if file.old_path and await self._editor.snapshot(file.path) is not None:
-            raise ChangeFailed(f"{file.path} is open in a buffer already.")
-        if seen is None or await self._comes_back(file, seen):
-            work.on_disk.append(file)
-            work.behind += [file.path] if seen is not None else []
+            raise ChangeFailed(f"{file.path} is already open in a buffer.")
+        if snapshot is None or await self._is_restored(file, snapshot):
+            plan.on_disk.append(file)
+            plan.to_reload += [file.path] if snapshot is not None else []
         elif file.after is None:
-            work.on_disk.append(await self._disk_change(file, seen))
-            work.behind.append(file.path)
+            plan.on_disk.append(await self._disk_change(file, snapshot))
+            plan.to_reload.append(file.path)
         elif file.old_path:
-            moved = await self._disk_change(file, seen)
-            work.on_disk.append(replace(moved, after=moved.before))
-            work.renamed.append(file)
-            work.loaded[file.path] = BufferChange(self._editor, file, seen)
-            work.loaded[file.path].check()
+            moved = await self._disk_change(file, snapshot)
+            plan.on_disk.append(replace(moved, after=moved.before))
+            plan.renamed.append(file)
+            plan.loaded[file.path] = BufferChange(self._editor, file, snapshot)
+            plan.loaded[file.path].check()
         else:
-            work.loaded[file.path] = BufferChange(self._editor, file, seen)
-            await self._check(work.loaded[file.path], file, seen)
+            plan.loaded[file.path] = BufferChange(self._editor, file, snapshot)
+            await self._check_buffer(plan.loaded[file.path], file, snapshot)
 
-    async def _comes_back(self, file: FileChange, seen: BufferSnapshot) -> bool:
-        """Whether the file is gone and only a buffer still has a text of it, not the user's own."""
-        if file.before is not None or seen.modified or not seen.lines:
+    async def _is_restored(self, file: FileChange, snapshot: BufferSnapshot) -> bool:
+        """Whether a deleted file is created again while an unmodified buffer still shows it."""
+        if file.before is not None or snapshot.modified or not snapshot.lines:
             return False
         return await self._inner.kind(file.path) is None
 
-    async def _check(self, buffer: BufferChange, file: FileChange, seen: BufferSnapshot) -> None:
-        """Raise Stale or ToolError if the buffer moved, or saving would undo foreign work."""
+    async def _check_buffer(
+        self, buffer: BufferChange, file: FileChange, snapshot: BufferSnapshot
+    ) -> None:
+        """Raise StalePreview or ToolError if buffer or file differ from what was previewed."""
         buffer.check()
-        if seen.modified:
+        if snapshot.modified:
             return
-        data = await self._on_disk(file.path)
-        if data is None and not seen.lines:
+        data = await self._read_disk(file.path)
+        if data is None and not snapshot.lines:
             return
-        if data is None or not seen.matches(data):
+        if data is None or not snapshot.matches(data):
             raise StalePreview(file.name)
 
-    async def _disk_change(self, file: FileChange, seen: BufferSnapshot) -> FileChange:
-        """Return the deletion or new name of a loaded file, from the bytes that the disk has."""
-        if seen.modified:
+    async def _disk_change(self, file: FileChange, snapshot: BufferSnapshot) -> FileChange:
+        """Return the change on disk of a loaded file, with the bytes on disk as ``before``."""
+        if snapshot.modified:
             raise ChangeFailed(f"{file.name} is open with the user's unsaved changes.")
-        if seen.encoding != "utf-8":
-            # What is kept to bring it back is the text, not the bytes.
-            raise ChangeFailed(
-                f"{file.name} is open in a buffer, in the encoding {seen.encoding}: close it first."
-            )
-        if seen.to_bytes() != file.before:
+        if snapshot.encoding != "utf-8":
+            # Undo restores the recorded text, which would not be the bytes of this encoding.
+            encoding = f"in the encoding {snapshot.encoding}"
+            raise ChangeFailed(f"{file.name} is open in a buffer, {encoding}: close it first.")
+        if snapshot.to_bytes() != file.before:
             raise StalePreview(file.name)
-        return replace(file, before=await self._on_disk(file.origin))
+        return replace(file, before=await self._read_disk(file.origin))
 
-    async def _on_disk(self, path: str) -> bytes | None:
+    async def _read_disk(self, path: str) -> bytes | None:
         try:
             return await self._inner.read(path)
         except FileNotFoundError:
             return None
 
-    async def _take_back(self, disk: ChangeSet, work: BufferApply, error: Exception) -> None:
-        """Undo what was done; raise if something could not be taken back."""
-        stuck: list[str] = []
-        for buffer in reversed(list(work.loaded.values())):
+    async def _roll_back(self, disk: ChangeSet, plan: ApplyPlan, error: Exception) -> None:
+        """Roll back the files that were changed; raise ToolError if that fails for one of them."""
+        failures: list[str] = []
+        for buffer in reversed(list(plan.loaded.values())):
             try:
-                await buffer.take_back()
-            except ToolError as problem:
-                stuck.append(str(problem))
-        for file in reversed(work.renamed):
+                await buffer.roll_back()
+            except ToolError as failure:
+                failures.append(str(failure))
+        for file in reversed(plan.renamed):
             await self._editor.rename(file.path, file.old_path)
         try:
             if disk.files:
                 await self._inner.apply(disk.reversed())
-        except ToolError as problem:
-            stuck.append(f"{problem} It could not be taken back.")
-        if stuck:
-            raise ToolError(" ".join([_reason(error), *stuck])) from error
+        except ToolError as failure:
+            failures.append(f"{failure} It could not be rolled back.")
+        if failures:
+            raise ToolError(" ".join([failure_reason(error), *failures])) from error
 
     async def _buffer_of(self, path: str) -> BufferSnapshot | None:
-        """Return the buffer that stands for a file."""
-        seen = await self._editor.snapshot(path)
-        if seen is None or seen.modified:
-            return seen
-        return seen if await self._inner.kind(path) == "file" else None
+        """Return the buffer that replaces a file, if there is one."""
+        snapshot = await self._editor.snapshot(path)
+        if snapshot is None or snapshot.modified:
+            return snapshot
+        return snapshot if await self._inner.kind(path) == "file" else None
 
 
 class BufferChange:
-    """Changes a buffer from ``before`` to ``after``, and back if something else fails."""
+    """Changes a buffer from ``before`` to ``after``, and back if another file fails."""
 
-    def __init__(self, editor: Editor, file: FileChange, seen: BufferSnapshot) -> None:
+    def __init__(self, editor: Editor, file: FileChange, snapshot: BufferSnapshot) -> None:
         self._editor = editor
         self._file = file
-        self._seen = seen
-        self._lines, self._form = decode_lines(file.after or b"", seen.form)
-        self._made: BufferEdit | None = None
+        self._snapshot = snapshot
+        self._lines, self._form = decode_lines(file.after or b"", snapshot.form)
+        self._edit: BufferEdit | None = None
         self._saved = False
 
     def check(self) -> None:
-        """Raise Stale or ToolError if the change cannot be made in the buffer."""
-        if self._seen.to_bytes() != (self._file.before or b""):
+        """Raise StalePreview or ToolError if the change cannot be made in the buffer."""
+        if self._snapshot.to_bytes() != (self._file.before or b""):
             raise StalePreview(self._file.name)
-        if not self._seen.modifiable:
+        if not self._snapshot.modifiable:
             raise ChangeFailed(f"The buffer of {self._file.name} is 'nomodifiable'.")
-        if not self._seen.can_hold(self._lines):
-            held = f"in the encoding {self._seen.encoding}, which cannot hold the new text"
-            raise ChangeFailed(f"The buffer of {self._file.name} is {held}.")
+        if not self._snapshot.can_hold(self._lines):
+            raise ChangeFailed(
+                f"The buffer of {self._file.name} is in the encoding {self._snapshot.encoding}, "
+                "which cannot hold the new text."
+            )
 
-    async def make(self) -> None:
-        """Change the text; raises Stale."""
-        edits = _edits(self._seen.lines, self._lines)
-        if not edits and self._form == self._seen.form:
+    async def apply(self) -> None:
+        """Change the text; raises StalePreview."""
+        edits = _line_edits(self._snapshot.lines, self._lines)
+        if not edits and self._form == self._snapshot.form:
             return
         try:
-            self._made = await self._editor.replace(
-                self._file.path, self._seen.tick, edits, self._form
+            self._edit = await self._editor.replace(
+                self._file.path, self._snapshot.tick, edits, self._form
             )
         except BufferMovedError as error:
             raise StalePreview(self._file.name) from error
 
     async def save(self) -> None:
         """Save the buffer, if the user had no changes of their own in it; raises ToolError."""
-        if self._seen.modified or self._made is None:
+        if self._snapshot.modified or self._edit is None:
             return
         outcome = await self._editor.save(self._file.path)
         if not outcome.saved:
@@ -315,48 +315,46 @@ class BufferChange:
         self._saved = True
 
     async def result(self) -> AppliedFile:
-        """Return what became of it, after saving."""
+        """Return how the file was changed, after saving."""
         reformatted: tuple[tuple[int, int], ...] = ()
         now = await self._editor.snapshot(self._file.path) if self._saved else None
         if now is not None:
-            found = diff_lines(self._lines, now.lines)
-            reformatted = tuple((one.b_start + 1, max(one.b_end, one.b_start + 1)) for one in found)
-        unsaved = self._made is not None and not self._saved
-        return AppliedFile(self._file.path, not unsaved, reformatted)
+            reformatted = tuple(
+                (hunk.b_start + 1, max(hunk.b_end, hunk.b_start + 1))
+                for hunk in diff_lines(self._lines, now.lines)
+            )
+        return AppliedFile(
+            path=self._file.path,
+            saved=self._edit is None or self._saved,
+            reformatted=reformatted,
+        )
 
-    async def take_back(self) -> None:
-        """Put the text back as it was; raises ToolError if it moved meanwhile."""
-        if self._made is None:
+    async def roll_back(self) -> None:
+        """Restore the text; raises ToolError if it changed again meanwhile."""
+        if self._edit is None:
             return
         now = await self._editor.snapshot(self._file.path)
-        if now is None or (now.tick != self._made.tick and not self._saved):
-            raise ToolError(f"{self._file.name} could not be taken back.")
+        if now is None or (now.tick != self._edit.tick and not self._saved):
+            raise ToolError(f"{self._file.name} could not be rolled back.")
         try:
-            await self._restore(now, self._made)
+            await self._restore(now, self._edit)
         except BufferMovedError as error:
-            raise ToolError(f"{self._file.name} could not be taken back.") from error
+            raise ToolError(f"{self._file.name} could not be rolled back.") from error
 
-    async def _restore(self, now: BufferSnapshot, made: BufferEdit) -> None:
-        """Go back in the undo tree; where that leads elsewhere, make the text as it was."""
-        path, form = self._file.path, self._seen.form
-        await self._editor.undo(path, now.tick, made.undo, form)
-        found = await self._editor.snapshot(path)
-        if found is not None and found.lines != self._seen.lines:
-            edits = _edits(found.lines, self._seen.lines)
-            await self._editor.replace(path, found.tick, edits, form)
-            found = await self._editor.snapshot(path)
-        if found is not None and found.modified and not self._seen.modified:
+    async def _restore(self, now: BufferSnapshot, edit: BufferEdit) -> None:
+        """Go back in the undo tree; edit the text if that does not restore it."""
+        path, form = self._file.path, self._snapshot.form
+        await self._editor.undo(path, now.tick, edit.undo, form)
+        restored = await self._editor.snapshot(path)
+        if restored is not None and restored.lines != self._snapshot.lines:
+            edits = _line_edits(restored.lines, self._snapshot.lines)
+            await self._editor.replace(path, restored.tick, edits, form)
+            restored = await self._editor.snapshot(path)
+        if restored is not None and restored.modified and not self._snapshot.modified:
             await self._editor.save(path)
 
 
-def _reason(error: Exception) -> str:
-    """Return why a change failed, without what became of the files."""
-    if isinstance(error, StalePreview):
-        return f"{error.path} changed since the preview."
-    return error.reason if isinstance(error, ChangeFailed) else str(error)
-
-
-def _edits(before: tuple[str, ...], after: tuple[str, ...]) -> LineEdits:
+def _line_edits(before: tuple[str, ...], after: tuple[str, ...]) -> LineEdits:
     """Return the line edits; a buffer without text has one line, which is empty."""
     if before == after:
         return []

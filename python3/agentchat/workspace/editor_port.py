@@ -1,4 +1,4 @@
-"""What a workspace needs of an editor: the text of loaded buffers, edits, saving."""
+"""The interface of an editor for workspaces: the text of loaded buffers, edits, saving."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENDS = {"unix": b"\n", "dos": b"\r\n", "mac": b"\r"}
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """How a buffer's lines are written: Neovim's ``eol``, ``bomb`` and ``fileformat``."""
+    """How lines become the bytes of a file: Neovim's ``eol``, ``bomb`` and ``fileformat``."""
 
     eol: bool = True
     bomb: bool = False
@@ -49,7 +49,7 @@ class BufferSnapshot:
         return encode_lines(self.lines, self.form)
 
     def matches(self, data: bytes) -> bool:
-        """Whether the bytes of the file hold this text; an encoding unknown here is trusted."""
+        """Whether these bytes of the file are this text; true for encodings unknown to Python."""
         try:
             text = data if self.encoding == "utf-8" else data.decode(_codec(self.encoding)).encode()
         except LookupError:
@@ -59,7 +59,7 @@ class BufferSnapshot:
         return decode_lines(text, self.form)[0] == self.lines
 
     def can_hold(self, lines: Sequence[str]) -> bool:
-        """Whether the buffer's encoding has all these characters; an unknown one is trusted."""
+        """Whether the buffer's encoding has all these characters; true for unknown encodings."""
         if self.encoding == "utf-8":
             return True
         try:
@@ -72,7 +72,7 @@ class BufferSnapshot:
 
 
 def _codec(encoding: str) -> str:
-    """Return Python's name of an encoding of Neovim's."""
+    """Return Python's name for an encoding of Neovim."""
     return _CODECS.get(encoding, encoding)
 
 
@@ -87,14 +87,14 @@ def encode_lines(lines: Sequence[str], form: TextForm) -> bytes:
 
 
 def decode_lines(data: bytes, form: TextForm) -> tuple[tuple[str, ...], TextForm]:
-    """Return bytes as lines, and the form in which they are these bytes again.
+    """Return bytes as lines, and the form that encodes these lines as the same bytes.
 
-    The form is the given one as far as that is possible; ``unix`` fits everything.
+    It is the given form as far as that is possible; ``unix`` fits all bytes.
     """
-    lines, found = _split_lines(data, form.fileformat)
-    if encode_lines(lines, found) != data:
-        lines, found = _split_lines(data, "unix")
-    return lines, found
+    lines, actual = _split_lines(data, form.fileformat)
+    if encode_lines(lines, actual) != data:
+        lines, actual = _split_lines(data, "unix")
+    return lines, actual
 
 
 def _split_lines(data: bytes, fileformat: str) -> tuple[tuple[str, ...], TextForm]:
@@ -116,12 +116,12 @@ LineEdits = Sequence[tuple[int, int, Sequence[str]]]
 
 
 class BufferMovedError(Exception):
-    """The buffer is no longer as it was at that tick; nothing was changed."""
+    """The buffer has changed since that tick; no edit was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class BufferEdit:
-    """Edits that were made: the new tick, and the state of the undo tree before them."""
+    """Edits of a buffer: the tick after them, and the state of the undo tree before them."""
 
     tick: int
     undo: int
@@ -129,7 +129,7 @@ class BufferEdit:
 
 @dataclass(frozen=True, slots=True)
 class SaveOutcome:
-    """Whether a buffer was written; if not, ``problem`` is the editor's own words."""
+    """Whether a buffer was written; if not, ``problem`` is the editor's message."""
 
     saved: bool
     problem: str = ""
@@ -145,7 +145,7 @@ class Editor(Protocol):
     async def snapshot(self, path: str) -> BufferSnapshot | None:
         """Return the loaded buffer of a file; ``None`` if there is none.
 
-        Without unsaved changes it has taken what the disk has, unless the user forbids that.
+        Without unsaved changes it was reloaded from disk first, unless the user forbids that.
         """
 
     async def unsaved(self) -> Mapping[str, BufferSnapshot]:
@@ -154,14 +154,14 @@ class Editor(Protocol):
     async def replace(self, path: str, tick: int, edits: LineEdits, form: TextForm) -> BufferEdit:
         """Make the edits as one undo step and set the form.
 
-        An empty buffer has one line to replace. Raises Moved if its tick is another.
+        An empty buffer has one line to replace. Raises BufferMovedError if its tick is another.
         """
 
     async def undo(self, path: str, tick: int, state: int, form: TextForm) -> None:
-        """Go back to a state of the undo tree, and to the form; raises Moved as ``replace``."""
+        """Go back to a state of the undo tree, and to the form; raises as ``replace``."""
 
     async def rename(self, path: str, new: str) -> None:
-        """Let the loaded buffer of a file, if there is one, follow the file to its new path.
+        """Rename the loaded buffer of a file, if there is one, as its file was.
 
         Called after the file was renamed on disk; the text and its undo history stay.
         """
@@ -169,14 +169,14 @@ class Editor(Protocol):
     async def save(self, path: str) -> SaveOutcome:
         """Write the buffer as the user would, a read-only one too; the file's mode is kept.
 
-        Folders that its file needs are made.
+        Missing folders of its file are created.
         """
 
     async def refresh(self) -> None:
-        """Let what is on the screen, without unsaved changes, take what a command made of it."""
+        """Reload the visible buffers without unsaved changes, after a command has run."""
 
     async def reload(self, path: str) -> None:
-        """Let a loaded buffer without unsaved changes take what the disk has, without a question.
+        """Reload a buffer without unsaved changes from disk, without asking the user.
 
-        Called after a file was written beside the editor, or deleted.
+        Called after its file was written or deleted outside of the editor.
         """

@@ -1,4 +1,4 @@
-"""What a command would run, as files: named and fingerprinted, so that a change is seen."""
+"""Fingerprints of the files that decide what a shell command does, to notice their changes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from agentchat.core.shell.parse import candidate_words
 from agentchat.core.shell.programs import INTERPRETERS, LAUNCHERS
 
-LARGEST = 4 * 1024 * 1024
-"""Bytes of a script; a larger one is known by its times and size alone."""
+MAX_SCRIPT_BYTES = 4 * 1024 * 1024
+"""A larger script is compared by its times and size only."""
 
-_MOST_WORDS = 500
-_RECIPES = {
+_MAX_WORDS = 500
+_SETTINGS_FILES = {
     "make": ("GNUmakefile", "makefile", "Makefile"),
     "gmake": ("GNUmakefile", "makefile", "Makefile"),
     "just": ("justfile", "Justfile", ".justfile"),
@@ -40,29 +40,29 @@ def command_fingerprint(
 
     ``commands`` are the words of each command it consists of.
     """
-    words = dict.fromkeys([*(w for texts in commands for w in texts), *candidate_words(command)])
-    known = list(words)[:_MOST_WORDS]
-    programs = dict.fromkeys([*(texts[0] for texts in commands), *known[:1]])
-    lines = [*_programs(programs, cwd), *_configured(known, cwd), *_scripts(known, cwd)]
+    unique = dict.fromkeys([*(w for words in commands for w in words), *candidate_words(command)])
+    words = list(unique)[:_MAX_WORDS]
+    programs = dict.fromkeys([*(command_words[0] for command_words in commands), *words[:1]])
+    lines = [*_programs(programs, cwd), *_settings(words, cwd), *_scripts(words, cwd)]
     return tuple(dict.fromkeys(lines))
 
 
 def _programs(names: Iterable[str], cwd: str) -> Iterator[str]:
     for name in names:
-        found = os.path.join(cwd, name) if "/" in name else shutil.which(name)
-        if found:
-            real = os.path.realpath(found)
+        path = os.path.join(cwd, name) if "/" in name else shutil.which(name)
+        if path:
+            real = os.path.realpath(path)
             yield f"{name} is {real} {_times(real)}"
 
 
-def _configured(words: Iterable[str], cwd: str) -> Iterator[str]:
-    """Yield the files beside the work from which the programs take what to run."""
+def _settings(words: Iterable[str], cwd: str) -> Iterator[str]:
+    """Yield the files in ``cwd`` from which the programs read what to run."""
     names = {word.rpartition("/")[2] for word in words}
     if any(name == "git" or name.startswith("git-") for name in names):
         yield from _git(cwd)
-    for name in sorted(names & _RECIPES.keys()):
-        for recipe in _RECIPES[name]:
-            yield from _content(os.path.join(cwd, recipe))
+    for name in sorted(names & _SETTINGS_FILES.keys()):
+        for file in _SETTINGS_FILES[name]:
+            yield from _content(os.path.join(cwd, file))
 
 
 def _git(cwd: str) -> Iterator[str]:
@@ -73,57 +73,57 @@ def _git(cwd: str) -> Iterator[str]:
             break
         folder = os.path.dirname(folder)
     data = _git_folder(os.path.join(folder, ".git"))
-    for place in dict.fromkeys((data, _common(data))):
+    for git_folder in dict.fromkeys((data, _common_git_folder(data))):
         for name in _GIT_FILES:
-            yield from _content(os.path.join(place, name))
+            yield from _content(os.path.join(git_folder, name))
     yield from _content(os.path.expanduser("~/.gitconfig"))
 
 
-def _git_folder(found: str) -> str:
-    """Return the folder that a ``.git`` is or names."""
-    said = _text(found)
-    if not said.startswith("gitdir:"):
-        return found
-    return os.path.join(os.path.dirname(found), said[len("gitdir:") :].strip())
+def _git_folder(path: str) -> str:
+    """Return the folder that a ``.git`` is, or that it names as a file."""
+    text = _text(path)
+    if not text.startswith("gitdir:"):
+        return path
+    return os.path.join(os.path.dirname(path), text[len("gitdir:") :].strip())
 
 
-def _common(data: str) -> str:
-    said = _text(os.path.join(data, "commondir")).strip()
-    return os.path.join(data, said) if said else data
+def _common_git_folder(folder: str) -> str:
+    text = _text(os.path.join(folder, "commondir")).strip()
+    return os.path.join(folder, text) if text else folder
 
 
 def _scripts(words: list[str], cwd: str) -> Iterator[str]:
-    """Yield the files a command names that are run: executable ones, and what interpreters get."""
-    interpreted = any(_interprets(word.rpartition("/")[2]) for word in words)
+    """Yield the scripts a command names: executable files, and arguments of interpreters."""
+    interpreted = any(_is_interpreter(word.rpartition("/")[2]) for word in words)
     for word in words:
         path = os.path.join(cwd, word)
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except (OSError, ValueError):
             continue
-        if stat.S_ISREG(found.st_mode) and (interpreted or found.st_mode & 0o111):
+        if stat.S_ISREG(status.st_mode) and (interpreted or status.st_mode & 0o111):
             yield from _content(path)
 
 
-def _interprets(name: str) -> bool:
-    return name in (".", "source", *_RECIPES) or any(
+def _is_interpreter(name: str) -> bool:
+    return name in (".", "source", *_SETTINGS_FILES) or any(
         programs.fullmatch(name) for programs in (INTERPRETERS, LAUNCHERS)
     )
 
 
 def _content(path: str) -> Iterator[str]:
-    """Yield the hash of a file, or the names, times and sizes of what is in a folder."""
+    """Yield the hash of a file, or of the names, times and sizes of the files in a folder."""
     try:
-        found = os.stat(path)
-        if stat.S_ISDIR(found.st_mode):
-            inside = sorted(os.listdir(path))
-            said = "\n".join(f"{name} {_times(os.path.join(path, name))}" for name in inside)
-            yield f"{path} {_hash(said.encode('utf-8', 'surrogateescape'))}"
-        elif not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            names = sorted(os.listdir(path))
+            listing = "\n".join(f"{name} {_times(os.path.join(path, name))}" for name in names)
+            yield f"{path} {_hash(listing.encode('utf-8', 'surrogateescape'))}"
+        elif not stat.S_ISREG(status.st_mode) or status.st_size > MAX_SCRIPT_BYTES:
             yield f"{path} {_times(path)}"
         else:
             with open(path, "rb") as file:
-                yield f"{path} {_hash(file.read(LARGEST))}"
+                yield f"{path} {_hash(file.read(MAX_SCRIPT_BYTES))}"
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
@@ -140,10 +140,10 @@ def _text(path: str) -> str:
 
 def _times(path: str) -> str:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return "missing"
-    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
 def _hash(data: bytes) -> str:

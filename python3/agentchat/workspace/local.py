@@ -13,6 +13,7 @@ from agentchat.core.tools.ports import (
     AppliedFile,
     Command,
     DirectoryEntry,
+    FileKind,
     FileTarget,
     ProcessResult,
 )
@@ -29,11 +30,11 @@ class LocalWorkspace:
 
     Args:
         root: the directory the user opened.
-        guarded: folders protected with all they hold: runtimepath entries, the state folder.
+        protected: folders that are protected with all their content, like the runtimepath.
     """
 
-    def __init__(self, root: str, guarded: Sequence[str] = (), disk: Disk | None = None) -> None:
-        self._paths = Paths(root, guarded)
+    def __init__(self, root: str, protected: Sequence[str] = (), disk: Disk | None = None) -> None:
+        self._paths = Paths(root, protected)
         self.confinement = Sandbox(self._paths.root)
         self._writer = FileTransaction(disk or Disk(), self._paths.show)
 
@@ -44,11 +45,11 @@ class LocalWorkspace:
 
     @property
     def host(self) -> str:
-        """Empty: it is the user's own machine."""
+        """Empty: the user's own machine."""
         return ""
 
     async def ready(self) -> None:
-        """Do nothing: it is always there."""
+        """Do nothing: it is always reachable."""
 
     async def close(self) -> None:
         """Do nothing: nothing is open."""
@@ -57,8 +58,8 @@ class LocalWorkspace:
         """Return the identity of a path as the model wrote it."""
         return await asyncio.to_thread(self._paths.locate, path)
 
-    async def kind(self, path: str) -> str | None:
-        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+    async def kind(self, path: str) -> FileKind | None:
+        """Return what a path is; ``None`` if it does not exist."""
         return await asyncio.to_thread(_kind, path)
 
     async def size(self, path: str) -> int:
@@ -74,23 +75,23 @@ class LocalWorkspace:
         return await asyncio.to_thread(_entries, path)
 
     async def unsaved(self) -> Mapping[str, bytes]:
-        """Return nothing: there is no editor here."""
+        """Return nothing: this workspace knows no editor."""
         return {}
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
-        """Make the change, all files or none; raises Stale or ToolError.
+        """Make the change, all files or none; raises StalePreview or ToolError.
 
-        Cancelled before the first file is touched, nothing happens; after that the change is
-        made whole before the cancellation goes on.
+        If it is cancelled before the first file is touched, nothing changes; after that the change
+        is finished before the cancellation continues.
         """
-        off = threading.Event()
+        cancelled = threading.Event()
         writing = asyncio.ensure_future(
-            asyncio.to_thread(self._writer.apply, change.files, off.is_set)
+            asyncio.to_thread(self._writer.apply, change.files, cancelled.is_set)
         )
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
-            off.set()
+            cancelled.set()
             await asyncio.gather(writing, return_exceptions=True)
             raise
         return tuple(AppliedFile(file.path) for file in change.files)
@@ -107,14 +108,14 @@ class LocalWorkspace:
         """Return the variables of this process."""
         return dict(os.environ)
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``."""
         return await asyncio.to_thread(command_fingerprint, commands, command, cwd)
 
 
-def _kind(path: str) -> str | None:
+def _kind(path: str) -> FileKind | None:
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -125,11 +126,11 @@ def _kind(path: str) -> str | None:
 
 
 def _entries(path: str) -> list[DirectoryEntry]:
-    with os.scandir(path) as found:
-        return [DirectoryEntry(entry.name, _entry_kind(entry)) for entry in found]
+    with os.scandir(path) as entries:
+        return [DirectoryEntry(entry.name, _entry_kind(entry)) for entry in entries]
 
 
-def _entry_kind(entry: os.DirEntry[str]) -> str:
+def _entry_kind(entry: os.DirEntry[str]) -> FileKind:
     try:
         if entry.is_dir():
             return "directory"

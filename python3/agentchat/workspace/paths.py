@@ -1,4 +1,4 @@
-"""Which file a path means, whatever way it is written, and in which zone it lies."""
+"""Resolves the paths that the model writes, and tells in which zone they lie."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from agentchat.core.errors import ToolError
 from agentchat.core.permissions.sensitive_paths import fold_name, is_protected, is_secret
 from agentchat.core.tools.ports import FileTarget, Zone
-from agentchat.workspace.files.operation import attributes
+from agentchat.workspace.files.operation import read_attributes
 
 _SPECIAL = re.compile(
     r"[a-z][a-z0-9+.-]*://|(?:zip|zipfile|tar|tarfile|jar|fugitive|term|man|file|data|oil):",
@@ -26,49 +26,49 @@ class Paths:
 
     Args:
         root: the workspace; resolved here.
-        guarded: folders that are protected with all they hold: runtimepath entries, own state;
-            the folders of the PATH that lie in the workspace are so without being named.
+        protected: folders that are protected with all their content, like the runtimepath. The
+            folders of the PATH that lie in the workspace are always protected.
     """
 
-    def __init__(self, root: str, guarded: Sequence[str] = ()) -> None:
+    def __init__(self, root: str, protected: Sequence[str] = ()) -> None:
         self.root = os.path.realpath(root)
-        self._guarded = [
+        self._protected_folders = [
             os.path.realpath(os.path.join(self.root, folder))
-            for folder in (*guarded, *self._program_folders())
+            for folder in (*protected, *self._program_folders())
             if folder
         ]
 
     def _program_folders(self) -> list[str]:
-        """Return where inside the root programs are looked for: a file there may become ``git``.
+        """Return the folders of the PATH inside the root: a file there may shadow ``git``.
 
-        The root itself is left out, for then every file would be protected.
+        The root itself is left out: with it every file would be protected.
         """
-        found = [os.path.realpath(os.path.join(self.root, f)) for f in os.get_exec_path() if f]
-        return [folder for folder in found if folder != self.root and inside(folder, self.root)]
+        folders = [os.path.realpath(os.path.join(self.root, f)) for f in os.get_exec_path() if f]
+        return [folder for folder in folders if folder != self.root and inside(folder, self.root)]
 
     def locate(self, path: str) -> FileTarget:
-        """Return the identity of ``path`` (see ``core.ports.Workspace``)."""
+        """Return the identity of ``path`` (see ``core.tools.ports.Workspace``)."""
         refuse_special(path)
         try:
             real = self._resolve(path)
-            found = _lstat(real)
+            status = _lstat(real)
         except (OSError, ValueError) as error:
             raise ToolError(f"{path}: {_reason(error)}.") from error
         return FileTarget(
             path=real,
             display_path=self.show(real),
             zone=self.zone(real),
-            exists=found is not None,
-            read_only=found is not None and _read_only(real, found),
-            hard_linked=found is not None and stat.S_ISREG(found.st_mode) and found.st_nlink > 1,
-            mode=None if found is None else stat.S_IMODE(found.st_mode),
-            owner=None if found is None else (found.st_uid, found.st_gid),
-            attributes=_attributes(real, found),
-            anchor=_anchor(real) if found is None else None,
+            exists=status is not None,
+            read_only=status is not None and _read_only(real, status),
+            hard_linked=status is not None and stat.S_ISREG(status.st_mode) and status.st_nlink > 1,
+            mode=None if status is None else stat.S_IMODE(status.st_mode),
+            owner=None if status is None else (status.st_uid, status.st_gid),
+            attributes=_attributes(real, status),
+            anchor=_anchor(real) if status is None else None,
         )
 
     def show(self, real: str) -> str:
-        """Return a resolved path as it is shown: relative inside the root, else absolute."""
+        """Return a resolved path in the form shown: relative inside the root, else absolute."""
         if real == self.root:
             return "."
         return os.path.relpath(real, self.root) if inside(real, self.root) else real
@@ -79,21 +79,21 @@ class Paths:
         A secret file is SECRET wherever it lies: reading asks, and writing asks as for a
         protected file. A file outside is OUTSIDE even if its name is a protected one.
         """
-        below = inside(real, self.root)
-        parts = [part for part in self._named(real, below).split("/") if part]
+        is_inside = inside(real, self.root)
+        relative = real[len(self.root) :] if is_inside else real
+        parts = [part for part in relative.split("/") if part]
         if is_secret(parts):
             return Zone.SECRET
-        if not below:
+        if not is_inside:
             return Zone.OUTSIDE
-        return Zone.PROTECTED if self._protected(real, parts) else Zone.ORDINARY
+        return Zone.PROTECTED if self._is_protected(real, parts) else Zone.ORDINARY
 
-    def _named(self, real: str, below: bool) -> str:
-        return real[len(self.root) :] if below else real
-
-    def _protected(self, real: str, parts: Sequence[str]) -> bool:
+    def _is_protected(self, real: str, parts: Sequence[str]) -> bool:
         return (
             is_protected(parts)
-            or any(inside(real, folder) for folder in (*self._guarded, *_hooks(self.root)))
+            or any(
+                inside(real, folder) for folder in (*self._protected_folders, *_hooks(self.root))
+            )
             or self._in_repository_data(real)
             or self._on_another_device(real)
         )
@@ -110,7 +110,7 @@ class Paths:
         return False
 
     def _on_another_device(self, real: str) -> bool:
-        """Whether the path lies in something mounted below the root."""
+        """Whether the path lies in a file system that is mounted below the root."""
         folder = real
         while _lstat(folder) is None and inside(folder, self.root) and folder != self.root:
             folder = os.path.dirname(folder)
@@ -130,13 +130,13 @@ def inside(path: str, folder: str) -> bool:
 
 
 def refuse_special(path: str) -> None:
-    """Raise ToolError for what is no path of a file, or means something else to an editor."""
+    """Raise ToolError for what is not the path of a file, or has another meaning in an editor."""
     if not path:
         raise ToolError("The path is empty. Give a path relative to the workspace.")
     if "\0" in path:
-        raise ToolError(f"{path!r} holds a NUL character, so it is no path.")
+        raise ToolError(f"{path!r} contains a NUL character, so it is not a path.")
     if _SURROGATE.search(path):
-        raise ToolError(f"{path!r} holds a character that no file name can hold.")
+        raise ToolError(f"{path!r} contains a character that no file name can have.")
     for name in (path, path[1:]) if path.startswith("@") else (path,):
         if _SPECIAL.match(name):
             raise ToolError(f"{path} is not a plain path. Give a path of the file system.")
@@ -148,35 +148,35 @@ def _lstat(path: str) -> os.stat_result | None:
     return None
 
 
-def _attributes(real: str, found: os.stat_result | None) -> tuple[tuple[str, bytes], ...]:
-    if found is None or not stat.S_ISREG(found.st_mode):
+def _attributes(real: str, status: os.stat_result | None) -> tuple[tuple[str, bytes], ...]:
+    if status is None or not stat.S_ISREG(status.st_mode):
         return ()
     with contextlib.suppress(OSError):
-        return attributes(real)
+        return read_attributes(real)
     return ()
 
 
 def _anchor(real: str) -> tuple[str, int, int] | None:
     folder = os.path.dirname(real)
-    while (found := _lstat(folder)) is None and folder != "/":
+    while (status := _lstat(folder)) is None and folder != "/":
         folder = os.path.dirname(folder)
-    return None if found is None else (folder, found.st_dev, found.st_ino)
+    return None if status is None else (folder, status.st_dev, status.st_ino)
 
 
-def _read_only(real: str, found: os.stat_result) -> bool:
-    if not stat.S_ISREG(found.st_mode):
+def _read_only(real: str, status: os.stat_result) -> bool:
+    if not stat.S_ISREG(status.st_mode):
         return False
-    return not found.st_mode & 0o222 or not os.access(real, os.W_OK)
+    return not status.st_mode & 0o222 or not os.access(real, os.W_OK)
 
 
 def _hooks(root: str) -> list[str]:
-    """Return the folders that the repository's settings name for hooks."""
+    """Return the hook folders that the settings of the repository name."""
     try:
         with open(os.path.join(root, ".git", "config"), encoding="utf-8", errors="replace") as file:
-            named = _HOOKS_PATH.findall(file.read())
+            folders = _HOOKS_PATH.findall(file.read())
     except OSError:
         return []
-    return [os.path.realpath(os.path.join(root, name.strip("\"' "))) for name in named]
+    return [os.path.realpath(os.path.join(root, name.strip("\"' "))) for name in folders]
 
 
 def _is_git_directory(folder: str) -> bool:

@@ -1,4 +1,4 @@
-"""Takes shell commands apart with ``shfmt``, installed beside this Python or on the PATH."""
+"""Parses shell commands with ``shfmt``, installed beside this Python or on the PATH."""
 
 from __future__ import annotations
 
@@ -12,62 +12,61 @@ import sys
 
 from agentchat.core.shell.parse import Script, parse_tree, why_unparsable
 
-SECONDS = 1.0
-"""A parse that takes longer is given up: the user is asked."""
+PARSE_SECONDS = 1.0
+"""After this time the parser is killed and the user is asked about the command."""
 
-_REMEMBERED = 256
+_CACHE_SIZE = 256
 
 
 async def parse_shell(command: str) -> Script:
-    """Return what a command consists of; never raises, and what fails is in ``unread``."""
+    """Return the parts of a command; never raises: a failure is in ``unread``."""
     return await asyncio.to_thread(parse_shell_sync, command)
 
 
 def parse_shell_sync(command: str) -> Script:
-    """Return what a command consists of, waiting for the parser."""
+    """Return the parts of a command; blocks until the parser has ended."""
     reason = why_unparsable(command)
     if reason:
         return Script(parse_problem=reason)
     try:
-        return _read(command)
-    except _Unread as unread:
-        return Script(parse_problem=str(unread))
+        return _parse(command)
+    except _ParserFailed as failure:
+        return Script(parse_problem=str(failure))
 
 
-class _Unread(Exception):
-    """The parser did not answer; says why."""
+class _ParserFailed(Exception):
+    """The parser did not answer; the message is the reason."""
 
 
-@functools.lru_cache(_REMEMBERED)
-def _read(command: str) -> Script:
-    """Return the parts of a command. A parser that fails is not remembered: it raises _Unread."""
-    program = parser()
+@functools.lru_cache(_CACHE_SIZE)
+def _parse(command: str) -> Script:
+    """Return the parts of a command; raises _ParserFailed, so that failures are not cached."""
+    program = find_parser()
     if program is None:
-        raise _Unread("the shell parser shfmt is not installed")
+        raise _ParserFailed("the shell parser shfmt is not installed")
     source = command.encode()
     try:
         done = subprocess.run(
             [program, "--to-json", "-ln", "bash"],
             input=source,
             capture_output=True,
-            timeout=SECONDS,
+            timeout=PARSE_SECONDS,
             cwd="/",
         )
         tree = json.loads(done.stdout) if done.returncode == 0 else None
     except subprocess.TimeoutExpired:
-        raise _Unread(f"taking it apart took longer than {SECONDS:g} s") from None
+        raise _ParserFailed(f"taking it apart took longer than {PARSE_SECONDS:g} s") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise _Unread(f"the shell parser failed ({type(error).__name__})") from error
+        raise _ParserFailed(f"the shell parser failed ({type(error).__name__})") from error
     if tree is None:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return Script(
-            parse_problem=f"it does not parse ({said[-1] if said else 'no reason given'})"
-        )
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = errors[-1] if errors else "no reason given"
+        return Script(parse_problem=f"it does not parse ({reason})")
     return parse_tree(tree, source)
 
 
 @functools.lru_cache(1)
-def parser() -> str | None:
-    """Return the path of the parser."""
+def find_parser() -> str | None:
+    """Return the path of the parser; ``None`` if it is not installed."""
     beside = os.path.join(os.path.dirname(sys.executable), "shfmt")
     return beside if os.access(beside, os.X_OK) else shutil.which("shfmt")

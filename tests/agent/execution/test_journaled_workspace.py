@@ -134,7 +134,7 @@ class HalfBroken(LocalWorkspace):
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         await super().apply(ChangeSet(change.files[:1]))
-        raise ToolError("Cannot write b: Disk full. Could not be taken back: a.")
+        raise ToolError("Cannot write b: Disk full. Could not be rolled back: a.")
 
 
 async def test_a_change_that_failed_half_way_is_recorded_as_the_files_are(

@@ -20,7 +20,7 @@ from agentchat.tools.custom.registry import FileRegistry
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.tools.custom.server import ToolServer
 from agentchat.tools.custom.worker import Worker, start_worker
-from agentchat.workspace.process.run import KEEPER
+from agentchat.workspace.process.run import WATCHDOG
 
 NUMBERS = itertools.count()
 OPEN: list[WorkerPool] = []
@@ -93,7 +93,7 @@ def made(folder: Path, function: Callable[..., Any], **options: Any) -> Tool:
 
 def a_registry(seconds: float = 10.0, most: int = 8) -> FileRegistry:
     """Return an empty registry of files with processes of its own."""
-    pool = WorkerPool(lambda: start_worker(KEEPER), seconds, most)
+    pool = WorkerPool(lambda: start_worker(WATCHDOG), seconds, most)
     OPEN.append(pool)
     return FileRegistry(pool)
 

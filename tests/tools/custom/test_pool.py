@@ -16,7 +16,7 @@ from agentchat.rpc.errors import RemoteError
 from agentchat.tools.custom.pool import MOST_IDLE, WorkerPool
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.tools.custom.worker import Worker, WorkerEnded, start_worker
-from agentchat.workspace.process.run import KEEPER
+from agentchat.workspace.process.run import WATCHDOG
 from tests.tools.custom.making import OPEN, tools_of
 from tests.tools.custom.test_running import gone
 
@@ -191,7 +191,7 @@ async def test_a_closed_pool_fails_what_runs_and_starts_again(tmp_path: Path) ->
 
 
 async def test_a_worker_that_ended_says_how() -> None:
-    worker = start_worker(KEEPER)
+    worker = start_worker(WATCHDOG)
     await worker.request("ready", {})
     worker.kill("it was time")
     with pytest.raises(WorkerEnded, match="its process was ended: it was time"):

@@ -47,13 +47,13 @@ def test_only_what_no_running_process_needs_is_swept(tmp_path: Path, other: int)
 
 
 def test_a_file_set_aside_gets_its_name_back_unless_that_is_taken(tmp_path: Path) -> None:
-    free, taken = tmp_path / "free", tmp_path / "taken"
-    for path in (free, taken):
+    free, used = tmp_path / "free", tmp_path / "taken"
+    for path in (free, used):
         left(path, NOBODY, "old")
-    taken.write_text("foreign\n")
-    restore_originals([str(free), str(taken)])
-    remove_leftovers({str(free): 0, str(taken): 0})
-    assert (free.read_text(), taken.read_text()) == ("left\n", "foreign\n")
+    used.write_text("foreign\n")
+    restore_originals([str(free), str(used)])
+    remove_leftovers({str(free): 0, str(used): 0})
+    assert (free.read_text(), used.read_text()) == ("left\n", "foreign\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["free", "taken"]
 
 

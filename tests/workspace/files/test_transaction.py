@@ -29,15 +29,15 @@ def fingerprint(root: Path) -> Print:
 
 
 def _one(path: Path) -> tuple[object, ...]:
-    found = path.lstat()
+    status = path.lstat()
     content: object = None
-    if stat.S_ISREG(found.st_mode):
+    if stat.S_ISREG(status.st_mode):
         content = path.read_bytes()
-    elif stat.S_ISLNK(found.st_mode):
+    elif stat.S_ISLNK(status.st_mode):
         content = os.readlink(path)
     attributes = tuple(os.listxattr(path, follow_symlinks=False))
-    links = found.st_nlink if stat.S_ISREG(found.st_mode) else 0
-    return (found.st_mode, found.st_uid, found.st_gid, links, content, attributes)
+    links = status.st_nlink if stat.S_ISREG(status.st_mode) else 0
+    return (status.st_mode, status.st_uid, status.st_gid, links, content, attributes)
 
 
 @dataclass
@@ -64,12 +64,12 @@ class FaultyDisk(Disk):
             raise OSError(self.error, os.strerror(self.error))
         return result
 
-    def open(self, name: str, flags: int, mode: int = 0o666, at: int | None = None) -> int:
+    def open(self, name: str, flags: int, mode: int = 0o666, dir_fd: int | None = None) -> int:
         if not flags & (os.O_WRONLY | os.O_RDWR):
-            return super().open(name, flags, mode, at)
+            return super().open(name, flags, mode, dir_fd)
         self.after, after = False, self.after  # a handle nobody gets cannot be closed
         try:
-            return int(self._op("open", name, flags, mode, at))
+            return int(self._op("open", name, flags, mode, dir_fd))
         finally:
             self.after = after
 
@@ -82,20 +82,20 @@ class FaultyDisk(Disk):
     def fsync(self, fd: int) -> None:
         self._op("fsync", fd)
 
-    def rename(self, old: str, new: str, at: int) -> None:
-        self._op("rename", old, new, at)
+    def rename(self, old: str, new: str, dir_fd: int) -> None:
+        self._op("rename", old, new, dir_fd)
 
-    def link(self, old: str, new: str, at: int) -> None:
-        self._op("link", old, new, at)
+    def link(self, old: str, new: str, dir_fd: int) -> None:
+        self._op("link", old, new, dir_fd)
 
-    def unlink(self, name: str, at: int) -> None:
-        self._op("unlink", name, at)
+    def unlink(self, name: str, dir_fd: int) -> None:
+        self._op("unlink", name, dir_fd)
 
-    def mkdir(self, name: str, at: int) -> None:
-        self._op("mkdir", name, at)
+    def mkdir(self, name: str, dir_fd: int) -> None:
+        self._op("mkdir", name, dir_fd)
 
-    def rmdir(self, name: str, at: int) -> None:
-        self._op("rmdir", name, at)
+    def rmdir(self, name: str, dir_fd: int) -> None:
+        self._op("rmdir", name, dir_fd)
 
     def chmod(self, fd: int, mode: int) -> None:
         self._op("chmod", fd, mode)
@@ -153,7 +153,7 @@ def test_a_change_of_several_files_is_made(ws: Path) -> None:
 
 def test_a_change_and_its_reverse_leave_everything_as_it_was(ws: Path) -> None:
     before = fingerprint(ws)
-    files = [one for one in four(ws) if not one.path.endswith("deep/f")]
+    files = [file for file in four(ws) if not file.path.endswith("deep/f")]
     apply(files)
     apply(list(ChangeSet(tuple(files)).reversed().files))
     assert fingerprint(ws) == before
@@ -182,9 +182,9 @@ def test_a_renamed_file_keeps_mode_owner_and_attributes(ws: Path, after: str) ->
     os.setxattr(path, "user.note", b"kept")
     before = fingerprint(ws)["a"]
     apply([renamed(ws, "a", "x/a", "old a\n", after)])
-    found = fingerprint(ws)
-    assert "a" not in found
-    assert [*before[:4], before[5]] == [*found["x/a"][:4], found["x/a"][5]]
+    status = fingerprint(ws)
+    assert "a" not in status
+    assert [*before[:4], before[5]] == [*status["x/a"][:4], status["x/a"][5]]
     assert os.getxattr(ws / "x/a", "user.note") == b"kept"
     assert (ws / "x/a").read_text() == after
 
@@ -305,8 +305,8 @@ def test_a_folder_swapped_since_is_refused_and_nothing_outside_is_written(
     outside = ws.parent / "outside"
     outside.mkdir()
     (outside / "c").write_text("outside\n" if kind == "directory" else "old d/c\n")
-    found = (ws / "d").stat()
-    anchor = (str(ws / "d"), found.st_dev, found.st_ino)
+    status = (ws / "d").stat()
+    anchor = (str(ws / "d"), status.st_dev, status.st_ino)
     (ws / "d").rename(ws / "was-d")
     if kind == "link":
         (ws / "d").symlink_to(outside)
@@ -322,8 +322,8 @@ def test_a_folder_swapped_since_is_refused_and_nothing_outside_is_written(
 
 
 def test_two_new_files_in_one_new_folder_are_previewed_in_the_one_above(ws: Path) -> None:
-    found = ws.stat()
-    anchor = (str(ws), found.st_dev, found.st_ino)
+    status = ws.stat()
+    anchor = (str(ws), status.st_dev, status.st_ino)
     apply([replace(change(ws, f"n/{name}", None, "x"), anchor=anchor) for name in ("a", "b")])
     assert sorted(path.name for path in (ws / "n").iterdir()) == ["a", "b"]
 
@@ -355,19 +355,19 @@ def test_whichever_operation_fails_the_change_is_whole_or_not_made(
         disk = FaultyDisk(at=number, error=error, after=after)
         try:
             apply(four(root), disk)
-            said, expected = "", post
+            message, expected = "", post
         except ToolError as problem:
-            said, expected = str(problem), pre
-        assert not said or said.endswith("Nothing was changed.")
+            message, expected = str(problem), pre
+        assert not message or message.endswith("Nothing was changed.")
         assert len(disk.log) > number, "the fault did not fire"
         assert _without_owner_temp(fingerprint(root)) == expected, disk.log[: number + 1]
 
 
-def _without_owner_temp(found: Print) -> Print:
+def _without_owner_temp(status: Print) -> Print:
     """Leave out a temporary file that could not be removed, which a sweep removes."""
     return {
-        name: one
-        for name, one in found.items()
+        name: file
+        for name, file in status.items()
         if not name.rpartition("/")[2].endswith((".tmp", ".old"))
     }
 
@@ -381,7 +381,7 @@ def test_a_write_by_someone_else_in_the_last_moment_is_kept(ws: Path, operation:
     files = [change(ws, "b", "old b\n", "new b\n"), change(ws, "n", None, "n\n")]
     disk = FaultyDisk()
     apply(files, disk)
-    apply([one.reversed() for one in files])
+    apply([file.reversed() for file in files])
     name = "b" if operation == "rename" else "n"
     at = disk.log.index(operation) - (operation == "rename")
     disk = FaultyDisk(at=at, meanwhile=lambda: _overwrite(ws / name))
@@ -396,18 +396,18 @@ def test_what_someone_wrote_over_a_file_already_changed_is_kept_and_named(ws: Pa
     files = [change(ws, "a", "old a\n", "new a\n"), change(ws, "b", "old b\n", "new b\n")]
     disk = FaultyDisk()
     apply(files, disk)
-    apply([one.reversed() for one in files])
+    apply([file.reversed() for file in files])
     second = [number for number, name in enumerate(disk.log) if name == "rename"][1]
 
     class Meddled(FaultyDisk):
-        def rename(self, old: str, new: str, at: int) -> None:
+        def rename(self, old: str, new: str, dir_fd: int) -> None:
             if new == "b":
                 (ws / "a").write_text("foreign\n")
                 raise OSError(errno.EIO, "Input/output error")
-            Disk.rename(self, old, new, at)
+            Disk.rename(self, old, new, dir_fd)
 
     assert second
-    with pytest.raises(ToolError, match=r"Cannot write b: .* Could not be taken back: .*/a\."):
+    with pytest.raises(ToolError, match=r"Cannot write b: .* Could not be rolled back: .*/a\."):
         apply(files, Meddled())
     assert (ws / "a").read_text() == "foreign\n"
     assert (ws / "b").read_text() == "old b\n"

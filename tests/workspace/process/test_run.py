@@ -21,7 +21,7 @@ def shell(script: str, folder: Path | str, **given: object) -> Command:
     return Command(("/bin/sh", "-c", script), str(folder), **given)  # type: ignore[arg-type]
 
 
-def gone(pid: int) -> bool:
+def has_exited(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
@@ -29,9 +29,9 @@ def gone(pid: int) -> bool:
     return state == "Z"
 
 
-async def soon_gone(pid: int) -> bool:
+async def exits_soon(pid: int) -> bool:
     limit = time.monotonic() + 2
-    while not gone(pid):
+    while not has_exited(pid):
         if time.monotonic() > limit:
             return False
         await asyncio.sleep(0.01)
@@ -85,12 +85,12 @@ async def test_output_arrives_while_the_program_runs(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
 async def test_the_whole_group_ends(tmp_path: Path, script: str, how: str) -> None:
-    said: asyncio.Queue[bytes] = asyncio.Queue()
+    output: asyncio.Queue[bytes] = asyncio.Queue()
     limit = 0.3 if how == "timeout" else None
     running = asyncio.ensure_future(
-        run.run(shell(script, tmp_path, timeout=limit), said.put_nowait)
+        run.run(shell(script, tmp_path, timeout=limit), output.put_nowait)
     )
-    child = int(await asyncio.wait_for(said.get(), 5))
+    child = int(await asyncio.wait_for(output.get(), 5))
     began = time.monotonic()
     if how == "cancel":
         running.cancel()
@@ -99,7 +99,7 @@ async def test_the_whole_group_ends(tmp_path: Path, script: str, how: str) -> No
     else:
         assert (await running).code is None
     assert time.monotonic() - began < 1.5
-    assert await soon_gone(child)
+    assert await exits_soon(child)
 
 
 async def test_a_program_that_ends_is_not_waited_for_by_its_children(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ async def test_a_program_that_ends_is_not_waited_for_by_its_children(tmp_path: P
     finished = await run.run(shell("sleep 60 & echo $!", tmp_path))
     assert time.monotonic() - began < 2
     assert finished.code == 0
-    assert await soon_gone(int(finished.head))
+    assert await exits_soon(int(finished.head))
 
 
 async def test_a_flood_leaves_the_loop_free(tmp_path: Path) -> None:
@@ -142,16 +142,16 @@ async def test_many_programs_run_at_the_same_time(tmp_path: Path) -> None:
     began = time.monotonic()
     commands = [shell(f"sleep 0.3; echo {number}", tmp_path) for number in range(20)]
     finished = await asyncio.gather(*map(run.run, commands))
-    assert [int(one.head) for one in finished] == list(range(20))
+    assert [int(result.head) for result in finished] == list(range(20))
     assert time.monotonic() - began < 4
 
 
 HOST = """
 import asyncio, sys
 from agentchat.core.tools.ports import Command
-from agentchat.workspace.process.run import run
+from agentchat.workspace.process import run
 command = Command(("/bin/sh", "-c", "sleep 60 & echo $! $$; sleep 60"), "/")
-asyncio.run(run(command, lambda data: print(data.decode(), end="", flush=True)))
+asyncio.run(run.run(command, lambda data: print(data.decode(), end="", flush=True)))
 """
 
 
@@ -165,17 +165,17 @@ async def test_nothing_outlives_a_host_that_is_killed(tmp_path: Path) -> None:
     assert len(pids) == 2
     host.kill()
     await host.wait()
-    assert all([await soon_gone(pid) for pid in pids])
+    assert all([await exits_soon(pid) for pid in pids])
 
 
 @pytest.mark.parametrize("sizes", [[5], [10], [11], [3, 3, 3, 3, 3], [40, 1], [1, 40], [1] * 100])
 def test_a_capture_keeps_head_and_tail_and_files_all(tmp_path: Path, sizes: list[int]) -> None:
     capture = Capture(10, str(tmp_path / "deep" / "out"))
     data = bytes(range(sum(sizes)))
-    at = 0
+    offset = 0
     for size in sizes:
-        capture.add(data[at : at + size])
-        at += size
+        capture.add(data[offset : offset + size])
+        offset += size
     capture.close()
     if len(data) <= 10:
         assert (capture.head, capture.tail, capture.dropped) == (data, b"", 0)

@@ -19,7 +19,7 @@ from agentchat.core.tools.ports import Command
 from agentchat.workspace.ssh.destination import Destination, SshCommand, read_destination
 from agentchat.workspace.ssh.workspace import SshWorkspace
 from tests.support.sshd import Sshd
-from tests.workspace.process.test_run import soon_gone
+from tests.workspace.process.test_run import exits_soon
 from tests.workspace.ssh.far import far
 
 
@@ -48,11 +48,11 @@ class Running:
     """A command on the other machine, once it has said the ids of its processes."""
 
     def __init__(self, workspace: SshWorkspace) -> None:
-        self.said: asyncio.Queue[bytes] = asyncio.Queue()
-        self.task = asyncio.ensure_future(workspace.run(sleeper(workspace), self.said.put_nowait))
+        self.output: asyncio.Queue[bytes] = asyncio.Queue()
+        self.task = asyncio.ensure_future(workspace.run(sleeper(workspace), self.output.put_nowait))
 
     async def pids(self) -> list[int]:
-        return [int(pid) for pid in (await asyncio.wait_for(self.said.get(), 20)).split()]
+        return [int(pid) for pid in (await asyncio.wait_for(self.output.get(), 20)).split()]
 
 
 async def test_a_cancelled_command_is_dead_there_within_a_second(remote: SshWorkspace) -> None:
@@ -63,7 +63,7 @@ async def test_a_cancelled_command_is_dead_there_within_a_second(remote: SshWork
     running.task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running.task
-    assert all([await soon_gone(pid) for pid in pids])
+    assert all([await exits_soon(pid) for pid in pids])
     assert time.monotonic() - began < 1
     assert await remote.kind(remote.root) == "directory"
 
@@ -91,7 +91,7 @@ async def test_a_lost_connection_ends_the_call_and_what_it_ran_and_the_next_call
         os.kill(session, signal.SIGKILL)
     with pytest.raises(Unreachable, match=r"^Lost the connection to box: "):
         await asyncio.wait_for(running.task, 5)
-    assert all([await soon_gone(pid) for pid in pids])
+    assert all([await exits_soon(pid) for pid in pids])
     assert await remote.kind(str(tmp_path)) == "directory"
     await remote.close()
 
@@ -120,7 +120,7 @@ async def test_closing_leaves_nothing_running(remote: SshWorkspace, sshd: Sshd) 
     await remote.close()
     with pytest.raises(Unreachable):
         await running.task
-    assert all([await soon_gone(pid) for pid in pids])
+    assert all([await exits_soon(pid) for pid in pids])
     with pytest.raises(Unreachable, match="is closed"):
         await remote.kind(remote.root)
 
@@ -144,7 +144,7 @@ async def test_what_runs_there_dies_with_a_host_that_is_killed(sshd: Sshd, tmp_p
     pid = int(await asyncio.wait_for(host.stdout.readline(), 20))
     host.kill()
     await host.wait()
-    assert await soon_gone(pid)
+    assert await exits_soon(pid)
 
 
 async def test_nothing_of_the_local_environment_gets_there(
@@ -215,9 +215,12 @@ def _noisy_login(server: Sshd) -> None:
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
-        (_unknown_key, "Cannot trust box: its key is not known yet. Connect once with `ssh box`"),
-        (_changed_key, "Cannot trust box: its key is not the one it had. Find out why"),
-        (_refused, "box refused the login (Permission denied (publickey)). Nothing can be typed"),
+        (_unknown_key, "Cannot trust box: its key is unknown. Connect once with `ssh box`"),
+        (_changed_key, "Cannot trust box: its key has changed. Find out why"),
+        (
+            _refused,
+            "box refused the login (Permission denied (publickey)). No password can be typed",
+        ),
         (lambda server: server.close(), "box refuses connections. Check the port"),
     ],
     ids=["unknown key", "changed key", "refused", "down"],

@@ -112,7 +112,7 @@ async def _parse_command(
         return None, ()
     script = await parse_shell(command)
     commands = [part.texts for part in script.parts if part.words]
-    return script, await workspace.evidence(commands, command, workspace.root)
+    return script, await workspace.fingerprint(commands, command, workspace.root)
 
 
 def _names(tool: Tool) -> tuple[str, ...]:

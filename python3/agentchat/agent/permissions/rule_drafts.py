@@ -218,11 +218,11 @@ class RuleDrafts:
         if tool is None:
             return None
         try:
-            arguments = await parse_arguments(tool, past.given)
+            arguments = await parse_arguments(tool, past.arguments)
             touch = tool.touches(arguments)
         except Exception:  # the tool has changed since, or is a custom one with an error
             return None
-        call = ValidCall(ToolCall("", tool.name, ""), tool, past.given, arguments)
+        call = ValidCall(ToolCall("", tool.name, ""), tool, past.arguments, arguments)
         try:
             target = await locate_call(call, self._workspace, touch)
         except ToolError:

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import StrEnum
 from typing import Final, Literal, get_args
 
 from agentchat.core.errors import UserError
@@ -64,7 +64,7 @@ PLANNING = frozenset({"ask", "tool_search", "resolve"})
 NOBODY = "Denied: nobody is here to answer."
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """What happens to a call."""
 
     ALLOW = "allow"

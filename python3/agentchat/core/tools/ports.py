@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Protocol
+from enum import StrEnum
+from typing import Literal, Protocol
 
 from agentchat.core.diff.changeset import ChangeSet
 
+FileKind = Literal["file", "directory", "other"]
+SandboxSetting = Literal["off", "auto", "required"]
 
-class Zone(str, Enum):
+
+class Zone(StrEnum):
     """The kind of a path for the policy."""
 
     ORDINARY = "ordinary"
@@ -19,7 +22,7 @@ class Zone(str, Enum):
     OUTSIDE = "outside"
 
 
-class BufferState(str, Enum):
+class BufferState(StrEnum):
     """Whether the user's editor has a file open, and how a change reaches it."""
 
     NO = "no"
@@ -64,10 +67,10 @@ class FileTarget:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryEntry:
-    """One name in a directory; ``kind`` is ``file``, ``directory`` or ``other``."""
+    """One name in a directory."""
 
     name: str
-    kind: str
+    kind: FileKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +127,7 @@ class AppliedFile:
 class CommandSandbox(Protocol):
     """The sandbox for commands: what the user wants, and what is available."""
 
-    setting: str
-    """``off``, ``auto`` or ``required``."""
+    setting: SandboxSetting
 
     async def probe(self) -> None:
         """Find out whether a sandbox works, if one is wanted."""
@@ -165,8 +167,8 @@ class Workspace(Protocol):
         specially (``scp://…``, ``term://…``) and for NUL.
         """
 
-    async def kind(self, path: str) -> str | None:
-        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
+    async def kind(self, path: str) -> FileKind | None:
+        """Return what a path is; ``None`` if it does not exist."""
 
     async def size(self, path: str) -> int:
         """Return the size of a file in bytes, as the user sees it."""
@@ -187,7 +189,7 @@ class Workspace(Protocol):
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Make the change, all files or none.
 
-        Raises Stale if a file no longer has the change's ``before`` bytes, ToolError if it
+        Raises StalePreview if a file no longer has the change's ``before`` bytes, ToolError if it
         cannot be written; in both cases nothing was changed.
         """
 
@@ -203,7 +205,7 @@ class Workspace(Protocol):
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``.

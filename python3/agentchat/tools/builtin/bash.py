@@ -88,12 +88,12 @@ class ShellResult:
 
 
 async def run_shell(
-    command: str, context: ToolContext, timeout: float | None, stdin: bytes | None = None
+    command: str, context: ToolContext, seconds: float | None, stdin: bytes | None = None
 ) -> ShellResult:
     """Run a shell command and show its output while it runs.
 
     Args:
-        timeout: seconds; ``None`` if the caller limits the time.
+        seconds: how long it may take; ``None`` if the caller limits the time.
         stdin: its standard input; ``None`` for none.
     """
     live = LiveOutputBuffer(context.progress)
@@ -101,7 +101,7 @@ async def run_shell(
         argv=(*await _shell(context), command),
         cwd=context.cwd,
         stdin=stdin,
-        timeout=timeout,
+        timeout=seconds,
         capture=min(BASH_BYTES, RESULT_BYTES),
         merge_stderr=True,
         env=environment(await context.workspace.environment()),
@@ -115,7 +115,7 @@ async def run_shell(
     return ShellResult(
         code=result.code,
         text=_output_text(result, context.overflow),
-        failure=_failure(result.code, timeout or 0.0),
+        failure=_failure(result.code, seconds or 0.0),
         stored=context.overflow if result.dropped else None,
     )
 

@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from inspect import Parameter
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, NotRequired, Union
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError, to_json
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.custom.context import Context

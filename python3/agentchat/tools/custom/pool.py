@@ -30,7 +30,7 @@ What it costs if a function
                  which imports the file again. Previews staged in the dead process can only be
                  discarded
     outlives us  impossible: a worker ends itself when the connection ends, and a small shell kills
-                 its group if it cannot (``workspace.process.run.KEEPER``)
+                 its group if it cannot (``workspace.process.run.WATCHDOG``)
 
 A request is never sent twice: the function may have had effects.
 """

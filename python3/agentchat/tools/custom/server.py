@@ -33,7 +33,7 @@ from typing_extensions import override
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.errors import RequestCancelled, error_text
-from agentchat.rpc.peer import Incoming, Peer
+from agentchat.rpc.peer import IncomingRequest, Peer
 from agentchat.tools.custom.context import OVER, CommandResult, Context, Result, result_of
 from agentchat.tools.custom.definition import ASKS, Definition
 from agentchat.tools.custom.files import GONE, ImportProblem, Source, import_source
@@ -62,8 +62,8 @@ class ToolServer:
         self.printer = Printer()
         self._interrupt = interrupt
         self._interruptible = False
-        self._current: Incoming | None = None
-        self._waiting: queue.SimpleQueue[Incoming | None] = queue.SimpleQueue()
+        self._current: IncomingRequest | None = None
+        self._waiting: queue.SimpleQueue[IncomingRequest | None] = queue.SimpleQueue()
         self._previews: dict[int, dict[str, BoundFunction]] = {}
         self._numbers = itertools.count(1)
         self._handlers = {
@@ -80,7 +80,7 @@ class ToolServer:
 
     def serve(self) -> None:
         """Serve requests in this thread until the connection ends."""
-        self.peer.ended.add_done_callback(lambda _: self._waiting.put(None))
+        self.peer.end_reason.add_done_callback(lambda _: self._waiting.put(None))
         self.peer.start()
         while (incoming := self._waiting.get()) is not None:
             self._serve(incoming)
@@ -93,7 +93,7 @@ class ToolServer:
         self._interruptible = False
         return True
 
-    def _serve(self, incoming: Incoming) -> None:
+    def _serve(self, incoming: IncomingRequest) -> None:
         self._current = incoming
         incoming.on_cancel = self._interrupt
         self.printer.begin(incoming)
@@ -110,7 +110,7 @@ class ToolServer:
             self.printer.end()
             incoming.reply(answer)
 
-    def _answer(self, incoming: Incoming) -> Any:
+    def _answer(self, incoming: IncomingRequest) -> Any:
         if incoming.cancelled:
             raise RequestCancelled
         try:
@@ -237,7 +237,7 @@ class CallContext(Context):
     """The context of a call: it sends requests to the plugin and blocks the calling thread."""
 
     _server: ToolServer = field(repr=False)
-    _incoming: Incoming = field(repr=False)
+    _incoming: IncomingRequest = field(repr=False)
     _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @override
@@ -309,10 +309,10 @@ class Printer:
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._text = ""
-        self._incoming: Incoming | None = None
+        self._incoming: IncomingRequest | None = None
         threading.Thread(target=self._run, name="print", daemon=True).start()
 
-    def begin(self, incoming: Incoming) -> None:
+    def begin(self, incoming: IncomingRequest) -> None:
         """Send printed text for this request from now on."""
         with self._lock:
             self._incoming = incoming
@@ -382,5 +382,5 @@ def main(descriptor: int) -> None:
         cast("BinaryIO", PrintedBytes(server.printer)), "utf-8", "replace", write_through=True
     )
     # Everything in this process group ends with the connection.
-    server.peer.ended.add_done_callback(lambda _: os.killpg(os.getpgrp(), signal.SIGKILL))
+    server.peer.end_reason.add_done_callback(lambda _: os.killpg(os.getpgrp(), signal.SIGKILL))
     server.serve()

@@ -21,7 +21,7 @@ from agentchat.core.limits import BASH_SECONDS
 from agentchat.core.tools.tool import StagedChange, ToolContext
 from agentchat.rpc.background import run_in_thread
 from agentchat.rpc.errors import Disconnected, RemoteError
-from agentchat.rpc.peer import Incoming, Outgoing, Peer, Tasks
+from agentchat.rpc.peer import IncomingRequest, OutgoingRequest, Peer, RequestTasks
 from agentchat.tools.builtin.bash import environment, run_shell
 from agentchat.tools.custom.context import OVER
 
@@ -100,8 +100,8 @@ class CallServices:
         target = await self._context.workspace.locate(path)
         return await self._context.workspace.read(target.path)
 
-    async def _run(self, command: str, timeout: float | None) -> tuple[int, str]:
-        seconds = BASH_SECONDS if timeout is None else timeout
+    async def _run(self, command: str, seconds: float | None) -> tuple[int, str]:
+        seconds = BASH_SECONDS if seconds is None else seconds
         result = await run_shell(command, self._context, seconds)
         if result.code is None:
             raise ToolError(f"{result.text}\n\n{result.failure}".strip())
@@ -124,8 +124,8 @@ class Worker:
         self._cancelled: set[concurrent.futures.Future[Any]] = set()
         methods = dict.fromkeys(("stage", "read", "command"), self._serve)
         sink = os.dup(connection.fileno())
-        self._peer = Peer(connection.makefile("rb"), sink, Tasks(methods))
-        self._peer.ended.add_done_callback(lambda _: process.kill())
+        self._peer = Peer(connection.makefile("rb"), sink, RequestTasks(methods))
+        self._peer.end_reason.add_done_callback(lambda _: process.kill())
         self._peer.start()
         self._connection = connection
         self._watcher = threading.Thread(target=self._watch, name="worker", daemon=True)
@@ -190,7 +190,7 @@ class Worker:
         self._kill_reason = self._kill_reason or reason
         self._process.kill()
 
-    def _cancel(self, outgoing: Outgoing) -> None:
+    def _cancel(self, outgoing: OutgoingRequest) -> None:
         self._cancelled.add(outgoing.answer)
         self._peer.cancel(outgoing)
 
@@ -202,7 +202,7 @@ class Worker:
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
 
-    async def _serve(self, incoming: Incoming) -> Any:
+    async def _serve(self, incoming: IncomingRequest) -> Any:
         services = self._services.get(incoming.params["call"])
         if services is None:
             raise ToolError(OVER)

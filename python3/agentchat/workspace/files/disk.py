@@ -1,7 +1,7 @@
-"""Every effect on files goes through here, one small method each, so faults can be injected.
+"""All system calls that change files, one small method each, so that tests can inject faults.
 
-Names are relative to a directory handle (``at``), so a directory that is swapped while a change
-is being made cannot redirect it.
+Names are relative to a directory handle (``dir_fd``), so replacing a directory during a change
+cannot redirect it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | NOFOLLOW
 
 
 class FolderLocks:
-    """A lock for each folder in which this process changes files, or looks for what was left.
+    """A lock for each folder in which this process changes files or removes leftovers.
 
-    Work in different folders does not wait for each other: a chat on a slow disk stops no other.
+    Changes in different folders do not wait for each other: a slow disk delays only its own chat.
     """
 
     def __init__(self) -> None:
@@ -31,9 +31,9 @@ class FolderLocks:
     def hold(self, folders: Iterable[str]) -> Iterator[None]:
         """Hold the locks of folders, by absolute path; always taken in the same order."""
         with self._guard:
-            wanted = [self._locks.setdefault(f, threading.Lock()) for f in sorted(set(folders))]
+            locks = [self._locks.setdefault(f, threading.Lock()) for f in sorted(set(folders))]
         with contextlib.ExitStack() as stack:
-            for lock in wanted:
+            for lock in locks:
                 stack.enter_context(lock)
             yield
 
@@ -44,12 +44,12 @@ FOLDER_LOCKS = FolderLocks()
 class Disk:
     """The real file system; a test wraps it to make single operations fail."""
 
-    def open(self, name: str, flags: int, mode: int = 0o666, at: int | None = None) -> int:
+    def open(self, name: str, flags: int, mode: int = 0o666, dir_fd: int | None = None) -> int:
         """Open a file, never through a symlink; return its descriptor."""
-        return os.open(name, flags | NOFOLLOW, mode, dir_fd=at)
+        return os.open(name, flags | NOFOLLOW, mode, dir_fd=dir_fd)
 
     def write(self, fd: int, data: bytes, offset: int) -> int:
-        """Write at an offset; return how many bytes were taken."""
+        """Write at an offset; return how many bytes were written."""
         return os.pwrite(fd, data, offset)
 
     def truncate(self, fd: int, size: int) -> None:
@@ -60,25 +60,25 @@ class Disk:
         """Make a file or directory durable."""
         os.fsync(fd)
 
-    def rename(self, old: str, new: str, at: int) -> None:
+    def rename(self, old: str, new: str, dir_fd: int) -> None:
         """Rename within one directory, replacing ``new``."""
-        os.rename(old, new, src_dir_fd=at, dst_dir_fd=at)
+        os.rename(old, new, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
-    def link(self, old: str, new: str, at: int) -> None:
+    def link(self, old: str, new: str, dir_fd: int) -> None:
         """Give a file a second name, failing if ``new`` exists."""
-        os.link(old, new, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+        os.link(old, new, src_dir_fd=dir_fd, dst_dir_fd=dir_fd, follow_symlinks=False)
 
-    def unlink(self, name: str, at: int) -> None:
+    def unlink(self, name: str, dir_fd: int) -> None:
         """Remove a name."""
-        os.unlink(name, dir_fd=at)
+        os.unlink(name, dir_fd=dir_fd)
 
-    def mkdir(self, name: str, at: int) -> None:
+    def mkdir(self, name: str, dir_fd: int) -> None:
         """Make a directory."""
-        os.mkdir(name, dir_fd=at)
+        os.mkdir(name, dir_fd=dir_fd)
 
-    def rmdir(self, name: str, at: int) -> None:
+    def rmdir(self, name: str, dir_fd: int) -> None:
         """Remove an empty directory."""
-        os.rmdir(name, dir_fd=at)
+        os.rmdir(name, dir_fd=dir_fd)
 
     def chmod(self, fd: int, mode: int) -> None:
         """Set the permission bits."""
@@ -98,45 +98,45 @@ def open_directory(path: str) -> int:
 
     Raises OSError (ELOOP or ENOTDIR) if a component is a symlink or no directory.
     """
-    at = os.open("/", _PATH_ONLY)
+    dir_fd = os.open("/", _PATH_ONLY)
     try:
         for name in [part for part in path.split("/") if part]:
-            below = os.open(name, _PATH_ONLY, dir_fd=at)
-            os.close(at)
-            at = below
-        return _readable(at)
+            below = os.open(name, _PATH_ONLY, dir_fd=dir_fd)
+            os.close(dir_fd)
+            dir_fd = below
+        return _readable(dir_fd)
     finally:
-        os.close(at)
+        os.close(dir_fd)
 
 
-def _readable(at: int) -> int:
+def _readable(dir_fd: int) -> int:
     """Return a handle on the same directory that can be synced, where reading it is allowed."""
     with contextlib.suppress(PermissionError):
-        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | NOFOLLOW, dir_fd=at)
-    return os.dup(at)
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | NOFOLLOW, dir_fd=dir_fd)
+    return os.dup(dir_fd)
 
 
 @contextlib.contextmanager
 def directory(path: str) -> Iterator[int]:
-    """Hold a handle on a directory."""
-    at = open_directory(path)
+    """Yield a handle on a directory; close it at the end."""
+    dir_fd = open_directory(path)
     try:
-        yield at
+        yield dir_fd
     finally:
-        os.close(at)
+        os.close(dir_fd)
 
 
 def read_all(fd: int, limit: int | None = None, start: int = 0) -> bytes:
     """Return the bytes of an open file from ``start``, at most ``limit``."""
     chunks: list[bytes] = []
-    left = limit
-    while left is None or left > 0:
-        chunk = os.pread(fd, min(left or 1 << 20, 1 << 20), start)
+    remaining = limit
+    while remaining is None or remaining > 0:
+        chunk = os.pread(fd, min(remaining or 1 << 20, 1 << 20), start)
         if not chunk:
             break
         chunks.append(chunk)
         start += len(chunk)
-        left = None if left is None else left - len(chunk)
+        remaining = None if remaining is None else remaining - len(chunk)
     return b"".join(chunks)
 
 
@@ -146,8 +146,8 @@ def read_file(path: str, limit: int | None = None, start: int = 0) -> bytes:
     Raises OSError, never blocks on a FIFO or device.
     """
     folder, name = os.path.split(path)
-    with directory(folder) as at:
-        fd = os.open(name or ".", os.O_RDONLY | os.O_NONBLOCK | NOFOLLOW, dir_fd=at)
+    with directory(folder) as dir_fd:
+        fd = os.open(name or ".", os.O_RDONLY | os.O_NONBLOCK | NOFOLLOW, dir_fd=dir_fd)
     try:
         mode = os.fstat(fd).st_mode
         if stat.S_ISDIR(mode):

@@ -19,28 +19,28 @@ from agentchat.workspace.files.disk import Disk, open_directory, read_all
 
 def copy_metadata(disk: Disk, source: int, target: int) -> None:
     """Give an open file the owner, attributes and mode of another; raises OSError."""
-    seen, mine = os.fstat(source), os.fstat(target)
-    if (mine.st_uid, mine.st_gid) != (seen.st_uid, seen.st_gid):
-        disk.chown(target, seen.st_uid, seen.st_gid)
-    _set_attributes(disk, target, attributes(source))
-    disk.chmod(target, stat.S_IMODE(seen.st_mode))
+    old, new = os.fstat(source), os.fstat(target)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        disk.chown(target, old.st_uid, old.st_gid)
+    _set_attributes(disk, target, read_attributes(source))
+    disk.chmod(target, stat.S_IMODE(old.st_mode))
 
 
 def apply_metadata(disk: Disk, target: int, file: FileChange) -> None:
-    """Give an open file that comes back what it had; raises OSError.
+    """Give an open file that is restored the metadata of its change; raises OSError.
 
-    What only another user could set is left out: the file itself matters more.
+    Owner and attributes that only another user may set are left out.
     """
-    mine = os.fstat(target)
+    current = os.fstat(target)
     with contextlib.suppress(PermissionError):
-        if file.owner is not None and (mine.st_uid, mine.st_gid) != file.owner:
+        if file.owner is not None and (current.st_uid, current.st_gid) != file.owner:
             disk.chown(target, *file.owner)
         _set_attributes(disk, target, file.attributes)
     if file.mode is not None:
         disk.chmod(target, file.mode)
 
 
-def attributes(file: int | str) -> tuple[tuple[str, bytes], ...]:
+def read_attributes(file: int | str) -> tuple[tuple[str, bytes], ...]:
     """Return the extended attributes of an open file, or of a path; none where there are none."""
     if not hasattr(os, "listxattr"):
         return ()
@@ -53,41 +53,42 @@ def attributes(file: int | str) -> tuple[tuple[str, bytes], ...]:
         raise
 
 
-def _set_attributes(disk: Disk, target: int, wanted: Sequence[tuple[str, bytes]]) -> None:
-    have = dict(attributes(target)) if wanted else {}
-    for name, value in wanted:
-        if have.get(name) != value:
+def _set_attributes(disk: Disk, target: int, attributes: Sequence[tuple[str, bytes]]) -> None:
+    current = dict(read_attributes(target)) if attributes else {}
+    for name, value in attributes:
+        if current.get(name) != value:
             disk.set_attribute(target, name, value)
 
 
-READ = os.O_RDONLY | os.O_NONBLOCK
-_LEFT = re.compile(r"\.agentchat-(\d+)-[0-9a-f]{8}([0-9a-f]{8})\.(tmp|old)\Z")
+READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK
+_TEMPORARY_NAME = re.compile(r"\.agentchat-(\d+)-[0-9a-f]{8}([0-9a-f]{8})\.(tmp|old)\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class TemporaryFile:
-    """What the name of a temporary file tells.
+    """The parts of the name of a temporary file.
 
-    ``owner`` is the id of the process that made it; ``aside``: it is a whole file, set aside.
+    ``owner`` is the id of the process that made it, ``target`` a hash of the name of the file it is
+    for. ``aside``: it is that file itself, set aside to be removed.
     """
 
     owner: int
     target: str
     aside: bool
 
-    def is_of(self, name: str) -> bool:
+    def belongs_to(self, name: str) -> bool:
         """Whether it was made for the file of this name."""
-        return self.target == _mark(name)
+        return self.target == _name_hash(name)
 
 
-def temporary_file(name: str) -> TemporaryFile | None:
-    """Return what a name tells; ``None`` if it is no temporary file's."""
-    found = _LEFT.match(name)
-    return TemporaryFile(int(found[1]), found[2], found[3] == "old") if found else None
+def parse_temporary_name(name: str) -> TemporaryFile | None:
+    """Return the parts of a name; ``None`` if it is not that of a temporary file."""
+    match = _TEMPORARY_NAME.match(name)
+    return TemporaryFile(int(match[1]), match[2], match[3] == "old") if match else None
 
 
 class FileOperation:
-    """What all kinds share: a handle on the folder, the bytes expected and the bytes wanted."""
+    """What all operations share: a handle on the folder, the bytes before and after."""
 
     def __init__(self, disk: Disk, file: FileChange) -> None:
         self.disk = disk
@@ -96,18 +97,18 @@ class FileOperation:
         self.name = os.path.basename(file.path)
         self.before = file.before
         self.after = file.after
-        self.done = False
-        self._at: int | None = None
+        self.committed = False
+        self._dir_fd: int | None = None
 
     @property
-    def at(self) -> int:
+    def dir_fd(self) -> int:
         """The handle on the folder, opened once."""
-        if self._at is None:
-            self._at = open_directory(os.path.dirname(self.path))
-        return self._at
+        if self._dir_fd is None:
+            self._dir_fd = open_directory(os.path.dirname(self.path))
+        return self._dir_fd
 
     def prepare(self) -> None:
-        """Check the target and write beside it; touches nothing that exists."""
+        """Check the target and write beside it; changes no existing file."""
         raise NotImplementedError
 
     def commit(self) -> None:
@@ -115,63 +116,63 @@ class FileOperation:
         raise NotImplementedError
 
     def roll_back(self) -> None:
-        """Undo whatever was done; raises if someone else wrote the target since."""
+        """Undo what was done; raises StalePreview if someone else wrote the target since."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the handles."""
-        if self._at is not None:
-            os.close(self._at)
-            self._at = None
+        """Close the handles."""
+        if self._dir_fd is not None:
+            os.close(self._dir_fd)
+            self._dir_fd = None
 
-    def look(self) -> os.stat_result | None:
-        """Return what the name is now; ``None`` if nothing. Raises ToolError if no file."""
+    def stat_target(self) -> os.stat_result | None:
+        """Return the status of the target, if it exists; raises ToolError if it is no file."""
         try:
-            found = os.stat(self.name, dir_fd=self.at, follow_symlinks=False)
+            status = os.stat(self.name, dir_fd=self.dir_fd, follow_symlinks=False)
         except FileNotFoundError:
             return None
-        if not stat.S_ISREG(found.st_mode):
-            raise ToolError(f"is {_what(found.st_mode)}, not a regular file.")
-        return found
+        if not stat.S_ISREG(status.st_mode):
+            raise ToolError(f"is {_file_type(status.st_mode)}, not a regular file.")
+        return status
 
-    def check(self, expected: bytes, name: str | None = None) -> os.stat_result:
-        """Return what the target is, if it holds exactly ``expected``; else raise Stale."""
-        if name is None and self.look() is None:
+    def check_content(self, expected: bytes, name: str | None = None) -> os.stat_result:
+        """Return the status of the target; raises StalePreview if it holds other bytes."""
+        if name is None and self.stat_target() is None:
             raise StalePreview(self.path)
-        fd = self.disk.open(name or self.name, READ, at=self.at)
+        fd = self.disk.open(name or self.name, READ_FLAGS, dir_fd=self.dir_fd)
         try:
-            found = os.fstat(fd)
-            if found.st_size != len(expected) or read_all(fd) != expected:
+            status = os.fstat(fd)
+            if status.st_size != len(expected) or read_all(fd) != expected:
                 raise StalePreview(self.path)
         finally:
             os.close(fd)
-        return found
+        return status
 
     def temp_name(self, ending: str = "tmp") -> str:
-        """Return a fresh name beside the target that tells which process made it, and for what."""
-        return f".agentchat-{os.getpid()}-{secrets.token_hex(4)}{_mark(self.name)}.{ending}"
+        """Return a new name beside the target, with the process and the target in it."""
+        return f".agentchat-{os.getpid()}-{secrets.token_hex(4)}{_name_hash(self.name)}.{ending}"
 
     def sync_folder(self) -> None:
         """Make names in the folder durable, where the file system can."""
         try:
-            self.disk.fsync(self.at)
+            self.disk.fsync(self.dir_fd)
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.EBADF):
                 raise
 
-    def drop(self, name: str) -> None:
+    def remove_temporary(self, name: str) -> None:
         """Remove a temporary file, if it is there."""
         with contextlib.suppress(FileNotFoundError):
-            self.disk.unlink(name, self.at)
+            self.disk.unlink(name, self.dir_fd)
 
 
 class UnchangedFile(FileOperation):
-    """Nothing to write; the bytes must still be the expected ones."""
+    """Writes nothing; the bytes must still be the expected ones."""
 
     def prepare(self) -> None:
         """Check the bytes."""
         if self.before is not None:
-            self.check(self.before)
+            self.check_content(self.before)
 
     def commit(self) -> None:
         """Do nothing."""
@@ -181,22 +182,22 @@ class UnchangedFile(FileOperation):
 
 
 def write_whole(disk: Disk, fd: int, data: bytes) -> None:
-    """Write all bytes from the start of a file, however little each write takes, and look."""
+    """Write all bytes from the start of a file, in as many writes as it takes; verify them."""
     view, offset = memoryview(data), 0
     while offset < len(data):
-        taken = disk.write(fd, bytes(view[offset : offset + (1 << 20)]), offset)
-        if taken <= 0:
-            raise OSError(errno.EIO, "Nothing could be written")
-        offset += taken
+        written = disk.write(fd, bytes(view[offset : offset + (1 << 20)]), offset)
+        if written <= 0:
+            raise OSError(errno.EIO, "No byte could be written")
+        offset += written
     if read_all(fd, len(data)) != data:
         raise OSError(errno.EIO, "The bytes on disk are not the ones written")
 
 
-def _mark(name: str) -> str:
+def _name_hash(name: str) -> str:
     return hashlib.sha256(os.fsencode(name)).hexdigest()[:8]
 
 
-def _what(mode: int) -> str:
+def _file_type(mode: int) -> str:
     if stat.S_ISLNK(mode):
         return "a symbolic link"
     if stat.S_ISDIR(mode):

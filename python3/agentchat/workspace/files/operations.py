@@ -11,7 +11,7 @@ from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview
 from agentchat.workspace.files.disk import Disk, directory, open_directory
 from agentchat.workspace.files.operation import (
-    READ,
+    READ_FLAGS,
     FileOperation,
     apply_metadata,
     copy_metadata,
@@ -19,116 +19,116 @@ from agentchat.workspace.files.operation import (
 )
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
-"""What file systems without hard links say."""
+"""Errors of file systems without hard links."""
 
 
 class CreateFile(FileOperation):
-    """A file that does not exist yet, with the folders it needs.
+    """Creates a file and the folders it needs.
 
-    ``like`` is the file that it takes the place of, whose owner, mode and attributes it gets.
+    ``like`` is the file that it replaces, whose owner, mode and attributes it gets.
     """
 
     def __init__(self, disk: Disk, file: FileChange, like: FileChange | None = None) -> None:
         super().__init__(disk, file)
         self._like = like
         self.temp: str | None = None
-        self._made: list[tuple[int, str]] = []
+        self._folders: list[tuple[int, str]] = []
 
     def prepare(self) -> None:
         """Make the folders and write the bytes beside the name."""
         self._check_anchor()
-        self._at = self._make_folders()
-        if self.look() is not None:
+        self._dir_fd = self._make_folders()
+        if self.stat_target() is not None:
             raise StalePreview(self.path)
         self.temp = self.temp_name()
-        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.at)
+        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.dir_fd)
         try:
             write_whole(self.disk, fd, self.after or b"")
-            self._dress(fd)
+            self._set_metadata(fd)
             self.disk.fsync(fd)
         finally:
             os.close(fd)
 
-    def _dress(self, fd: int) -> None:
+    def _set_metadata(self, fd: int) -> None:
         if self._like is None:
             apply_metadata(self.disk, fd, self.file)
             return
-        with directory(os.path.dirname(self._like.path)) as at:
-            source = self.disk.open(os.path.basename(self._like.path), READ, at=at)
+        with directory(os.path.dirname(self._like.path)) as dir_fd:
+            source = self.disk.open(os.path.basename(self._like.path), READ_FLAGS, dir_fd=dir_fd)
         try:
             copy_metadata(self.disk, source, fd)
         finally:
             os.close(source)
 
     def _check_anchor(self) -> None:
-        """Raise Stale if the folder is another one than was previewed."""
+        """Raise StalePreview if the folder is not the one that was previewed."""
         if self.file.anchor is None:
             return
         path, *identity = self.file.anchor
-        with directory(path) as at:
-            found = os.fstat(at)
-        if [found.st_dev, found.st_ino] != identity:
+        with directory(path) as dir_fd:
+            status = os.fstat(dir_fd)
+        if [status.st_dev, status.st_ino] != identity:
             raise StalePreview(self.path)
 
     def _make_folders(self) -> int:
-        """Return a handle on the folder; what had to be made is kept for the way back."""
+        """Return a handle on the folder; folders made on the way are kept for ``roll_back``."""
         folder, missing = os.path.dirname(self.path), []
         while not os.path.lexists(folder):
             folder, name = os.path.split(folder)
             missing.append(name)
-        at = open_directory(folder)
+        dir_fd = open_directory(folder)
         for name in reversed(missing):
-            self._made.append((at, name))
+            self._folders.append((dir_fd, name))
             try:
-                self.disk.mkdir(name, at)
-            except FileExistsError:  # someone else's, and not ours to remove
-                self._made[-1] = (at, "")
+                self.disk.mkdir(name, dir_fd)
+            except FileExistsError:  # another process made it: not ours to remove
+                self._folders[-1] = (dir_fd, "")
                 raise
-            at = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
-        return at
+            dir_fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=dir_fd)
+        return dir_fd
 
     def commit(self) -> None:
-        """Give the file its name, unless something took it meanwhile."""
+        """Give the file its name; raises StalePreview if another file has it now."""
         assert self.temp is not None
-        self.done = True
+        self.committed = True
         try:
-            self._name(self.temp)
+            self._link(self.temp)
         except FileExistsError as error:
-            self.done = False
+            self.committed = False
             raise StalePreview(self.path) from error
-        self.drop(self.temp)
+        self.remove_temporary(self.temp)
         self.sync_folder()
-        for at, _ in self._made:
+        for dir_fd, _ in self._folders:
             with contextlib.suppress(OSError):
-                self.disk.fsync(at)
+                self.disk.fsync(dir_fd)
 
-    def _name(self, temp: str) -> None:
+    def _link(self, temp: str) -> None:
         try:
-            self.disk.link(temp, self.name, self.at)
+            self.disk.link(temp, self.name, self.dir_fd)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            if self.look() is not None:
+            if self.stat_target() is not None:
                 raise FileExistsError(errno.EEXIST, "File exists", self.path) from error
-            self.disk.rename(temp, self.name, self.at)
+            self.disk.rename(temp, self.name, self.dir_fd)
 
     def roll_back(self) -> None:
-        """Remove the file and the folders made for it, if they are still as made."""
-        if self._at is not None and self.temp is not None:
-            self.drop(self.temp)
-            if self.done and self.look() is not None:
-                self.check(self.after or b"")
-                self.drop(self.name)
-        for at, name in reversed(self._made):
+        """Remove the file and the folders made for it, if they are unchanged."""
+        if self._dir_fd is not None and self.temp is not None:
+            self.remove_temporary(self.temp)
+            if self.committed and self.stat_target() is not None:
+                self.check_content(self.after or b"")
+                self.remove_temporary(self.name)
+        for dir_fd, name in reversed(self._folders):
             with contextlib.suppress(OSError):
-                self.disk.rmdir(name, at)
+                self.disk.rmdir(name, dir_fd)
 
     def close(self) -> None:
-        """Let go of the handles."""
+        """Close the handles."""
         super().close()
-        for at, _ in self._made:
-            os.close(at)
-        self._made = []
+        for dir_fd, _ in self._folders:
+            os.close(dir_fd)
+        self._folders = []
 
 
 _NO_TEMP = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -136,32 +136,32 @@ _NO_RENAME = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM)
 
 
 class ReplaceFile(FileOperation):
-    """New bytes for a file that exists."""
+    """Replaces the bytes of a file that exists."""
 
     def __init__(self, disk: Disk, file: FileChange) -> None:
         super().__init__(disk, file)
         self.old = file.before or b""
         self.new = file.after or b""
-        self.seen: os.stat_result | None = None
+        self.status: os.stat_result | None = None
         self.temp: str | None = None
 
     def prepare(self) -> None:
         """Write the new bytes beside the target, unless it must be written in place."""
-        self.seen = self.check(self.old)
-        if self.seen.st_nlink > 1 or self.seen.st_dev != os.fstat(self.at).st_dev:
+        self.status = self.check_content(self.old)
+        if self.status.st_nlink > 1 or self.status.st_dev != os.fstat(self.dir_fd).st_dev:
             self._prepare_in_place()
             return
         try:
             self._write_beside()
         except OSError as error:
-            self._drop_temp()
+            self._remove_temp()
             if error.errno not in _NO_TEMP:
                 raise
             self._prepare_in_place()
 
     def _write_beside(self) -> None:
         self.temp = self.temp_name()
-        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.at)
+        fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600, self.dir_fd)
         try:
             write_whole(self.disk, fd, self.new)
             self._copy_metadata(fd)
@@ -170,30 +170,30 @@ class ReplaceFile(FileOperation):
             os.close(fd)
 
     def _copy_metadata(self, fd: int) -> None:
-        source = self.disk.open(self.name, READ, at=self.at)
+        source = self.disk.open(self.name, READ_FLAGS, dir_fd=self.dir_fd)
         try:
             copy_metadata(self.disk, source, fd)
         finally:
             os.close(source)
 
     def _prepare_in_place(self) -> None:
-        """Find out now whether the target can be opened for writing."""
+        """Check now that the target can be opened for writing."""
         os.close(self._open_for_writing())
 
     def _open_for_writing(self) -> int:
         try:
-            return self.disk.open(self.name, os.O_RDWR, at=self.at)
+            return self.disk.open(self.name, os.O_RDWR, dir_fd=self.dir_fd)
         except PermissionError:
             return self._open_read_only()
 
     def _open_read_only(self) -> int:
-        """Open our own file whose mode forbids writing; the mode is as before afterwards."""
-        reading = self.disk.open(self.name, READ, at=self.at)
+        """Open a file of ours whose mode forbids writing; restore the mode."""
+        reading = self.disk.open(self.name, READ_FLAGS, dir_fd=self.dir_fd)
         try:
             mode = stat.S_IMODE(os.fstat(reading).st_mode)
             self.disk.chmod(reading, mode | stat.S_IWUSR)
             try:
-                return self.disk.open(self.name, os.O_RDWR, at=self.at)
+                return self.disk.open(self.name, os.O_RDWR, dir_fd=self.dir_fd)
             finally:
                 self.disk.chmod(reading, mode)
         finally:
@@ -201,19 +201,19 @@ class ReplaceFile(FileOperation):
 
     def commit(self) -> None:
         """Put the new bytes in place."""
-        found = self.check(self.old)
-        if self.seen is None or not os.path.samestat(found, self.seen):
+        status = self.check_content(self.old)
+        if self.status is None or not os.path.samestat(status, self.status):
             raise StalePreview(self.path)
         if self.temp is None:
             self._write_in_place()
             return
-        self.done = True
+        self.committed = True
         try:
-            self.disk.rename(self.temp, self.name, self.at)
+            self.disk.rename(self.temp, self.name, self.dir_fd)
         except OSError as error:
             if error.errno not in _NO_RENAME:
                 raise
-            self._drop_temp()
+            self._remove_temp()
             self._write_in_place()
             return
         self.temp = None
@@ -223,12 +223,12 @@ class ReplaceFile(FileOperation):
         fd = self._open_for_writing()
         try:
             mode = stat.S_IMODE(os.fstat(fd).st_mode)
-            self.done = True
+            self.committed = True
             try:
                 self._overwrite(fd, self.new, mode)
             except BaseException:
                 self._overwrite(fd, self.old, mode)
-                self.done = False
+                self.committed = False
                 raise
         finally:
             os.close(fd)
@@ -242,31 +242,31 @@ class ReplaceFile(FileOperation):
 
     def roll_back(self) -> None:
         """Write the old bytes back the same way."""
-        self._drop_temp()
-        if self.done and not self._is_old():
+        self._remove_temp()
+        if self.committed and not self._is_old():
             back = ReplaceFile(self.disk, self.file.reversed())
             try:
                 back.prepare()
                 back.commit()
             finally:
-                back._drop_temp()
+                back._remove_temp()
                 back.close()
 
     def _is_old(self) -> bool:
         try:
-            self.check(self.old)
+            self.check_content(self.old)
         except StalePreview:
             return False
         return True
 
-    def _drop_temp(self) -> None:
+    def _remove_temp(self) -> None:
         if self.temp is not None:
-            self.drop(self.temp)
+            self.remove_temporary(self.temp)
             self.temp = None
 
 
 class RemoveFile(FileOperation):
-    """A file that goes; set aside first, so that it can come back as it was."""
+    """Removes a file; it is set aside first, so that a rollback restores the file itself."""
 
     def __init__(self, disk: Disk, file: FileChange) -> None:
         super().__init__(disk, file)
@@ -274,39 +274,39 @@ class RemoveFile(FileOperation):
 
     def prepare(self) -> None:
         """Check the bytes."""
-        self.check(self.before or b"")
+        self.check_content(self.before or b"")
 
     def commit(self) -> None:
-        """Set the file aside, and make sure it was the one meant."""
-        self.check(self.before or b"")
+        """Set the file aside, then check that it is the one that was previewed."""
+        self.check_content(self.before or b"")
         self.aside = self.temp_name("old")
-        self.disk.rename(self.name, self.aside, self.at)
-        self.check(self.before or b"", self.aside)
+        self.disk.rename(self.name, self.aside, self.dir_fd)
+        self.check_content(self.before or b"", self.aside)
         self.sync_folder()
 
     def roll_back(self) -> None:
-        """Give the file its name back; if something took it, the bytes stay where they are."""
+        """Restore the name of the file; if another file has it, the bytes stay set aside."""
         aside, self.aside = self.aside, None
         if aside is None:
             return
         with contextlib.suppress(FileNotFoundError):  # it was never set aside
-            self.disk.link(aside, self.name, self.at)
-            self.drop(aside)
+            self.disk.link(aside, self.name, self.dir_fd)
+            self.remove_temporary(aside)
 
     def close(self) -> None:
-        """Remove what was set aside: the change holds."""
+        """Remove the file that was set aside: the change is complete."""
         if self.aside is not None:
             with contextlib.suppress(OSError):
-                self.drop(self.aside)
+                self.remove_temporary(self.aside)
                 self.sync_folder()
             self._remove_folders()
         super().close()
 
     def _remove_folders(self) -> None:
-        """Remove the folders that were made for the file, as far as nothing else is in them."""
+        """Remove the folders that were made for the file, if they are empty."""
         folder = os.path.dirname(self.path)
         with contextlib.suppress(OSError):
             for _ in range(self.file.folders):
                 folder, name = os.path.split(folder)
-                with directory(folder) as at:
-                    self.disk.rmdir(name, at)
+                with directory(folder) as dir_fd:
+                    self.disk.rmdir(name, dir_fd)

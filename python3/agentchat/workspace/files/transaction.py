@@ -1,9 +1,9 @@
-"""Changes on disk, all files or none, each file its old bytes or its new ones at any moment.
+"""Changes on disk: all files or none, and each file has its old or its new bytes at any moment.
 
 A changed file is written beside its target, made durable, given the target's owner, mode and
-attributes, and renamed over it after the target was looked at once more. Where that would lose
+attributes, and renamed over the target after a last check of its content. Where that would lose
 something (a second hard link, an owner we cannot set, a folder we cannot write in, a file mounted
-by itself) the file is written in place; the caller has its old bytes.
+by itself) the file is written in place; the journal has its old bytes.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from agentchat.workspace.files.operations import CreateFile, RemoveFile, Replace
 
 
 class TransactionAborted(Exception):
-    """The change was called off before its first file was touched."""
+    """The change was cancelled before its first file was touched."""
 
 
 class ChangeFailed(ToolError):
-    """A change that could not be made; ``reason`` says why, in a sentence."""
+    """A change that could not be made; ``reason`` is the message without its last sentence."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"{reason} Nothing was changed.")
@@ -31,48 +31,51 @@ class ChangeFailed(ToolError):
 
 
 class FileTransaction:
-    """Makes changes on one disk; ``show`` turns an absolute path into what messages name."""
+    """Makes changes on one disk; ``show`` returns the form of an absolute path in messages."""
 
     def __init__(self, disk: Disk, show: Callable[[str], str]) -> None:
         self._disk = disk
         self._show = show
 
     def apply(
-        self, files: Sequence[FileChange], called_off: Callable[[], bool] = lambda: False
+        self, files: Sequence[FileChange], is_cancelled: Callable[[], bool] = lambda: False
     ) -> None:
         """Make the change.
 
         Raises:
-            Stale: a file does not have its ``before`` bytes.
-            ToolError: a file cannot be written; names it and the reason.
-            Aborted: ``called_off()`` became true before the first file was touched.
-            In all three cases the files are as they were, unless the message says otherwise.
+            StalePreview: a file does not have its ``before`` bytes.
+            ToolError: a file cannot be written; the message has its path and the reason.
+            TransactionAborted: ``is_cancelled()`` was true before the first file was touched.
+            In all three cases no file is changed, unless the message says otherwise.
         """
         with FOLDER_LOCKS.hold(_folders(files)):
-            jobs: list[FileOperation] = []
+            operations: list[FileOperation] = []
             try:
                 for file in files:
-                    for job in self._jobs(file):
-                        jobs.append(job)
-                        self._step(job, job.prepare)
-                if called_off():
+                    for operation in self._operations(file):
+                        operations.append(operation)
+                        self._run_step(operation, operation.prepare)
+                if is_cancelled():
                     raise TransactionAborted
-                for job in jobs:
-                    self._step(job, job.commit)
+                for operation in operations:
+                    self._run_step(operation, operation.commit)
             except BaseException as error:
-                self._roll_back(jobs, error)
+                self._roll_back(operations, error)
                 raise
             finally:
-                for job in jobs:
-                    job.close()
+                for operation in operations:
+                    operation.close()
 
-    def _jobs(self, file: FileChange) -> Iterable[FileOperation]:
+    def _operations(self, file: FileChange) -> Iterable[FileOperation]:
         if not file.old_path:
-            return [self._job(file)]
-        made, gone = file.parts
-        return [CreateFile(self._disk, made, like=gone), RemoveFile(self._disk, gone)]
+            return [self._operation(file)]
+        creation, removal = file.parts
+        return [
+            CreateFile(self._disk, creation, like=removal),
+            RemoveFile(self._disk, removal),
+        ]
 
-    def _job(self, file: FileChange) -> FileOperation:
+    def _operation(self, file: FileChange) -> FileOperation:
         if file.changes_nothing:
             return UnchangedFile(self._disk, file)
         if file.before is None:
@@ -81,8 +84,8 @@ class FileTransaction:
             return RemoveFile(self._disk, file)
         return ReplaceFile(self._disk, file)
 
-    def _step(self, job: FileOperation, step: Callable[[], None]) -> None:
-        shown = job.file.display_path or self._show(job.path)
+    def _run_step(self, operation: FileOperation, step: Callable[[], None]) -> None:
+        shown = operation.file.display_path or self._show(operation.path)
         try:
             step()
         except StalePreview as error:
@@ -93,35 +96,37 @@ class FileTransaction:
             reason = error.strerror or str(error)
             raise ChangeFailed(f"Cannot write {shown}: {reason}.") from error
 
-    def _roll_back(self, jobs: Sequence[FileOperation], error: BaseException) -> None:
-        """Undo what was done, newest first; raise if a file could not be taken back."""
-        stuck = [self._show(job.path) for job in reversed(jobs) if not _taken_back(job)]
-        if stuck:
-            names = ", ".join(stuck)
-            raise ToolError(f"{_reason(error)} Could not be taken back: {names}.") from error
+    def _roll_back(self, operations: Sequence[FileOperation], error: BaseException) -> None:
+        """Roll back, newest first; raise ToolError if that fails for a file."""
+        failed = [self._show(o.path) for o in reversed(operations) if not _is_rolled_back(o)]
+        if failed:
+            names = ", ".join(failed)
+            raise ToolError(
+                f"{failure_reason(error)} Could not be rolled back: {names}."
+            ) from error
 
 
 def _folders(files: Sequence[FileChange]) -> Iterator[str]:
-    """Yield the folders in which names change: also those that are made, or go with a file."""
+    """Yield the folders in which names change, also those created or removed with a file."""
     for file in files:
         for path in file.paths:
-            folder, removed = os.path.dirname(path), file.folders - 1
+            folder, removals = os.path.dirname(path), file.folders - 1
             yield folder
-            while folder != "/" and (removed > 0 or not os.path.lexists(folder)):
-                folder, removed = os.path.dirname(folder), removed - 1
+            while folder != "/" and (removals > 0 or not os.path.lexists(folder)):
+                folder, removals = os.path.dirname(folder), removals - 1
                 yield folder
 
 
-def _reason(error: BaseException) -> str:
-    """Return why a change failed, without what became of the files."""
+def failure_reason(error: BaseException) -> str:
+    """Return why a change failed, as a sentence without what became of the files."""
     if isinstance(error, StalePreview):
         return f"{error.path} changed since the preview."
     return error.reason if isinstance(error, ChangeFailed) else str(error)
 
 
-def _taken_back(job: FileOperation) -> bool:
+def _is_rolled_back(operation: FileOperation) -> bool:
     try:
-        job.roll_back()
+        operation.roll_back()
     except (OSError, ToolError):
         return False
     return True

@@ -1,20 +1,20 @@
-"""The output of a program: its head and tail in memory, all of it in a file once it is long."""
+"""The output of a program: head and tail in memory, and all of it in a file if it is long."""
 
 from __future__ import annotations
 
 import os
 from typing import BinaryIO
 
-LARGEST_FILE = 256 * 1024 * 1024
-"""Bytes of output kept in a file; a program that floods must not fill the disk."""
+MAX_FILE_BYTES = 256 * 1024 * 1024
+"""A program that writes without end must not fill the disk."""
 
 
 class Capture:
-    """Takes output piece by piece.
+    """Collects the output of one program.
 
     Args:
         limit: the most bytes kept in memory, half of it the head and half the tail.
-        overflow: where all of it goes once it is longer than that; nowhere if ``None``.
+        overflow: path of the file that gets all of a longer output; ``None`` for no file.
     """
 
     def __init__(self, limit: int, overflow: str | None = None) -> None:
@@ -24,7 +24,7 @@ class Capture:
         self._head = bytearray()
         self._tail = bytearray()
         self._size = 0
-        self._filed = 0
+        self._file_size = 0
 
     @property
     def head(self) -> bytes:
@@ -42,9 +42,9 @@ class Capture:
         return max(0, self._size - 2 * self._half)
 
     def add(self, data: bytes) -> None:
-        """Take one piece."""
+        """Add a piece of output."""
         if self._overflow and self._file is None and self._size + len(data) > 2 * self._half:
-            self._begin_file(self._overflow)
+            self._open_file(self._overflow)
         self._keep(data)
         self._write(data)
 
@@ -56,7 +56,7 @@ class Capture:
         if len(self._tail) > 2 * self._half:
             del self._tail[: -self._half]
 
-    def _begin_file(self, path: str) -> None:
+    def _open_file(self, path: str) -> None:
         self._overflow = None
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -69,15 +69,15 @@ class Capture:
     def _write(self, data: bytes) -> None:
         if self._file is None:
             return
-        data = data[: LARGEST_FILE - self._filed]
-        self._filed += len(data)
+        data = data[: MAX_FILE_BYTES - self._file_size]
+        self._file_size += len(data)
         try:
             self._file.write(data)
         except OSError:  # a full disk must not end the program's run
             self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

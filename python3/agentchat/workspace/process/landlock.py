@@ -1,10 +1,10 @@
 """Runs a program that may write in some folders only.
 
-``python landlock.py NETWORK FOLDER… -- ARGV``, where ``NETWORK`` is what is left of it.
+``python landlock.py NETWORK FOLDER… -- ARGV``; ``NETWORK`` is ``none``, ``no-tcp`` or ``open``.
 
-A process of its own, so that nothing of this has to happen between a fork and an exec of the
-host. Uses nothing but the standard library; where the kernel cannot do all of what is asked, it
-runs nothing and exits with ``IMPOSSIBLE``.
+It is a process of its own, so that the host does nothing of this between fork and exec. It uses
+the standard library only. If the kernel cannot enforce all of it, it exits with ``IMPOSSIBLE`` and
+runs nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import struct
 import sys
 
 NONE, NO_TCP, OPEN = "none", "no-tcp", "open"
-"""What is left of the network: nothing (a namespace of its own), no TCP, everything."""
+"""The access to the network: none (a namespace of its own), all but TCP, all of it."""
 
 IMPOSSIBLE = 125
 LEAST_ABI = 3
-"""Earlier kernels let files be truncated anywhere."""
+"""Earlier versions cannot forbid to truncate files."""
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 PATH_BENEATH = 1
@@ -32,11 +32,11 @@ SET_FLAGS, UP = 0x8914, 0x1
 
 WRITE_FILE, TRUNCATE = 1 << 1, 1 << 14
 WRITING = WRITE_FILE | TRUNCATE | sum(1 << bit for bit in range(4, 14))
-"""Write, truncate, make, remove and move. Reading and running are left as they are."""
+"""Write, truncate, create, remove and move. Reading and executing stay allowed."""
 
 TCP = 0b11
 SCOPED = 0b11
-"""Sockets without a path and signals reach nobody outside."""
+"""Abstract sockets and signals reach no process outside."""
 
 SINKS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
@@ -44,7 +44,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main(arguments: list[str]) -> int:
-    """Confine this process and become the program; return only if that cannot be."""
+    """Confine this process and execute the program; return only if that fails."""
     split = arguments.index("--")
     network, *folders = arguments[:split]
     try:
@@ -58,12 +58,12 @@ def main(arguments: list[str]) -> int:
 
 
 def abi() -> int:
-    """Return the version of Landlock that the kernel has; raises OSError if none."""
+    """Return the version of Landlock in the kernel; raises OSError if there is none."""
     return _call(CREATE_RULESET, None, ctypes.c_size_t(0), GET_VERSION)
 
 
 def confine(folders: list[str], network: str) -> None:
-    """Let this process, and all it starts, write below ``folders`` only; raises OSError."""
+    """Allow this process, and all it starts, to write below ``folders`` only; raises OSError."""
     version = abi()
     if version < LEAST_ABI or (network == NO_TCP and version < 4):
         raise OSError(f"Landlock version {version} is too old")
@@ -73,16 +73,16 @@ def confine(folders: list[str], network: str) -> None:
     for sink in filter(os.path.exists, SINKS):
         _allow(ruleset, sink, WRITE_FILE | TRUNCATE)
     if _libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "privileges cannot be given up")
+        raise OSError(ctypes.get_errno(), "privileges cannot be dropped")
     _call(RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
 
 
 def leave_network() -> None:
-    """Go into a network of its own, with nothing but a loopback; raises OSError."""
+    """Move into a network namespace that has only a loopback; raises OSError."""
     user, group = os.geteuid(), os.getegid()
     if _libc.unshare(NEW_NETWORK if user == 0 else NEW_USER | NEW_NETWORK) != 0:
-        raise OSError(ctypes.get_errno(), "no network of its own can be had")
+        raise OSError(ctypes.get_errno(), "no network namespace can be created")
     if user != 0:
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{user} {user} 1")
@@ -92,7 +92,7 @@ def leave_network() -> None:
 
 
 def _attributes(version: int, network: str) -> tuple[ctypes.Array[ctypes.c_char], ctypes.c_size_t]:
-    """Return the struct of what is handled, as long as this version knows it."""
+    """Return the ruleset struct, in the length that this version knows, and that length."""
     tcp = TCP if network == NO_TCP else 0
     whole = struct.pack("=QQQ", WRITING, tcp, SCOPED)
     size = 8 if version < 4 else 16 if version < 6 else 24
@@ -111,7 +111,7 @@ def _allow(ruleset: int, path: str, access: int) -> None:
 def _call(number: int, *arguments: object) -> int:
     result: int = _libc.syscall(ctypes.c_long(number), *arguments)
     if result < 0:
-        raise OSError(ctypes.get_errno(), "Landlock is not there, or refuses")
+        raise OSError(ctypes.get_errno(), "Landlock is missing or refuses")
     return result
 
 

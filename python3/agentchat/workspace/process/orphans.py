@@ -1,8 +1,8 @@
-"""Ends programs that outlive their run, or the host itself.
+"""Kills programs that outlive their run or the host.
 
 Programs that left their process group are found by a mark in their environment. If the host is
-killed, a small shell at the other end of a pipe kills the groups that still run: the pipe closes
-whatever the reason.
+killed, a small shell at the other end of a pipe kills the groups that still run: the pipe closes,
+however the host ended.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ import subprocess
 from collections.abc import Mapping
 
 MARK = "AGENTCHAT_RUN"
-ROUNDS = 3
-"""How often is looked again, since a process may start another while it is looked for."""
+SEARCH_ROUNDS = 3
+"""How often processes are searched, since one may start another during a search."""
 
 
 def mark_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
-    """Return the environment with a mark in it that nothing else has, and the mark."""
+    """Return the environment with a unique mark in it, and the mark."""
     token = secrets.token_hex(8)
     return {**environment, MARK: token}, f"{MARK}={token}".encode()
 
 
 def kill_orphans(mark: bytes) -> None:
-    """Kill every process with the mark, where the system lets us see them (Linux)."""
-    for _ in range(ROUNDS):
-        found = _with(mark)
-        if not found:
+    """Kill every process with the mark, where there is ``/proc`` (Linux)."""
+    for _ in range(SEARCH_ROUNDS):
+        pids = _marked_processes(mark)
+        if not pids:
             return
-        for pid in found:
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
 
 
-def _with(mark: bytes) -> list[int]:
+def _marked_processes(mark: bytes) -> list[int]:
     try:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except FileNotFoundError:
@@ -46,7 +46,7 @@ def _with(mark: bytes) -> list[int]:
 
 
 def _environment(pid: int) -> list[bytes]:
-    """Return the environment of a process; nothing for a dead or another user's one."""
+    """Return the environment of a process; empty if it is dead or of another user."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return file.read().split(b"\0")
@@ -57,31 +57,31 @@ def _environment(pid: int) -> list[bytes]:
 SCRIPT = """
 groups=
 while read -r sign group; do
-  kept=
-  for one in $groups; do [ "$one" = "$group" ] || kept="$kept $one"; done
-  groups=$kept
+  others=
+  for other in $groups; do [ "$other" = "$group" ] || others="$others $other"; done
+  groups=$others
   [ "$sign" = - ] || groups="$groups $group"
 done
-for one in $groups; do kill -s KILL -- "-$one"; done
+for group in $groups; do kill -s KILL -- "-$group"; done
 """
 
 
 class Watchdog:
-    """Knows the process groups that run; starts its shell with the first."""
+    """Kills the registered process groups when the host ends; its shell starts with the first."""
 
     def __init__(self) -> None:
         self._shell: subprocess.Popen[bytes] | None = None
 
     def add(self, group: int) -> None:
-        """Kill this group when the host is gone."""
-        self._tell(f"+ {group}\n")
+        """Register a group."""
+        self._send(f"+ {group}\n")
 
     def remove(self, group: int) -> None:
-        """Forget a group that is dead."""
-        self._tell(f"- {group}\n")
+        """Unregister a group that is dead."""
+        self._send(f"- {group}\n")
 
-    def _tell(self, line: str) -> None:
-        with contextlib.suppress(OSError):  # without a keeper programs run all the same
+    def _send(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # programs run even without a watchdog
             if self._shell is None or self._shell.poll() is not None:
                 self._start()
             if self._shell is not None and self._shell.stdin is not None:
@@ -100,7 +100,7 @@ class Watchdog:
         atexit.register(self.close)
 
     def close(self) -> None:
-        """Let the shell kill what is left, and end."""
+        """Let the shell kill the remaining groups and end."""
         if self._shell is not None and self._shell.stdin is not None:
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 self._shell.stdin.close()

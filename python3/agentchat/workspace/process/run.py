@@ -1,4 +1,4 @@
-"""Programs in process groups of their own, which are dead when a run is over."""
+"""Runs programs in process groups of their own, which are dead when the run ends."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import IO, Any
+from typing import IO
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command, ProcessResult
+from agentchat.rpc.background import run_to_completion
 from agentchat.workspace.process import orphans
 from agentchat.workspace.process.capture import Capture
 from agentchat.workspace.process.orphans import Watchdog
 
 CHUNK = 64 * 1024
-LEFT_IN_PIPE = 1024 * 1024
-"""The most that is still read of a pipe after its program is gone."""
+MAX_PIPE_REMAINDER = 1024 * 1024
+"""The most bytes that are read from a pipe after its program has ended."""
 
-GRACE = 0.5
-"""Seconds between asking a group to end and killing it."""
+TERMINATE_SECONDS = 0.5
+"""Time between SIGTERM and SIGKILL."""
 
-KEEPER = Watchdog()
-"""Ends what runs when the host is killed; one for all, for it is a process itself."""
+WATCHDOG = Watchdog()
+"""One for all runs, since it is a process itself."""
 
 OnOutput = Callable[[bytes], None]
 
 
 async def run(command: Command, on_output: OnOutput | None = None) -> ProcessResult:
-    """Run a program (see ``core.ports.Workspace.run``).
+    """Run a program (see ``core.tools.ports.Workspace.run``).
 
     Args:
         on_output: gets each piece of standard output as it arrives, on the loop's thread.
@@ -43,28 +44,33 @@ async def run(command: Command, on_output: OnOutput | None = None) -> ProcessRes
     if command.env:
         environment, mark = orphans.mark_environment(command.env)
         command = replace(command, env=environment)
-    process = start(command)
-    KEEPER.add(process.pid)
+    process = start_process(command)
+    WATCHDOG.add(process.pid)
     out = Capture(command.capture, command.overflow)
     err = Capture(CHUNK)
-    gone = _watch(process, loop)
+    exited = _watch(process, loop)
     pipes = [_Pipe(loop, process.stdout, out, on_output), _Pipe(loop, process.stderr, err)]
     try:
-        ended = await _ended(process, gone, command.timeout)
+        exited_in_time = await _wait_for_exit(process, exited, command.timeout)
     finally:
         kill_group(process.pid)
         try:
-            await _finished(_cleared(process, gone, mark))
+            await run_to_completion(_reap(process, exited, mark))
         finally:
             for pipe in pipes:
                 pipe.finish()
             out.close()
-            KEEPER.remove(process.pid)
-    code = process.returncode if ended else None
-    return ProcessResult(code, out.head, out.tail, out.dropped, err.head + err.tail)
+            WATCHDOG.remove(process.pid)
+    return ProcessResult(
+        code=process.returncode if exited_in_time else None,
+        head=out.head,
+        tail=out.tail,
+        dropped=out.dropped,
+        stderr=err.head + err.tail,
+    )
 
 
-def start(command: Command) -> subprocess.Popen[bytes]:
+def start_process(command: Command) -> subprocess.Popen[bytes]:
     """Start a program; raises ToolError naming the directory or the program."""
     if not os.path.isdir(command.cwd):
         raise ToolError(f"Working directory not found: {command.cwd}. Nothing was run.")
@@ -87,7 +93,7 @@ def start(command: Command) -> subprocess.Popen[bytes]:
 
 @contextlib.contextmanager
 def _input(data: bytes | None) -> Iterator[int | IO[bytes]]:
-    """Hold what a program reads: nothing, or an unnamed file; never the host's own input."""
+    """Yield the input of a program: nothing or an unnamed file, never the input of the host."""
     if data is None:
         yield subprocess.DEVNULL
         return
@@ -100,12 +106,12 @@ def _input(data: bytes | None) -> Iterator[int | IO[bytes]]:
 def _watch(
     process: subprocess.Popen[bytes], loop: asyncio.AbstractEventLoop
 ) -> asyncio.Future[None]:
-    """Return a future that is done when the group's leader has ended.
+    """Return a future that is done when the leader of the group has exited.
 
-    The leader is left a zombie where the system can (``waitid``), so its id, which is the
-    group's, belongs to nobody else until the group is killed.
+    The leader stays a zombie where the system has ``waitid``, so that its id, which is the id of
+    the group, is not reused before the group is killed.
     """
-    gone = loop.create_future()
+    exited = loop.create_future()
 
     def wait() -> None:
         if hasattr(os, "waitid"):
@@ -113,57 +119,47 @@ def _watch(
         else:
             process.wait()
         with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(_settle, gone)
+            loop.call_soon_threadsafe(_set_done, exited)
 
     threading.Thread(target=wait, name=f"wait-{process.pid}", daemon=True).start()
-    return gone
+    return exited
 
 
-def _settle(gone: asyncio.Future[None]) -> None:
-    if not gone.done():
-        gone.set_result(None)
+def _set_done(exited: asyncio.Future[None]) -> None:
+    if not exited.done():
+        exited.set_result(None)
 
 
-async def _ended(
-    process: subprocess.Popen[bytes], gone: asyncio.Future[None], timeout: float | None
+async def _wait_for_exit(
+    process: subprocess.Popen[bytes], exited: asyncio.Future[None], seconds: float | None
 ) -> bool:
-    """Wait for the leader to end; whether it did so by itself in time."""
-    done, _ = await asyncio.wait({gone}, timeout=timeout)
+    """Wait until the leader exits; return whether it did so in time."""
+    done, _ = await asyncio.wait({exited}, timeout=seconds)
     if done:
         return True
     kill_group(process.pid, signal.SIGTERM)
-    await asyncio.wait({gone}, timeout=GRACE)
+    await asyncio.wait({exited}, timeout=TERMINATE_SECONDS)
     return False
 
 
-async def _cleared(
-    process: subprocess.Popen[bytes], gone: asyncio.Future[None], mark: bytes
+async def _reap(
+    process: subprocess.Popen[bytes], exited: asyncio.Future[None], mark: bytes
 ) -> None:
-    """Collect the leader, which was killed, in a second at most; kill what left the group."""
-    await asyncio.wait({gone}, timeout=1.0)
+    """Wait a second at most for the killed leader; kill programs that left the group."""
+    await asyncio.wait({exited}, timeout=1.0)
     process.poll()
     if mark:
         await asyncio.to_thread(orphans.kill_orphans, mark)
 
 
-async def _finished(work: Coroutine[Any, Any, None]) -> None:
-    """Do the work to its end, even when cancelled."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await task
-        raise
-
-
 def kill_group(group: int, number: int = signal.SIGKILL) -> None:
-    """Signal every process of a group; nothing happens if none is left."""
+    """Send a signal to every process of a group, if there are any."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
 
 class _Pipe:
-    """Reads what a program writes, as it comes, without blocking."""
+    """Reads the output of a program as it comes, without blocking."""
 
     def __init__(
         self,
@@ -183,7 +179,7 @@ class _Pipe:
             loop.add_reader(self._fd, self._read)
 
     def _read(self) -> int:
-        """Take what is there; return how much, 0 if nothing is left or nobody writes."""
+        """Read what is available; return its size, 0 at the end or if nothing is available."""
         assert self._fd is not None
         try:
             data = os.read(self._fd, CHUNK)
@@ -198,12 +194,12 @@ class _Pipe:
         return len(data)
 
     def finish(self) -> None:
-        """Take what is left in the pipe, even if someone still holds its other end."""
+        """Read the rest of the pipe, even if a process still holds its other end."""
         if self._fd is None:
             return
-        taken = 0
-        while taken < LEFT_IN_PIPE and (size := self._read()):
-            taken += size
+        total = 0
+        while total < MAX_PIPE_REMAINDER and (size := self._read()):
+            total += size
         self._loop.remove_reader(self._fd)
         self._fd = None
         if self._stream is not None:

@@ -1,1 +1,1 @@
-"""A workspace on another machine, served there by the code of this one."""
+"""A workspace on another machine, served there by the same code."""

@@ -1,12 +1,12 @@
-"""Starts the server of a workspace in a plain Python, on a machine that has nothing of ours.
+"""Starts the server of a workspace in a plain Python, on a machine without this plugin.
 
-Our side (``start_command``, ``payload``): a shell command looks for an interpreter, which reads
-the source of this module from its input and runs it, then the source of all other modules.
-Their side (``load_and_serve``): the modules are imported from memory and ``server`` takes over the
-same input. Nothing is written there.
+This side (``start_command``, ``payload``): a shell command searches an interpreter, which reads
+and runs the source of this module from its input, then reads the source of all other modules.
+The other side (``load_and_serve``): it imports the modules from memory, and ``server`` goes on
+reading the same input. No file is written there.
 
-Which modules are sent follows from what ``server`` imports at the top of its file, and so on: each
-of them may import, at the top, the standard library and what may be sent itself.
+The modules that are sent are those that ``server`` imports at the top of its file, directly or
+indirectly. They may import only the standard library and one another.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def start_command(python: str = "") -> str:
     """Return the command line that starts the interpreter, for any login shell.
 
     Args:
-        python: the interpreter there; without one, the first on the PATH that is new enough.
+        python: the interpreter there; empty for the first on the PATH that is new enough.
     """
     names = python.replace("'", "") if python else " ".join(_CANDIDATES)
     script = (
@@ -52,63 +52,63 @@ def start_command(python: str = "") -> str:
 
 @functools.lru_cache(1)
 def payload() -> bytes:
-    """Return what the interpreter reads first: this module, then all others, by name."""
-    modules = zlib.compress(json.dumps(dict(sorted(_needed().items()))).encode())
+    """Return what the interpreter reads first: this module, then a map of all others."""
+    modules = zlib.compress(json.dumps(dict(sorted(_module_sources().items()))).encode())
     parts = (Path(__file__).read_bytes(), modules)
     return b"".join(b"%d\n%s" % (len(part), part) for part in parts)
 
 
-def _needed() -> dict[str, str]:
-    """Return the sources of the server's module and of all it imports."""
+def _module_sources() -> dict[str, str]:
+    """Return the sources of the server and of all modules that it imports, by name."""
     sources: dict[str, str] = {}
-    waiting = [SERVER]
-    while waiting:
-        name = waiting.pop()
+    names = [SERVER]
+    while names:
+        name = names.pop()
         if name not in sources and _file(name).is_file():
             sources[name] = _file(name).read_text(encoding="utf-8")
-            waiting += _imports(sources[name])
+            names += _imports(sources[name])
     return sources
 
 
 def _imports(source: str) -> Iterator[str]:
-    """Yield the modules of ours that a module imports as it is loaded."""
+    """Yield the modules of the package that a module imports at its top."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
             yield str(node.module)
-            yield from (f"{node.module}.{name.name}" for name in node.names)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def _file(name: str) -> Path:
     return Path(__file__).parents[2].joinpath(*name.split(".")[1:]).with_suffix(".py")
 
 
-def packages(modules: Iterable[str]) -> set[str]:
-    """Return the packages that modules of these names lie in."""
-    parts = (name.split(".") for name in modules)
-    return {".".join(one[:end]) for one in parts for end in range(1, len(one))}
+def parent_packages(modules: Iterable[str]) -> set[str]:
+    """Return the packages that contain these modules."""
+    paths = (name.split(".") for name in modules)
+    return {".".join(path[:end]) for path in paths for end in range(1, len(path))}
 
 
 class MemoryLoader(MetaPathFinder, InspectLoader):
     """Imports modules whose source is in memory; their packages are empty."""
 
     def __init__(self, sources: dict[str, str]) -> None:
-        self._packages = packages(sources)
+        self._packages = parent_packages(sources)
         self._sources = {**dict.fromkeys(self._packages, ""), **sources}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the module, if it is one of these."""
+        """Return the spec of a module whose source is here."""
         if fullname not in self._sources:
             return None
         return spec_from_loader(fullname, self, is_package=fullname in self._packages)
 
     def get_source(self, fullname: str) -> str:
-        """Return the text of a module."""
+        """Return the source of a module."""
         return self._sources[fullname]
 
     def get_code(self, fullname: str) -> CodeType:
-        """Return a module compiled, under a name that tracebacks show."""
+        """Return the code of a module, with a file name for tracebacks."""
         return compile(self._sources[fullname], f"<{fullname}>", "exec", dont_inherit=True)
 
     def is_package(self, fullname: str) -> bool:

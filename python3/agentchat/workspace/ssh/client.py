@@ -1,6 +1,6 @@
-"""A workspace server that was started, and the connection with it.
+"""The process of a workspace server and the connection to it.
 
-How it is started is a command line that ends in ``bootstrap.start_command``: with ssh it runs on
+It is started with a command line that ends in ``bootstrap.start_command``: with ssh it runs on
 another machine.
 """
 
@@ -21,22 +21,22 @@ from agentchat.rpc.errors import Disconnected
 from agentchat.rpc.peer import CANCEL_SECONDS, OnProgress, Peer
 from agentchat.workspace.process import run
 from agentchat.workspace.ssh.bootstrap import payload
-from agentchat.workspace.ssh.server import GREETING, SILENCE
+from agentchat.workspace.ssh.server import GREETING, SILENCE_SECONDS
 
 PING_SECONDS = 5.0
 CLOSE_SECONDS = 1.0
-MOST_NOISE = 64 * 1024
-"""Bytes that a login shell may write before the server greets."""
+MAX_NOISE_BYTES = 64 * 1024
+"""What a login shell may write before the greeting of the server."""
 
-_KEPT = 8 * 1024
+_STDERR_BYTES = 8 * 1024
 
 
 class StartError(Exception):
-    """No server came up; the message is what was written to standard error, or ``timed out``."""
+    """No server started; the message is the content of standard error, or ``timed out``."""
 
 
 class WorkspaceClient:
-    """One running server; ``start`` makes it."""
+    """One running server, created by ``start``."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None
@@ -44,10 +44,10 @@ class WorkspaceClient:
         assert process.stderr is not None
         self._process = process
         self._stdin, self._stdout = process.stdin, process.stdout
-        self._complaints = _Tail(process.stderr)
+        self._stderr = _Tail(process.stderr)
         self._peer: Peer | None = None
         self._tasks = BackgroundTasks()
-        run.KEEPER.add(process.pid)
+        run.WATCHDOG.add(process.pid)
 
     @classmethod
     async def start(
@@ -57,9 +57,9 @@ class WorkspaceClient:
 
         Raises:
             OSError: the program cannot be run.
-            StartError: the server does not greet within ``seconds``, or not at all.
+            StartError: the server does not send its greeting within ``seconds``.
         """
-        process = subprocess.Popen(  # noqa: ASYNC220 - it does not wait
+        process = subprocess.Popen(  # noqa: ASYNC220 - does not block
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -77,7 +77,7 @@ class WorkspaceClient:
             raise StartError("timed out") from error
         except (OSError, EOFError) as error:
             await client.close()
-            raise StartError(client._complaints.text()) from error
+            raise StartError(client._stderr.text()) from error
         except BaseException:
             await client.close()
             raise
@@ -100,7 +100,7 @@ class WorkspaceClient:
         """Return the server's answer, see ``Peer.request``.
 
         Raises:
-            Disconnected: with the last line of standard error, where there is one.
+            Disconnected: with the last line of standard error, if there is one.
         """
         assert self._peer is not None
         try:
@@ -111,24 +111,24 @@ class WorkspaceClient:
             raise Disconnected(await self._reason(str(error))) from error
 
     async def close(self) -> None:
-        """End the connection; the server kills what it runs, and ends."""
+        """End the connection; the server kills its programs and exits."""
         if self._peer is not None:
             self._peer.close()
         with contextlib.suppress(OSError):
             self._stdin.close()
         await self._tasks.cancel()
         await self._wait()
-        run.KEEPER.remove(self._process.pid)
+        run.WATCHDOG.remove(self._process.pid)
 
     def _greet(self) -> None:
-        """Send the code and wait until the server greets; raises EOFError, OSError."""
+        """Send the code and wait for the greeting of the server; raises EOFError, OSError."""
         try:
             self._stdin.write(payload())
             self._stdin.flush()
             noise = 0
-            while (line := self._stdout.readline(MOST_NOISE)) != GREETING:
+            while (line := self._stdout.readline(MAX_NOISE_BYTES)) != GREETING:
                 noise += len(line)
-                if not line or noise > MOST_NOISE:
+                if not line or noise > MAX_NOISE_BYTES:
                     raise EOFError
         except BaseException:
             self._stdout.close()
@@ -141,13 +141,13 @@ class WorkspaceClient:
         self._tasks.start(self._watch(self._peer))
 
     async def _watch(self, peer: Peer) -> None:
-        """Let the server know that this end is there, and notice when nothing comes back."""
-        ended = asyncio.wrap_future(peer.ended)
+        """Ping the server, and end the connection when no answer comes."""
+        end = asyncio.wrap_future(peer.end_reason)
         while peer.alive:
             peer.send_request("ping", {})
-            await asyncio.wait({ended}, timeout=PING_SECONDS)
-            if time.monotonic() - peer.last_received > SILENCE:
-                peer.close(f"nothing came for {SILENCE:g} s")
+            await asyncio.wait({end}, timeout=PING_SECONDS)
+            if time.monotonic() - peer.last_message_time > SILENCE_SECONDS:
+                peer.close(f"nothing was received for {SILENCE_SECONDS:g} s")
         self._kill()
 
     async def _wait(self) -> None:
@@ -159,7 +159,7 @@ class WorkspaceClient:
             await run_in_thread(self._process.wait)
 
     def _kill(self) -> None:
-        # Its id is its own until it was waited for.
+        # The id is not reused before the process was waited for.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -167,12 +167,12 @@ class WorkspaceClient:
     async def _reason(self, reason: str) -> str:
         if reason == "it ended":
             await self._wait()
-            reason = self._complaints.last_line() or reason
+            reason = self._stderr.last_line() or reason
         return reason
 
 
 class _Tail:
-    """Keeps the last of what a stream writes."""
+    """Reads a stream in a thread and keeps its last bytes."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -182,12 +182,12 @@ class _Tail:
 
     def _read(self) -> None:
         with contextlib.suppress(OSError, ValueError), self._stream:
-            while piece := os.read(self._stream.fileno(), 4096):
-                self._data += piece
-                del self._data[:-_KEPT]
+            while data := os.read(self._stream.fileno(), 4096):
+                self._data += data
+                del self._data[:-_STDERR_BYTES]
 
     def text(self) -> str:
-        """Return it, once the stream has ended or a moment has passed."""
+        """Return the last bytes as text; waits up to 0.2 s for the end of the stream."""
         self._thread.join(0.2)
         return self._data.decode("utf-8", "replace")
 

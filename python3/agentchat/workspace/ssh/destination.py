@@ -1,4 +1,4 @@
-"""Where a workspace on another machine is, how ``ssh`` gets there, and what its errors mean."""
+"""Addresses of workspaces on other machines, the ``ssh`` command for them, and its errors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from agentchat.core.errors import UserError
 from agentchat.workspace.ssh.bootstrap import NO_PYTHON, OLDEST, start_command
 
 _FORM = re.compile(
-    # A name that began with a dash would be an option of ssh.
+    # A name must not begin with a dash: ssh would read it as an option.
     r"ssh://(?:(?P<user>\w[\w.+-]*)@)?(?P<host>\w[\w.+-]*|\[[0-9A-Fa-f:.]+\])"
     r"(?::(?P<port>\d{1,5}))?(?P<path>/\S*)?",
     re.ASCII,
 )
-EXPECTED = "ssh://[user@]host[:port]/path"
+URL_FORM = "ssh://[user@]host[:port]/path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Destination:
 
     @property
     def machine(self) -> str:
-        """How the user calls the machine, like ``dev@host``."""
+        """The name of the machine for the user, like ``dev@host``."""
         user = f"{self.user}@" if self.user else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{user}{host}:{self.port}" if self.port is not None else f"{user}{host}"
@@ -42,16 +42,20 @@ def read_destination(url: str) -> Destination:
     ``/~/x`` is ``x`` below the home directory, ``%20`` a blank.
 
     Raises:
-        UserError: it is not of this form.
+        UserError: the URL has another form.
     """
-    found = _FORM.fullmatch(url)
-    if found is None:
-        raise UserError(f"{url} names no workspace: write {EXPECTED}.")
-    port = int(found["port"]) if found["port"] else None
+    match = _FORM.fullmatch(url)
+    if match is None:
+        raise UserError(f"{url} names no workspace: write {URL_FORM}.")
+    port = int(match["port"]) if match["port"] else None
     if port is not None and not 0 < port < 65536:
-        raise UserError(f"{port} is no port: it is a number from 1 to 65535.")
-    path = _path(unquote(found["path"] or ""))
-    return Destination(found["host"].strip("[]"), path, found["user"] or "", port)
+        raise UserError(f"{port} is not a port: write a number from 1 to 65535.")
+    return Destination(
+        host=match["host"].strip("[]"),
+        path=_path(unquote(match["path"] or "")),
+        user=match["user"] or "",
+        port=port,
+    )
 
 
 def _path(written: str) -> str:
@@ -64,8 +68,8 @@ CONNECT_SECONDS = 15
 ALIVE_SECONDS = 15
 
 _OPTIONS = (
-    "BatchMode=yes",  # it never asks: nobody could answer
-    "ControlMaster=no",  # a master of the user's is used, but none is left to others
+    "BatchMode=yes",  # never ask: there is no terminal
+    "ControlMaster=no",  # use a master of the user, start none
     "ClearAllForwardings=yes",
     "ForwardAgent=no",
     "ForwardX11=no",
@@ -80,49 +84,50 @@ _OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class SshCommand:
-    """The user's own ``ssh``: how to reach a machine.
+    """The ``ssh`` of the user.
 
-    ``command`` is the program with options of the user's, which win over the plugin's.
-    ``python`` is the interpreter there, if not the first that is new enough. ``environment`` is
-    that of the program.
+    ``command`` is the program with options of the user, which override those of the plugin.
+    ``python`` is the interpreter on the other machine; empty for the first that is new enough.
+    ``environment`` is that of ``ssh``.
     """
 
     command: tuple[str, ...] = ("ssh",)
     python: str = ""
     environment: Mapping[str, str] | None = None
 
-    def argv(self, where: Destination) -> tuple[str, ...]:
+    def argv(self, destination: Destination) -> tuple[str, ...]:
         """Return the command line that starts the workspace server."""
         options = [word for option in _OPTIONS for word in ("-o", option)]
-        port = ("-p", str(where.port)) if where.port is not None else ()
-        user = ("-l", where.user) if where.user else ()
-        return (*self.command, *options, *port, *user, "--", where.host, start_command(self.python))
+        port = ("-p", str(destination.port)) if destination.port is not None else ()
+        user = ("-l", destination.user) if destination.user else ()
+        remote = ("--", destination.host, start_command(self.python))
+        return (*self.command, *options, *port, *user, *remote)
 
     def explain_missing(self, error: OSError) -> str:
-        """Return why the program cannot be started, and what to do."""
+        """Return a message for a program that cannot be started."""
         reason = error.strerror or str(error)
         hint = "Install the OpenSSH client, or set ssh.command in g:agentchat."
         return f"Cannot run {self.command[0]}: {reason}. {hint}"
 
 
-_NO_TYPING = "Nothing can be typed here: use a key that ssh-agent holds."
-_MEANINGS = (
+_NO_PASSWORD = "No password can be typed here: use a key in ssh-agent."
+_MESSAGES = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "Cannot trust {host}: its key is not the one it had. Find out why before you go on.",
+        "Cannot trust {host}: its key has changed. Find out why before you connect again.",
     ),
     (
         "Host key verification failed",
-        "Cannot trust {host}: its key is not known yet. Connect once with `{by_hand}` in a "
-        "terminal and check it.",
+        "Cannot trust {host}: its key is unknown. Connect once with `{by_hand}` in a "
+        "terminal and check the key.",
     ),
-    ("Permission denied", "{host} refused the login ({reason}). " + _NO_TYPING),
-    ("Too many authentication failures", "{host} refused the login ({reason}). " + _NO_TYPING),
+    ("Permission denied", "{host} refused the login ({reason}). " + _NO_PASSWORD),
+    ("Too many authentication failures", "{host} refused the login ({reason}). " + _NO_PASSWORD),
     ("Could not resolve hostname", "Cannot find the host {host}. Check its name."),
     ("Connection refused", "{host} refuses connections. Check the port, and that sshd runs."),
     ("timed out", "{host} does not answer. Check the network, and that it is up."),
-    ("No route to host", "There is no way to {host}. Check the network."),
-    ("Network is unreachable", "There is no way to {host}. Check the network."),
+    ("No route to host", "There is no route to {host}. Check the network."),
+    ("Network is unreachable", "There is no route to {host}. Check the network."),
     (
         NO_PYTHON,
         "{host} has no Python " + ".".join(map(str, OLDEST)) + " or newer on its PATH. Install "
@@ -131,24 +136,28 @@ _MEANINGS = (
 )
 
 
-def explain_failure(where: Destination, output: str) -> str:
-    """Return why no connection came about, in one line that says what to do.
+def explain_failure(destination: Destination, output: str) -> str:
+    """Return why the connection failed and what to do, in one line.
 
     Args:
-        output: what ssh and the server wrote to standard error.
+        output: the standard error of ssh and the server.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     last = lines[-1] if lines else ""
-    for sign, meaning in _MEANINGS:
-        found = next((line for line in lines if sign in line), None)
-        if found is not None:
-            reason = found.rpartition(": ")[2].rstrip(".")
-            return meaning.format(host=where.machine, reason=reason, by_hand=_by_hand(where))
+    for pattern, message in _MESSAGES:
+        line = next((line for line in lines if pattern in line), None)
+        if line is not None:
+            return message.format(
+                host=destination.machine,
+                reason=line.rpartition(": ")[2].rstrip("."),
+                by_hand=_by_hand(destination),
+            )
     reason = f" ({last.rstrip('.')})" if last else ""
-    return f"Cannot connect to {where.machine}{reason}. Try `{_by_hand(where)}` in a terminal."
+    by_hand = _by_hand(destination)
+    return f"Cannot connect to {destination.machine}{reason}. Try `{by_hand}` in a terminal."
 
 
-def _by_hand(where: Destination) -> str:
-    port = f" -p {where.port}" if where.port is not None else ""
-    user = f"{where.user}@" if where.user else ""
-    return f"ssh{port} {user}{where.host}"
+def _by_hand(destination: Destination) -> str:
+    port = f" -p {destination.port}" if destination.port is not None else ""
+    user = f"{destination.user}@" if destination.user else ""
+    return f"ssh{port} {user}{destination.host}"

@@ -1,9 +1,8 @@
-"""Serves a local workspace over a connection: the half that runs on the other machine.
+"""The server on the other machine: serves a local workspace over standard input and output.
 
-It is sent there with the modules it imports (see ``bootstrap``), so the code that works on files
-and processes there is that of ``LocalWorkspace``. When its input ends, or nothing comes for a
-while, whatever it runs is killed and it ends. It does not matter who started it, nor how: it
-speaks on the standard input and output that it has.
+It is sent there with the modules it imports (see ``bootstrap``), so files and processes there are
+handled by ``LocalWorkspace``. When its input ends or is silent for ``SILENCE_SECONDS``, it kills
+its programs and exits.
 """
 
 from __future__ import annotations
@@ -22,61 +21,61 @@ from typing import Any, BinaryIO
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command
-from agentchat.rpc.peer import Incoming, Peer, Tasks
+from agentchat.rpc.peer import IncomingRequest, Peer, RequestTasks
 from agentchat.workspace.local import LocalWorkspace
 
 GREETING = b"agentchat workspace server 1\n"
-"""What goes out first: anything before it was written by the login shell."""
+"""The first output: anything before it was written by the login shell."""
 
-SILENCE = 30.0
-"""Seconds without a message after which the other end is taken to be gone."""
+SILENCE_SECONDS = 30.0
+"""Without a message for so long, the other end counts as dead."""
 
 STOP_SECONDS = 3.0
-MOST_WAITING = 256 * 1024
-"""Bytes of output that may wait for the line: then the program that writes it waits, too."""
+MAX_UNSENT_BYTES = 256 * 1024
+"""Output that may wait to be sent; with more, the program that writes it waits, too."""
 
 
 def main(stream: BinaryIO) -> None:
     """Serve until the input ends."""
     sink = os.dup(1)
     os.set_inheritable(sink, False)
-    # Nothing that runs here may read or write what belongs to the connection.
+    # No program that runs here may write to the connection.
     os.dup2(2, 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         asyncio.run(_serve(stream, sink))
     finally:
-        _exit(0)  # a thread may still wait for input, and would hold up an ordinary end
+        _exit(0)  # a thread that waits for input would delay an ordinary exit
 
 
 async def _serve(stream: BinaryIO, sink: int) -> None:
-    """Answer until the connection ends; then nothing is left running."""
+    """Serve until the connection ends, then stop all requests."""
     os.write(sink, GREETING)
-    tasks = Tasks(WorkspaceServer().handlers)
+    tasks = RequestTasks(WorkspaceServer().handlers)
     peer = Peer(stream, sink, tasks)
     peer.start()
     threading.Thread(target=_watch, args=(peer,), daemon=True).start()
-    await asyncio.wrap_future(peer.ended)
+    await asyncio.wrap_future(peer.end_reason)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(STOP_SECONDS):
             await tasks.cancel()
 
 
 def _watch(peer: Peer) -> None:
-    """End everything when the other end is silent, even while the loop waits to write."""
-    while time.monotonic() - peer.last_received < SILENCE:
-        time.sleep(SILENCE / 10)
+    """Exit when the other end is silent, even while the loop waits to write."""
+    while time.monotonic() - peer.last_message_time < SILENCE_SECONDS:
+        time.sleep(SILENCE_SECONDS / 10)
     _exit(1)
 
 
 def _exit(code: int) -> None:
-    """Kill what runs, remove what is temporary, and end, whatever the threads do."""
+    """Kill the programs, remove temporary files and exit, without waiting for threads."""
     atexit._run_exitfuncs()
     os._exit(code)
 
 
 class WorkspaceServer:
-    """Answers requests with a local workspace, once one is open."""
+    """Answers requests with a local workspace, after ``open``."""
 
     def __init__(self) -> None:
         self._opened: LocalWorkspace | None = None
@@ -90,8 +89,8 @@ class WorkspaceServer:
             "list": self._list,
             "apply": self._apply,
             "environment": self._environment,
-            "evidence": self._evidence,
-            "confines": self._confines,
+            "fingerprint": self._fingerprint,
+            "probe": self._probe,
             "run": self._run,
         }
 
@@ -101,61 +100,61 @@ class WorkspaceServer:
             raise ToolError("No workspace is open.")
         return self._opened
 
-    async def _open(self, request: Incoming) -> str:
+    async def _open(self, request: IncomingRequest) -> str:
         """Open the directory; return its resolved path."""
         path = await asyncio.to_thread(_directory, request.params["path"])
-        self._opened = LocalWorkspace(path, request.params["guarded"])
+        self._opened = LocalWorkspace(path, request.params["protected"])
         return self._opened.root
 
-    async def _ping(self, request: Incoming) -> None:
-        """Answer, which shows that this end is there."""
+    async def _ping(self, request: IncomingRequest) -> None:
+        """Answer, which shows that this end is alive."""
 
-    async def _locate(self, request: Incoming) -> Any:
+    async def _locate(self, request: IncomingRequest) -> Any:
         return asdict(await self._workspace.locate(request.params["path"]))
 
-    async def _kind(self, request: Incoming) -> Any:
+    async def _kind(self, request: IncomingRequest) -> Any:
         return await self._workspace.kind(request.params["path"])
 
-    async def _size(self, request: Incoming) -> Any:
+    async def _size(self, request: IncomingRequest) -> Any:
         return await self._workspace.size(request.params["path"])
 
-    async def _read(self, request: Incoming) -> Any:
+    async def _read(self, request: IncomingRequest) -> Any:
         return await self._workspace.read(**request.params)
 
-    async def _list(self, request: Incoming) -> Any:
+    async def _list(self, request: IncomingRequest) -> Any:
         entries = await self._workspace.list(request.params["path"])
         return [(entry.name, entry.kind) for entry in entries]
 
-    async def _apply(self, request: Incoming) -> None:
+    async def _apply(self, request: IncomingRequest) -> None:
         files = tuple(FileChange(**file) for file in request.params["files"])
         await self._workspace.apply(ChangeSet(files))
 
-    async def _environment(self, request: Incoming) -> Any:
+    async def _environment(self, request: IncomingRequest) -> Any:
         return await self._workspace.environment()
 
-    async def _evidence(self, request: Incoming) -> Any:
-        return await self._workspace.evidence(**request.params)
+    async def _fingerprint(self, request: IncomingRequest) -> Any:
+        return await self._workspace.fingerprint(**request.params)
 
-    async def _confines(self, request: Incoming) -> Any:
+    async def _probe(self, request: IncomingRequest) -> Any:
         confinement = self._workspace.confinement
-        confinement.setting = request.params["wanted"]
+        confinement.setting = request.params["setting"]
         return await asyncio.to_thread(confinement.describe)
 
-    async def _run(self, request: Incoming) -> Any:
-        given = request.params["command"]
-        command = Command(**{**given, "argv": tuple(given["argv"])})
-        self._workspace.confinement.setting = request.params["confinement"]
+    async def _run(self, request: IncomingRequest) -> Any:
+        fields = request.params["command"]
+        command = Command(**{**fields, "argv": tuple(fields["argv"])})
+        self._workspace.confinement.setting = request.params["setting"]
 
         def send(data: bytes) -> None:
             request.progress(data)
-            request.wait_written(MOST_WAITING)
+            request.drain(MAX_UNSENT_BYTES)
 
         finished = await self._workspace.run(command, send)
         return {"code": finished.code, "stderr": finished.stderr}
 
 
 def _directory(path: str) -> str:
-    """Return a directory's path from the home directory on; raises OSError if it is none."""
+    """Return the path of a directory, relative to the home directory; raises OSError."""
     home = os.path.expanduser("~")
     full = os.path.join(home, os.path.expanduser(path))
     os.scandir(full).close()

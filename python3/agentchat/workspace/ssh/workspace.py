@@ -1,7 +1,7 @@
 """The workspace on another machine, reached with the user's ``ssh``.
 
-A server runs there with the plugin's own code (see ``server``); this end keeps the connection, and
-connects again when it was lost.
+A server runs there with the code of the plugin (see ``server``). This end keeps the connection and
+connects again after it was lost.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from agentchat.core.tools.ports import (
     AppliedFile,
     Command,
     DirectoryEntry,
+    FileKind,
     FileTarget,
     ProcessResult,
+    SandboxSetting,
     Zone,
 )
 from agentchat.rpc.errors import Disconnected
@@ -43,39 +45,39 @@ class SshWorkspace:
     """Files and programs of another machine, below and around one directory.
 
     Args:
-        where: the machine and the directory.
+        destination: the machine and the directory.
         ssh: how to reach it.
-        guarded: folders protected with all they hold, where they are inside the workspace.
+        protected: folders of the workspace that are protected with all their content.
     """
 
     def __init__(
-        self, where: Destination, ssh: SshCommand | None = None, guarded: Sequence[str] = ()
+        self, destination: Destination, ssh: SshCommand | None = None, protected: Sequence[str] = ()
     ) -> None:
-        self._where = where
+        self._destination = destination
         self._ssh = ssh or SshCommand()
-        self._guarded = list(guarded)
+        self._protected = list(protected)
         self._root: str | None = None
         self._client: WorkspaceClient | None = None
         self._connecting: asyncio.Task[WorkspaceClient] | None = None
         self._closed = False
-        self.confinement = RemoteConfinement(self)
+        self.confinement = RemoteSandbox(self)
 
     @property
     def root(self) -> str:
-        """The directory, resolved once there was a connection."""
-        return self._root or self._where.path
+        """The directory; resolved after the first connection."""
+        return self._root or self._destination.path
 
     @property
     def host(self) -> str:
-        """The machine, as the user calls it."""
-        return self._where.machine
+        """The name of the machine for the user."""
+        return self._destination.machine
 
     async def ready(self) -> None:
         """Connect if there is no connection; raises Unreachable in one line."""
-        await self._connected()
+        await self._connect()
 
     async def close(self) -> None:
-        """End the connection, and with it all that runs there."""
+        """End the connection; the programs that run there are killed."""
         self._closed = True
         if self._connecting is not None:
             self._connecting.cancel()
@@ -85,45 +87,44 @@ class SshWorkspace:
 
     async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it."""
-        found = await self.ask("locate", path=path)
-        owner = found["owner"] and tuple(found["owner"])
-        attributes = tuple((name, value) for name, value in found["attributes"])
-        anchor = found["anchor"] and tuple(found["anchor"])
-        about = {"zone": Zone(found["zone"]), "owner": owner, "attributes": attributes}
-        about["anchor"] = anchor
-        return FileTarget(**{**found, **about})
+        fields = await self.request("locate", path=path)
+        fields["zone"] = Zone(fields["zone"])
+        fields["owner"] = fields["owner"] and tuple(fields["owner"])
+        fields["attributes"] = tuple((name, value) for name, value in fields["attributes"])
+        fields["anchor"] = fields["anchor"] and tuple(fields["anchor"])
+        return FileTarget(**fields)
 
-    async def kind(self, path: str) -> str | None:
-        """Return ``file``, ``directory``, ``other`` or ``None`` (missing)."""
-        kind = await self.ask("kind", path=path)
-        return None if kind is None else str(kind)
+    async def kind(self, path: str) -> FileKind | None:
+        """Return what a path is; ``None`` if it does not exist."""
+        kind: FileKind | None = await self.request("kind", path=path)
+        return kind
 
     async def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
-        return int(await self.ask("size", path=path))
+        return int(await self.request("size", path=path))
 
     async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
         """Return the bytes of a file, at most ``limit`` from ``start``; raises OSError."""
-        return bytes(await self.ask("read", path=path, limit=limit, start=start))
+        return bytes(await self.request("read", path=path, limit=limit, start=start))
 
     async def list(self, path: str) -> Sequence[DirectoryEntry]:
         """Return the entries of a directory, unsorted; raises OSError."""
-        return [DirectoryEntry(name, kind) for name, kind in await self.ask("list", path=path)]
+        return [DirectoryEntry(name, kind) for name, kind in await self.request("list", path=path)]
 
     async def unsaved(self) -> Mapping[str, bytes]:
-        """Return nothing: the editor's buffers are files of another machine."""
+        """Return nothing: no buffer of the editor is a file of that machine."""
         return {}
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
-        """Make the change, all files or none; raises Stale or ToolError."""
-        client = await self._connected()
+        """Make the change, all files or none; raises StalePreview or ToolError."""
+        client = await self._connect()
         files = [asdict(file) for file in change.files]
         try:
-            # However long it takes: half a change must not be taken for none.
+            # Wait without limit: a change that is half made must not count as not made.
             await client.request("apply", {"files": files}, cancel_seconds=None)
         except Disconnected as error:
-            doubt = "It is not known whether the files were changed: read them again."
-            raise Unreachable(f"{self._lost(error)} {doubt}") from error
+            advice = "It is not known whether the files were changed: read them again."
+            raise Unreachable(f"{self._describe_loss(error)} {advice}") from error
         return tuple(AppliedFile(file.path) for file in change.files)
 
     async def run(
@@ -131,7 +132,7 @@ class SshWorkspace:
     ) -> ProcessResult:
         """Run a program there; its group is dead when this returns.
 
-        One of the plugin's own runs here, if all it needs is its input.
+        A program of the plugin runs on this machine, if it needs nothing but its input.
         """
         if command.own and command.stdin is None:
             raise ToolError(f"{command.argv[0]} is not on {self.host}.")
@@ -139,57 +140,63 @@ class SshWorkspace:
             return await run.run(command, on_output)
         capture = Capture(command.capture, command.overflow)
         try:
-            ended = await self._run(command, _pass_to(capture.add, on_output))
+            exit = await self._run(command, _call_both(capture.add, on_output))
         finally:
             capture.close()
         return ProcessResult(
-            ended["code"], capture.head, capture.tail, capture.dropped, bytes(ended["stderr"])
+            code=exit["code"],
+            head=capture.head,
+            tail=capture.tail,
+            dropped=capture.dropped,
+            stderr=bytes(exit["stderr"]),
         )
 
     async def _run(self, command: Command, on_output: OnProgress) -> Any:
-        # All of the output comes here as it is written; nothing of it is kept there.
-        sent = {**asdict(command), "overflow": None, "capture": 2}
-        params = {"command": sent, "confinement": self.confinement.setting}
+        # All output is sent here as it is written; the server keeps none of it.
+        fields = {**asdict(command), "overflow": None, "capture": 2}
+        params = {"command": fields, "setting": self.confinement.setting}
         return await self._request("run", params, on_output)
 
     async def environment(self) -> Mapping[str, str]:
         """Return the variables that programs there have by default."""
-        found: dict[str, str] = await self.ask("environment")
-        return found
+        variables: dict[str, str] = await self.request("environment")
+        return variables
 
-    async def evidence(
+    async def fingerprint(
         self, commands: Sequence[Sequence[str]], command: str, cwd: str
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``."""
-        words = [list(texts) for texts in commands]
-        return tuple(await self.ask("evidence", commands=words, command=command, cwd=cwd))
+        lines = await self.request("fingerprint", commands=commands, command=command, cwd=cwd)
+        return tuple(lines)
 
-    async def ask(self, method: str, **params: Any) -> Any:
-        """Ask the server, connecting first if need be."""
+    async def request(self, method: str, **params: Any) -> Any:
+        """Send a request to the server; connects first if there is no connection."""
         return await self._request(method, params)
 
     async def _request(
         self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None = None
     ) -> Any:
-        client = await self._connected()
+        client = await self._connect()
         try:
             return await client.request(method, params, on_progress)
         except Disconnected as error:
-            raise Unreachable(self._lost(error)) from error
+            raise Unreachable(self._describe_loss(error)) from error
 
-    def _lost(self, error: Disconnected) -> str:
-        after = "What ran there was stopped; the next call connects again."
-        return f"Lost the connection to {self.host}: {error}. {after}"
+    def _describe_loss(self, error: Disconnected) -> str:
+        return (
+            f"Lost the connection to {self.host}: {error}. "
+            "Programs there were stopped; the next call connects again."
+        )
 
-    async def _connected(self) -> WorkspaceClient:
+    async def _connect(self) -> WorkspaceClient:
         if self._client is not None and self._client.alive:
             return self._client
         if self._closed:
             raise Unreachable(f"The connection to {self.host} is closed.")
         if self._connecting is None:
-            self._connecting = asyncio.ensure_future(self._connect())
+            self._connecting = asyncio.ensure_future(self._open_connection())
             self._connecting.add_done_callback(self._finish_connecting)
-        # Several calls wait for one attempt, and go on or fail together.
+        # All calls that wait share one attempt.
         return await asyncio.shield(self._connecting)
 
     def _finish_connecting(self, attempt: asyncio.Task[WorkspaceClient]) -> None:
@@ -197,13 +204,13 @@ class SshWorkspace:
         if not attempt.cancelled() and attempt.exception() is None:
             self._client = attempt.result()
 
-    async def _connect(self) -> WorkspaceClient:
+    async def _open_connection(self) -> WorkspaceClient:
         old, self._client = self._client, None
         if old is not None:
             await old.close()
         client = await self._start()
         try:
-            self._enter(await self._open(client))
+            self._set_root(await self._open(client))
         except BaseException:
             await client.close()
             raise
@@ -211,54 +218,54 @@ class SshWorkspace:
 
     async def _start(self) -> WorkspaceClient:
         try:
-            argv = self._ssh.argv(self._where)
+            argv = self._ssh.argv(self._destination)
             return await WorkspaceClient.start(argv, self._ssh.environment, START_SECONDS)
         except OSError as error:
             raise Unreachable(self._ssh.explain_missing(error)) from error
         except StartError as error:
-            raise Unreachable(explain_failure(self._where, str(error))) from error
+            raise Unreachable(explain_failure(self._destination, str(error))) from error
 
     async def _open(self, client: WorkspaceClient) -> str:
-        """Open the directory there; return its resolved path."""
-        path = self._where.path
+        """Open the directory; return its resolved path."""
+        path = self._destination.path
         try:
-            return str(await client.request("open", {"path": path, "guarded": self._guarded}))
+            return str(await client.request("open", {"path": path, "protected": self._protected}))
         except Disconnected as error:
-            raise Unreachable(self._lost(error)) from error
+            raise Unreachable(self._describe_loss(error)) from error
         except OSError as error:
             reason = error.strerror or str(error)
             raise Unreachable(
                 f"Cannot open {path} on {self.host}: {reason}. Check the path."
             ) from error
 
-    def _enter(self, root: str) -> None:
+    def _set_root(self, root: str) -> None:
         if self._root not in (None, root):
             raise Unreachable(
-                f"{self._where.path} on {self.host} was {self._root} and is {root} now. "
+                f"{self._destination.path} on {self.host} was {self._root} and is {root} now. "
                 "Open a new chat with :AgentChat! to work there."
             )
         self._root = root
 
 
-class RemoteConfinement:
-    """What the user wants of a sandbox, and whether there can be one on the other machine."""
+class RemoteSandbox:
+    """The user's setting of the sandbox, and how it is implemented on the other machine."""
 
     def __init__(self, workspace: SshWorkspace) -> None:
         self._workspace = workspace
         self._description = ""
-        self.setting = OFF
+        self.setting: SandboxSetting = OFF
 
     def describe(self) -> str:
         """Return how commands are confined, or why none will run; empty if they are not."""
         return "" if self.setting == OFF else self._description
 
     async def probe(self) -> None:
-        """Find out whether a sandbox works there."""
+        """Find out whether a sandbox works there, unless the setting is ``off``."""
         if self.setting != OFF:
-            self._description = str(await self._workspace.ask("confines", wanted=self.setting))
+            self._description = str(await self._workspace.request("probe", setting=self.setting))
 
 
-def _pass_to(first: OnProgress, second: OnProgress | None) -> OnProgress:
+def _call_both(first: OnProgress, second: OnProgress | None) -> OnProgress:
     def add(data: bytes) -> None:
         first(data)
         if second is not None:
