@@ -123,6 +123,17 @@ async def test_a_chat_closed_in_mid_turn_and_at_once_opened_again_goes_on(host: 
     assert host.neovim.notices() == []
 
 
+async def test_a_chat_that_is_closed_draws_nothing_more(host: Host) -> None:
+    host.open("one")
+    host.send("one", "run: sleep 30")
+    await host.neovim.until(lambda: any(call[0] == "approval.show" for call in host.neovim.calls))
+    host.neovim.calls.clear()
+    host.take("closed", "one")
+    host.open("one", saved={"source": ""})
+    await host.neovim.until(lambda: "sleep 30" in host.neovim.drawn())
+    assert "AgentTurnFinished" not in host.neovim.drawn()
+
+
 async def test_a_chat_that_is_closed_while_it_is_opened_leaves_nothing(host: Host) -> None:
     host.open("one")
     host.take("closed", "one")

@@ -86,6 +86,7 @@ class OpenChat:
     async def close(self) -> None:
         """End what runs and close the journal: the chat can be opened again then."""
         self.custom_tools.leave(self.chat.uuid)
+        self.view.close()
         try:
             await self.session.close()
         finally:

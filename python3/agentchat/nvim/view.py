@@ -43,6 +43,11 @@ class NvimView:
         self._mentions: list[dict[str, Any]] = []
         self._output: dict[str, LiveOutput] = {}
         self._frame: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def close(self) -> None:
+        """Draw nothing more: the buffer is gone, and the chat may be in a new one already."""
+        self._closed = True
 
     def add_user_message(self, text: str) -> None:
         """Show what the user sent."""
@@ -51,7 +56,8 @@ class NvimView:
     def restore_prompt(self) -> None:
         """Put messages that no request has carried back into the prompt."""
         self.flush()
-        self._outbox.call("chat.refuse", self._chat)
+        if not self._closed:
+            self._outbox.call("chat.refuse", self._chat)
 
     def begin_reply(self) -> None:
         """Begin a message of the model."""
@@ -152,7 +158,8 @@ class NvimView:
             self._show_output(call_id, output)
         if self._ops:
             ops, self._ops = self._ops, []
-            self._outbox.call("chat.apply", self._chat, ops)
+            if not self._closed:
+                self._outbox.call("chat.apply", self._chat, ops)
 
     def _show_output(self, call_id: str, output: LiveOutput) -> None:
         """Show the new output of a call, and fire its event."""
