@@ -186,7 +186,6 @@ local function tell(questions)
 end
 
 --- Puts the next question as soon as it takes no key that was meant for something else.
----@param questions agentchat.Questions
 function ask_next(questions)
   questions.shown = false
   local delay = settings.get(registry.buffer(questions.chat)).ui.prompt_delay_ms
@@ -214,7 +213,6 @@ end
 
 --- Puts questions to the user; the event `answers` reports them to Python.
 ---@param chat string
----@param id string
 ---@param list agentchat.Inquiry[]
 function M.ask(chat, id, list)
   M.close_all(chat)
@@ -236,7 +234,6 @@ end
 
 --- Takes questions back; of those that are answered there is nothing to take.
 ---@param chat string
----@param id string
 function M.close(chat, id)
   if open[chat] and open[chat].id == id then dismiss(open[chat]) end
 end

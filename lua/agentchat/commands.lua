@@ -146,8 +146,6 @@ function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork
 
 function RUN.AgentInstall() install.run() end
 
----@param name string
----@param args agentchat.CommandArgs
 function M.run(name, args) RUN[name](args) end
 
 local function names()
@@ -209,10 +207,8 @@ local WORDS = {
   AgentUndo = turns,
 }
 
----@param name string
 ---@param lead string what is typed of the argument
 ---@param line string the whole command line
----@return string[]
 function M.complete(name, lead, line)
   local words = {}
   if name == 'AgentChat' then

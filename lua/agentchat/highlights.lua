@@ -29,7 +29,6 @@ end
 --- Whether text of all these groups is legible on a background.
 ---@param groups string[]
 ---@param background? integer 0xRRGGBB; nil for one that nobody knows
----@return boolean
 function M.legible(groups, background)
   if not background then return true end
   return vim.iter(groups):all(function(name)

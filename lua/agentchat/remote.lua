@@ -26,7 +26,6 @@ function M.parse(url)
 end
 
 --- The URL an argument of `:AgentChat` begins with, and the prompt behind it.
----@param text string
 ---@return string? url, string prompt
 function M.split(text)
   local url, prompt = text:match('^%s*(ssh:%S*)%s*(.*)$')
@@ -35,7 +34,6 @@ function M.split(text)
 end
 
 --- How a workspace is shown: in full, and in few cells.
----@param url string
 ---@return string long, string short
 function M.shown(url)
   local it = M.parse(url) or { host = url, path = '' }
@@ -45,9 +43,7 @@ function M.shown(url)
 end
 
 --- The name under which Neovim itself opens a file of the workspace.
----@param url string
 ---@param path string absolute
----@return string
 function M.file(url, path)
   local it = assert(M.parse(url))
   return ('scp://%s/%s'):format(it.host, path)

@@ -130,7 +130,6 @@ local function add_diff_keys(page, doc)
 end
 
 --- The text of a request: its facts, the details if asked for, and what would run.
----@param request agentchat.ApprovalRequest
 ---@param detailed boolean
 ---@return agentchat.Doc
 function M.page(request, detailed)
@@ -154,8 +153,6 @@ function M.page(request, detailed)
 end
 
 --- What is asked, and the place of this request among those of the reply.
----@param request agentchat.ApprovalRequest
----@param width integer
 ---@return agentchat.Chunk[]
 function M.title(request, width)
   local place = ('%d of %d'):format(request.place, request.total)
@@ -163,10 +160,7 @@ function M.title(request, width)
 end
 
 --- The same for a window that is no float, with the keys.
----@param request agentchat.ApprovalRequest
----@param width integer
 ---@param tally? agentchat.Tally
----@return string
 function M.heading(request, width, tally)
   local words, keys = {}, {}
   for _, hint in ipairs(HINTS) do
@@ -183,7 +177,6 @@ function M.heading(request, width, tally)
 end
 
 --- The keys that answer, and which part of the text is visible.
----@param request agentchat.ApprovalRequest
 ---@param at agentchat.Edge
 ---@param way_in string how to get into the float, while the user is not in it
 ---@param tally? agentchat.Tally
@@ -205,7 +198,6 @@ function M.footer(request, at, way_in, tally)
 end
 
 --- Matches what comes before a value or a line of code, so that the rest of it wraps behind that.
----@param request agentchat.ApprovalRequest
 ---@return string 'formatlistpat'
 function M.lead(request)
   local labels = vim.tbl_map(

@@ -150,7 +150,6 @@ local function panel_spec(float)
 end
 
 --- A float that is not shown yet; its `panel` shows, hides and ends it.
----@param spec agentchat.ApprovalFloatSpec
 ---@return agentchat.ApprovalFloat
 function M.new(spec)
   local float = { spec = spec, detailed = false, reason = '', arguments = spec.request.arguments }

@@ -32,7 +32,6 @@ function M.list(id, items)
   end)
 end
 
----@param chat agentchat.Chat
 ---@param id? string
 function M.revoke(chat, id)
   host.send('revoke', { chat = chat.id, id = id })

@@ -119,7 +119,6 @@ end
 
 --- Takes back a request, unless it has a response already.
 ---@param chat string
----@param id string
 function M.close(chat, id)
   local entry = requests[chat]
   if entry and entry.request.id == id then finish(entry) end
@@ -133,7 +132,6 @@ end
 
 --- Whether a request of the chat waits.
 ---@param chat string
----@return boolean
 function M.has(chat) return requests[chat] ~= nil end
 
 --- Shows a request if need be and takes the user into it.
@@ -189,7 +187,6 @@ end
 
 --- Opens an editor on the proposed text of a file. A last newline is not shown, and kept.
 ---@param chat string uuid
----@param proposal agentchat.Proposal
 function M.edit_proposal(chat, proposal)
   local rest = proposal.text:sub(-1) == '\n' and '\n' or ''
   local editor = input.edit({

@@ -167,7 +167,6 @@ end
 
 --- Shows a rule. The user is moved there, unless they went elsewhere meanwhile.
 ---@param chat string
----@param draft agentchat.Draft
 function M.show(chat, draft)
   if not registry.get(chat) then return end
   local writing = open[chat]

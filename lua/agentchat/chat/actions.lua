@@ -125,15 +125,12 @@ end
 function M.resume(saved) return enter(not saved.fork and registry.get(saved.chat) or nil, saved) end
 
 --- Removes a chat that could not be opened again.
----@param id string
 function M.discard(id)
   local chat = registry.get(id)
   if chat then api.nvim_buf_delete(chat.buf, { force = true }) end
 end
 
 --- Sends a text as if it had been typed. It is shown at once and runs when Python accepted it.
----@param chat agentchat.Chat
----@param text string
 function M.send(chat, text)
   if not text:find('%S') then
     return notify.warn('the prompt is empty: type below the last header')
@@ -150,7 +147,6 @@ function M.send(chat, text)
   })
 end
 
----@param chat agentchat.Chat
 function M.send_prompt(chat) M.send(chat, prompt.take(chat)) end
 
 local function give_back(chat)
@@ -161,7 +157,6 @@ local function give_back(chat)
 end
 
 --- Gives back to the prompt what Python could not accept.
----@param id string
 function M.refuse(id)
   local chat = registry.get(id)
   if not chat then return end
@@ -171,7 +166,6 @@ function M.refuse(id)
 end
 
 --- Stops request, tools and queue. What was not delivered yet goes back to the prompt.
----@param chat agentchat.Chat
 function M.stop(chat)
   give_back(chat)
   if host.is_ready() then return host.send('stop', { chat = chat.id }) end
@@ -181,7 +175,6 @@ function M.stop(chat)
 end
 
 --- Draws a batch of operations of Python's.
----@param id string
 ---@param ops any[]
 function M.apply(id, ops)
   local chat = registry.get(id)

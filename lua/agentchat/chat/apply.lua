@@ -68,15 +68,12 @@ local function is_held(chat)
 end
 
 --- Runs what writes to the chat, as soon as no line of it is held.
----@param chat agentchat.Chat
----@param act fun()
 function M.soon(chat, act)
   if #chat.waiting > 0 or is_held(chat) then return table.insert(chat.waiting, act) end
   act()
 end
 
 --- Runs what has waited.
----@param chat agentchat.Chat
 function M.catch_up(chat)
   while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not is_held(chat) do
     table.remove(chat.waiting, 1)()
@@ -105,20 +102,17 @@ local function apply(chat, ops)
   end
 end
 
----@param chat agentchat.Chat
 ---@param ops any[]
 function M.apply(chat, ops)
   M.soon(chat, function() apply(chat, ops) end)
 end
 
 --- Draws what lies on the prompt again.
----@param chat agentchat.Chat
 function M.refresh(chat)
   if api.nvim_buf_is_loaded(chat.buf) then prompt.refresh(chat) end
 end
 
 --- Ends what is being drawn; a turn that was cut off shows that.
----@param chat agentchat.Chat
 ---@param line? string
 function M.abandon(chat, line)
   if not api.nvim_buf_is_loaded(chat.buf) then return end

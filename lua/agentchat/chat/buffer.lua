@@ -23,8 +23,6 @@ local gone
 ---@param callback fun(chat: agentchat.Chat)
 function M.on_gone(callback) gone = callback end
 
----@param number integer
----@return integer
 function M.create(number)
   local buf = api.nvim_create_buf(true, false)
   api.nvim_buf_set_name(buf, ('agentchat://%d'):format(number))
@@ -39,7 +37,6 @@ function M.create(number)
 end
 
 --- The current window shows the chat: one that did not before has neither options nor folds.
----@param chat agentchat.Chat
 function M.shown(chat)
   local win = api.nvim_get_current_win()
   window.set_options(win)
@@ -85,7 +82,6 @@ local function listen(chat)
 end
 
 --- Gives a chat's buffer its text, keys and listeners.
----@param chat agentchat.Chat
 function M.adopt(chat)
   local buf = chat.buf
   vim.b[buf].agentchat_chat = chat.id

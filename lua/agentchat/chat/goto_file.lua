@@ -50,7 +50,6 @@ local function beside()
 end
 
 --- Opens the file under the cursor in another window of the tab, and goes there.
----@param chat agentchat.Chat
 function M.open(chat)
   local path, row, named = under_cursor(chat)
   if named == '' then return notify.warn('there is no file under the cursor') end

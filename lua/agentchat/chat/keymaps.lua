@@ -48,7 +48,6 @@ local function is_set(key, mode)
 end
 
 --- Sets the default keys of a chat buffer, but for those the user has set.
----@param buf integer
 function M.attach(buf)
   local free = {}
   vim.api.nvim_buf_call(buf, function()

@@ -29,11 +29,9 @@ local chats = {}
 ---@type agentchat.ChatListener[]
 local listeners = {}
 
----@param listener agentchat.ChatListener
 function M.listen(listener) table.insert(listeners, listener) end
 
 ---@param event 'buffer'|'ended'
----@param chat agentchat.Chat
 ---@param buf? integer
 function M.announce(event, chat, buf)
   for _, listener in ipairs(listeners) do
@@ -41,10 +39,8 @@ function M.announce(event, chat, buf)
   end
 end
 
----@param chat agentchat.Chat
 function M.add(chat) chats[chat.id] = chat end
 
----@param chat agentchat.Chat
 ---@return boolean whether it was there
 function M.remove(chat)
   local known = chats[chat.id] ~= nil
@@ -56,7 +52,6 @@ end
 ---@return agentchat.Chat?
 function M.get(id) return id and chats[id] or nil end
 
----@param id string
 ---@return integer?
 function M.buffer(id)
   local chat = chats[id]
@@ -64,7 +59,6 @@ function M.buffer(id)
 end
 
 --- The chat a buffer belongs to: its own, or one of its floats.
----@param buf integer
 ---@return agentchat.Chat?
 function M.of(buf) return api.nvim_buf_is_valid(buf) and M.get(vim.b[buf].agentchat_chat) or nil end
 
@@ -81,7 +75,6 @@ end
 
 --- Whether a window of this tab shows the chat.
 ---@param id string uuid
----@return boolean
 function M.is_visible(id)
   local chat = chats[id]
   return chat ~= nil and vim.fn.bufwinid(chat.buf) ~= -1
@@ -101,7 +94,6 @@ end
 
 --- Calls `update` soon after other windows came into view. Registering again replaces `update`.
 ---@param name string of the caller
----@param update fun()
 function M.on_view_change(name, update)
   vim.api.nvim_create_autocmd({ 'TabEnter', 'BufWinEnter', 'WinEnter', 'CmdwinLeave' }, {
     group = api.nvim_create_augroup('agentchat.view.' .. name, {}),

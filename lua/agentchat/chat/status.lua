@@ -11,7 +11,6 @@ local M = {}
 ---@field tokens integer
 ---@field cost? number US dollars, if known
 
----@param mode string
 ---@return agentchat.Status
 function M.new(mode)
   return { state = 'idle', prompts = 0, pending = 0, mode = mode, model = '', turn = 0, tokens = 0 }
@@ -24,12 +23,10 @@ local function set(chat, new)
 end
 
 --- Shows at once that something has been sent.
----@param chat agentchat.Chat
 function M.sent(chat) M.update(chat, vim.tbl_extend('force', chat.status, { state = 'running' })) end
 
 --- Takes over the status that Python reports. A prompt it has not accepted yet keeps the chat running:
 --- the report is older than that.
----@param chat agentchat.Chat
 ---@param report table
 function M.update(chat, report)
   local new = vim.tbl_extend('force', M.new(chat.status.mode), report)
@@ -38,11 +35,9 @@ function M.update(chat, report)
 end
 
 --- Nothing of what was sent runs.
----@param chat agentchat.Chat
 function M.refused(chat) set(chat, vim.tbl_extend('force', chat.status, { state = 'idle' })) end
 
 --- The status once the Python process has ended.
----@param chat agentchat.Chat
 function M.lost(chat)
   local new = vim.deepcopy(chat.status)
   new.state, new.prompts, new.pending = 'idle', 0, 0

@@ -15,8 +15,6 @@ local STATES =
 ---@field weight integer the lightest parts are left out first where the window is narrow
 
 --- A number of tokens in few characters: `950`, `12.3k`, `1.2M`.
----@param count integer
----@return string
 function M.tokens(count)
   if count < 1000 then return tostring(count) end
   if count < 1e6 then return ('%.1fk'):format(count / 1000) end
@@ -82,7 +80,6 @@ local function literal(text) return (text:gsub('%%', '%%%%'):gsub('%c', '?')) en
 local function drawn(part) return ('%%#%s#%s'):format(part.group, literal(part.text)) end
 
 --- The winbar of the window that is being drawn.
----@return string
 function M.render()
   local win = api.nvim_get_current_win()
   local chat = registry.of(api.nvim_win_get_buf(win))
@@ -101,8 +98,6 @@ function M.render()
 end
 
 --- The same for a statusline, without colours.
----@param chat agentchat.Chat
----@return string
 function M.plain(chat)
   local status = chat.status
   local out = { doing(status), status.mode }

@@ -23,7 +23,6 @@ local OPTIONS = {
 }
 
 --- Sets the options of a window, for the chat only: another buffer shown in it has its own.
----@param win integer
 function M.set_options(win)
   for name, value in pairs(OPTIONS) do
     api.nvim_set_option_value(name, value, { scope = 'local', win = win })
@@ -31,7 +30,6 @@ function M.set_options(win)
 end
 
 --- Shows a buffer in a new window and goes there.
----@param buf integer
 ---@param mods? vim.api.keyset.cmd.mods of the command, e.g. `:tab` or `:topleft`
 function M.split(buf, mods)
   mods = vim.tbl_extend('force', {}, mods or {})
@@ -41,7 +39,6 @@ function M.split(buf, mods)
 end
 
 --- The window of this tab that shows a buffer.
----@param buf integer
 ---@param tab? integer
 ---@return integer?
 function M.shown(buf, tab)
@@ -56,7 +53,6 @@ end
 ---@field last integer lines the buffer had
 
 --- Windows whose cursor is on the last line: the only ones that scroll.
----@param buf integer
 ---@return agentchat.View[]
 function M.at_end(buf)
   local last, out = api.nvim_buf_line_count(buf), {}
@@ -86,8 +82,6 @@ local function bottom_top(win, top)
 end
 
 --- Scrolls the windows that were at the end, no further than they need.
----@param buf integer
----@param views agentchat.View[]
 ---@param header integer row of the prompt's header before the write
 function M.follow(buf, views, header)
   local last = api.nvim_buf_line_count(buf)

@@ -142,8 +142,6 @@ local function unlikeness(key, known)
 end
 
 --- The known key that is nearest to `key`, if one is near at all.
----@param key string
----@param keys string[]
 ---@return string?
 function M.nearest(key, keys)
   local best, least = nil, math.max(2, math.floor(#key / 2)) + 1

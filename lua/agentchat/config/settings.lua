@@ -59,7 +59,6 @@ local reported = {}
 
 --- The settings that apply to a buffer, with what is wrong in them left out and reported once.
 ---@param buf? integer
----@return table
 function M.get(buf)
   local settings, problems = read(buf)
   for _, problem in ipairs(problems) do
@@ -73,7 +72,6 @@ end
 
 --- What is wrong in the settings now, a line each.
 ---@param buf? integer
----@return string[]
 function M.problems(buf)
   local _, problems = read(buf)
   return problems

@@ -263,7 +263,6 @@ end
 
 --- The same diff in two columns. Hunks without line numbers, and all that is in no hunk, stay as
 --- they are.
----@param doc agentchat.Doc
 ---@param columns integer that there are
 ---@param pause fun() called now and then, for letting other things run
 ---@return agentchat.Doc

@@ -24,7 +24,6 @@ local kept = {}
 
 --- What was decided so far about a diff of this chat.
 ---@param chat string
----@param subject string
 ---@return agentchat.Decisions
 function M.of(chat, subject)
   local all = kept[chat] or {}
@@ -44,13 +43,9 @@ end
 
 local function name(hunk) return hunk.path .. '\n' .. hunk.key end
 
----@param decisions agentchat.Decisions
----@param hunk agentchat.Hunk
 ---@return agentchat.Decision
 function M.get(decisions, hunk) return decisions[name(hunk)] or { rejected = false, comment = '' } end
 
----@param decisions agentchat.Decisions
----@param hunk agentchat.Hunk
 ---@param decision { rejected?: boolean, comment?: string } what is left out stays
 function M.set(decisions, hunk, decision)
   local new = vim.tbl_extend('force', M.get(decisions, hunk), decision)
@@ -58,8 +53,6 @@ function M.set(decisions, hunk, decision)
 end
 
 --- Rejects hunks; those that are all rejected are kept again.
----@param decisions agentchat.Decisions
----@param hunks agentchat.Hunk[]
 function M.toggle(decisions, hunks)
   local rejected = vim.iter(hunks):any(function(it) return not M.get(decisions, it).rejected end)
   for _, hunk in ipairs(hunks) do
@@ -67,17 +60,12 @@ function M.toggle(decisions, hunks)
   end
 end
 
----@param decisions agentchat.Decisions
----@param hunks agentchat.Hunk[]
----@return integer
 function M.count(decisions, hunks)
   return #vim.tbl_filter(function(it) return not M.get(decisions, it).rejected end, hunks)
 end
 
 --- What Python gets with a response: the hunks that are rejected or have a comment.
 ---@param chat string
----@param subject string
----@param doc agentchat.Doc
 ---@return { path: string, index: integer, keep: boolean, comment: string }[]? none if there are none
 function M.report(chat, subject, doc)
   local decisions, found = M.of(chat, subject), {}

@@ -46,8 +46,6 @@ local function drawn(panel) return panel.page and panel.page.hunks or {} end
 
 --- How many hunks are kept; nothing where there are none.
 ---@param chat string
----@param subject string
----@param doc agentchat.Doc
 ---@return agentchat.Tally?
 function M.tally(chat, subject, doc)
   local all = doc.hunks or {}
@@ -59,7 +57,6 @@ end
 --- The ways to show on an edge which rows are visible and how many hunks are kept: always, if
 --- that is not all of them.
 ---@param tally? agentchat.Tally
----@param part agentchat.Part
 ---@return agentchat.Chunk[][]
 function M.parts(tally, part)
   local ways = layout.parts(part)
@@ -96,7 +93,6 @@ local function mark(panel)
   panels.window(panel).refit(panel.view)
 end
 
----@param panel agentchat.Panel
 function M.draw(panel)
   side_by_side.draw(panel, function(page)
     panel.page = page
@@ -105,7 +101,6 @@ function M.draw(panel)
 end
 
 --- Draws it again where a window of another size needs that.
----@param panel agentchat.Panel
 function M.resized(panel)
   if side_by_side.stale(panel) then M.draw(panel) end
 end
@@ -205,8 +200,6 @@ local function map_jumps(panel, map)
 end
 
 --- Gives the buffer of a panel the keys of a diff.
----@param panel agentchat.Panel
----@param buf integer
 function M.map(panel, buf)
   local function map(key, desc, action) render.map(buf, { key }, action, desc) end
   local function gated(key, desc, action)

@@ -43,7 +43,6 @@ end
 
 --- Draws a diff as fits its window; the cursor stays at its line. What takes a while to be put into
 --- two columns is shown in one until then.
----@param panel agentchat.Panel
 ---@param done fun(drawn: agentchat.Doc) called whenever something has been drawn, to measure it
 function M.draw(panel, done)
   local view, doc, before = panel.view, panel.spec.doc(), panel.page
@@ -65,12 +64,9 @@ function M.draw(panel, done)
 end
 
 --- Whether a diff must be drawn again as its window has another size.
----@param panel agentchat.Panel
----@return boolean
 function M.stale(panel) return panel.page.from ~= nil or wanted(panel) end
 
 --- Chooses the other of the two, from now on and for all diffs.
----@param panel agentchat.Panel
 function M.toggle(panel)
   if room(panel) < LEAST then return notify.info('There is no room for two columns.') end
   chosen = not wanted(panel)

@@ -113,7 +113,6 @@ local function fill(lines)
 end
 
 --- Whether the current buffer holds no text at all, as that of an empty file.
----@return boolean
 function M.is_empty()
   local lines = vim.api.nvim_buf_get_lines(0, 0, 2, false)
   return #lines == 1 and lines[1] == '' and vim.fn.wordcount().bytes == 0
@@ -181,8 +180,6 @@ end
 
 --- Calls `change`, which changes the text of a buffer; cursors and scroll positions of all its
 --- windows stay at their text. An error of `change` is raised again after that.
----@param buf integer
----@param change fun()
 function M.keep_views(buf, change)
   local all = save(buf)
   local ok, problem = pcall(change)

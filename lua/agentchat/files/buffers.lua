@@ -129,7 +129,6 @@ local function catch_up(buf)
 end
 
 --- The loaded buffer of a file, with what the disk has if 'autoread' is on; never loads or makes one.
----@param path string
 ---@return agentchat.Snapshot?
 function M.snapshot(path)
   local stale = find(path)
@@ -150,7 +149,6 @@ end
 
 --- Takes in what the disk has, after the file of a loaded buffer was written or deleted. A buffer
 --- that no window shows goes with its file.
----@param path string
 function M.reload(path)
   local buf = find(path)
   if not buf then return end
@@ -213,8 +211,6 @@ local function for_api(lines)
 end
 
 --- Makes edits as one undo step, if the buffer is still as it was at `changedtick`: all or none.
----@param path string
----@param changedtick integer
 ---@param wanted agentchat.LineEdit[] not overlapping; a buffer without text has one line, empty
 ---@param form? agentchat.Form
 ---@return { ok: boolean, changedtick?: integer, undo?: integer, reason?: string, message?: string }
@@ -245,8 +241,6 @@ function M.replace(path, changedtick, wanted, form)
 end
 
 --- Takes edits back, if the buffer is still as it was at `changedtick`: no new undo step.
----@param path string
----@param changedtick integer
 ---@param state integer the `undo` of `replace`
 ---@param form agentchat.Form the one before
 ---@return { ok: boolean, reason?: string, message?: string }
@@ -274,7 +268,6 @@ local function write(autocmds)
 end
 
 --- Saves a buffer as the user would, autocommands and all; no final newline is added.
----@param path string
 ---@param without_autocmds? boolean
 ---@return { ok: boolean, changedtick?: integer, modified?: boolean, message?: string } `message`
 ---  also reports an error in an autocommand after a successful write

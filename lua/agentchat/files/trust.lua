@@ -43,7 +43,6 @@ local function buffer_of(file, text)
 end
 
 --- Trusts a file that the user has just agreed to. Only a buffer can be trusted, not a name.
----@param file string
 ---@param sha256 string of what the user agreed to
 ---@return boolean whether the file is trusted now
 function M.agreed(file, sha256)

@@ -38,7 +38,6 @@ end
 local listeners = {}
 
 --- Calls `listener` whenever the host begins or ends.
----@param listener agentchat.HostListener
 function M.listen(listener) table.insert(listeners, listener) end
 
 local function announce(event, line)
@@ -142,8 +141,6 @@ function M.ensure()
 end
 
 --- Sends an event, now or as soon as the host is ready.
----@param name string
----@param payload table
 function M.send(name, payload)
   vim.validate('name', name, 'string')
   if host.phase == 'ready' and post(name, payload) then return end
@@ -153,7 +150,6 @@ function M.send(name, payload)
 end
 
 --- Whether there is a screen; without one nobody could answer.
----@return boolean
 function M.has_ui() return #vim.api.nvim_list_uis() > 0 end
 
 --- Reports to Python every screen that comes or goes.
@@ -215,7 +211,6 @@ function M.restart()
   M.ensure()
 end
 
----@return boolean
 function M.is_ready() return host.phase == 'ready' end
 
 --- What `:checkhealth` shows.

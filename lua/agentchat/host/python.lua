@@ -15,7 +15,6 @@ M.root = source_root()
 M.rplugin = M.root .. '/rplugin/python3/agentchat_rplugin.py'
 
 --- The environment made by `:AgentInstall`.
----@return string
 function M.venv() return vim.fn.stdpath('data') .. '/agentchat/venv' end
 
 ---@class agentchat.Interpreter
@@ -73,7 +72,6 @@ local BOOT = table.concat({
 }, '\n')
 
 ---@param path string interpreter
----@return string[]
 function M.command(path) return { path, '-c', BOOT, M.rplugin } end
 
 local function last_words(lines)
@@ -91,10 +89,8 @@ local function remedy(interpreter)
 end
 
 --- Why a host ended before it was ready, in one line with the remedy.
----@param interpreter agentchat.Interpreter
 ---@param code integer exit code
 ---@param lines string[] its stderr
----@return string
 function M.explain(interpreter, code, lines)
   local text = table.concat(lines, '\n')
   local where = vim.fn.fnamemodify(interpreter.path, ':~')

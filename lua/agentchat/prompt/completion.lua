@@ -13,7 +13,6 @@ local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
 local chats = setmetatable({}, { __mode = 'v' })
 
 --- Lets the prompt of a chat be completed.
----@param chat agentchat.Chat
 function M.register(chat) chats[chat.buf] = chat end
 
 ---@param row integer 0-based
@@ -120,7 +119,6 @@ local function server(dispatchers)
 end
 
 --- Lets completion plugins find the mentions of a chat.
----@param chat agentchat.Chat
 function M.attach(chat)
   if not vim.api.nvim_buf_is_loaded(chat.buf) then return end
   local config = {

@@ -37,7 +37,6 @@ local function last_of(line, at)
   if SIMPLE[word] and not after:find('[%w_:%-\128-\255]') then return at + #word + #number end
 end
 
----@param line string
 ---@return agentchat.Mention[]
 function M.find(line)
   local out, at = {}, line:find('#', 1, true)
@@ -105,8 +104,6 @@ local function captured_selection(chat)
 end
 
 --- What the editor has for the mentions in a text, by mention; Python finds the rest.
----@param chat agentchat.Chat
----@param text string
 ---@return table<string, agentchat.Captured>
 function M.capture(chat, text)
   local out = vim.empty_dict()
@@ -122,7 +119,6 @@ function M.capture(chat, text)
 end
 
 --- The context mention that is being typed before a column.
----@param line string
 ---@param column integer bytes before the cursor
 ---@return agentchat.Started?
 function M.started(line, column)
@@ -160,8 +156,6 @@ local function buffers(chat)
 end
 
 --- The context mentions that fit what is typed.
----@param chat agentchat.Chat
----@param started agentchat.Started
 ---@return { word: string, item: agentchat.Name }[]
 function M.candidates(chat, started)
   local path = started.base:match('^file:(.*)$')

@@ -21,7 +21,6 @@ local KEPT = 200
 function M.new(text) return { past = { text }, future = {}, tick = -1, session = 0 } end
 
 --- Keeps the prompt as it is now, if the user changed it since the last write.
----@param chat agentchat.Chat
 function M.keep(chat)
   local undo = chat.undo
   if undo.tick == api.nvim_buf_get_changedtick(chat.buf) then return end
@@ -36,8 +35,6 @@ function M.keep(chat)
 end
 
 --- Writes to a buffer so that nothing of it can be undone, nor anything before it.
----@param buf integer
----@param write fun()
 function M.beyond(buf, write)
   local levels, modifiable = vim.bo[buf].undolevels, vim.bo[buf].modifiable
   vim.bo[buf].undolevels = -1
@@ -49,8 +46,6 @@ function M.beyond(buf, write)
 end
 
 --- Writes to a chat what is no change of the user's.
----@param chat agentchat.Chat
----@param write fun()
 function M.without(chat, write)
   M.keep(chat)
   M.beyond(chat.buf, write)
@@ -69,7 +64,6 @@ local function tree_has_more()
 end
 
 --- Undoes the last change: of the undo tree first, then of the prompt as it was before.
----@param chat agentchat.Chat
 function M.undo(chat)
   if tree_has_more() then return vim.cmd.undo() end
   local past, now = chat.undo.past, marks.prompt_text(chat)
@@ -79,7 +73,6 @@ function M.undo(chat)
   travel(chat, past[#past])
 end
 
----@param chat agentchat.Chat
 function M.redo(chat)
   local forward = #vim.fn.undotree().entries == 0 and table.remove(chat.undo.future)
   if not forward then return vim.cmd.redo() end

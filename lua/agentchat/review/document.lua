@@ -44,7 +44,6 @@ local function headings(previews)
 end
 
 ---@param previews agentchat.Preview[] the oldest first
----@param width integer
 ---@return agentchat.Chunk[]
 function M.title(previews, width)
   local label, source = headings(previews)
@@ -57,7 +56,6 @@ local function tally(preview, chat) return hunks.tally(chat, preview.id, preview
 --- The same for a window that is no float.
 ---@param previews agentchat.Preview[] the oldest first
 ---@param chat string
----@return string
 function M.heading(previews, chat)
   local label, source = headings(previews)
   local kept = tally(previews[#previews], chat)
@@ -65,7 +63,6 @@ function M.heading(previews, chat)
 end
 
 --- The keys, how many hunks are kept, and which rows are visible.
----@param preview agentchat.Preview
 ---@param chat string
 ---@param at agentchat.Edge
 ---@return agentchat.Chunk[]

@@ -141,7 +141,6 @@ end
 
 --- Takes back a preview that is applied or discarded; one below it is shown in its place.
 ---@param chat string
----@param id string
 function M.close(chat, id)
   local review = reviews[chat]
   local at = review and index(review, id)
@@ -179,8 +178,6 @@ end
 --- Puts the text that the user wrote in place of the proposed one.
 ---@param chat string
 ---@param id string of the preview
----@param path string
----@param text string
 ---@return boolean whether that preview is pending
 function M.replace(chat, id, path, text)
   local review = reviews[chat]

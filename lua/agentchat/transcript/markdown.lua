@@ -96,7 +96,6 @@ end
 
 --- Colours the lines of a finished text, soon and in slices: not while a batch of writes is under
 --- way, and never long enough to be felt.
----@param buf integer
 ---@param first integer 0-based row
 ---@param last integer row after the last
 function M.decorate(buf, first, last)

@@ -9,7 +9,6 @@ M.HEADER = '## You'
 local api = vim.api
 
 --- Row of an extmark, or nil when it or its text was deleted.
----@param buf integer
 ---@param id? integer
 ---@return integer? row, integer? col, table? details
 function M.find(buf, id)
@@ -43,7 +42,6 @@ local function insert_header(chat, row)
 end
 
 --- Fills a buffer. Without lines it gets an empty prompt and its header.
----@param chat agentchat.Chat
 ---@param lines? string[]
 function M.fill(chat, lines)
   api.nvim_buf_set_lines(chat.buf, 0, -1, false, lines or { M.HEADER, '', '' })
@@ -55,7 +53,6 @@ end
 ---@alias agentchat.SavedMarks table<integer, vim.api.keyset.get_extmark_item[]> by namespace
 
 --- All marks of the plugin in a buffer, for one that is about to lose them.
----@param buf integer
 ---@return agentchat.SavedMarks
 function M.save(buf)
   local saved = {}
@@ -80,7 +77,6 @@ local DETAILS = {
 }
 
 --- Sets saved marks again, under the same ids.
----@param buf integer
 ---@param saved agentchat.SavedMarks
 function M.restore(buf, saved)
   for ns, found in pairs(saved) do
@@ -115,7 +111,6 @@ local function mend_header(chat, row, line)
 end
 
 --- Row of the prompt's header. A header the user deleted or wrote over is put back.
----@param chat agentchat.Chat
 ---@return integer row 0-based
 function M.header(chat)
   local row = M.find(chat.buf, chat.header)
@@ -133,8 +128,6 @@ function M.header(chat)
   return row
 end
 
----@param chat agentchat.Chat
----@return boolean
 function M.intact(chat)
   local row = M.find(chat.buf, chat.header)
   if not row or row + 1 >= api.nvim_buf_line_count(chat.buf) then return false end
@@ -142,16 +135,10 @@ function M.intact(chat)
 end
 
 --- All lines of the prompt, below its header.
----@param chat agentchat.Chat
----@return string[]
 function M.prompt_lines(chat) return api.nvim_buf_get_lines(chat.buf, M.header(chat) + 1, -1, false) end
 
----@param chat agentchat.Chat
----@return string
 function M.prompt_text(chat) return table.concat(M.prompt_lines(chat), '\n') end
 
----@param chat agentchat.Chat
----@param text string
 function M.set_prompt(chat, text)
   local lines = vim.split(text, '\n', { plain = true })
   api.nvim_buf_set_lines(chat.buf, M.header(chat) + 1, -1, false, lines)

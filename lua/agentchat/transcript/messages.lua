@@ -109,8 +109,6 @@ local function close(chat)
 end
 
 --- Adds text to the message that is being written.
----@param chat agentchat.Chat
----@param text string
 function M.text(chat, text)
   local state = chat.transcript
   local row, col = tail(chat)
@@ -135,8 +133,6 @@ local function write_block(chat, block)
 end
 
 --- Adds to the model's reasoning, a folded block of its own.
----@param chat agentchat.Chat
----@param text string
 function M.reasoning(chat, text)
   local state = chat.transcript
   if state.thinking then return tool_block.stream(chat.buf, state.thinking, text) end
@@ -150,9 +146,6 @@ function M.reasoning(chat, text)
 end
 
 --- Creates or changes the block of a call.
----@param chat agentchat.Chat
----@param id string
----@param fields table
 function M.block(chat, id, fields)
   local block = chat.transcript.blocks[id]
   if block then return tool_block.update(chat.buf, block, fields) end
@@ -163,9 +156,7 @@ function M.block(chat, id, fields)
 end
 
 --- Begins a message. Replies of one turn share a header.
----@param chat agentchat.Chat
 ---@param role 'user'|'agent'|'note'|'error'
----@param text string
 function M.message(chat, role, text)
   local state = chat.transcript
   close(chat)
@@ -184,14 +175,12 @@ function M.message(chat, role, text)
   if role == 'user' then close(chat) end
 end
 
----@param chat agentchat.Chat
 function M.finish(chat) close(chat) end
 
 -- How a call ends whose process has ended, by the state it was in.
 local ENDS = { streaming = 'cancelled', waiting = 'cancelled', running = 'failed' }
 
 --- Ends what cannot continue, because its process has ended.
----@param chat agentchat.Chat
 ---@return agentchat.ToolBlock[] ended the blocks of calls that had not ended
 function M.abandon(chat)
   close(chat)
@@ -206,7 +195,6 @@ function M.abandon(chat)
 end
 
 --- Rows of all message headers and of the prompt's, in order.
----@param chat agentchat.Chat
 ---@return integer[] rows 0-based
 function M.header_rows(chat)
   local seen = { [marks.header(chat)] = true }
@@ -220,7 +208,6 @@ function M.header_rows(chat)
 end
 
 --- The folds a window should have.
----@param chat agentchat.Chat
 ---@return agentchat.Fold[]
 function M.folds(chat)
   local out = {}

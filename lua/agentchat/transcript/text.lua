@@ -20,9 +20,7 @@ local function break_line(line, room, out)
 end
 
 --- Splits text at its line ends; very long lines are broken.
----@param text string
 ---@param column? integer bytes the line already has that the first piece goes to
----@return string[]
 function M.split(text, column)
   local out = {}
   local room = math.max(M.WIDEST - (column or 0), 4)
@@ -40,7 +38,6 @@ end
 
 --- A list of lines, each without a line end.
 ---@param value string|string[]
----@return string[]
 function M.of(value)
   if type(value) == 'string' then return M.split(value) end
   local out = {}
@@ -51,12 +48,8 @@ function M.of(value)
 end
 
 --- One line: what would end it is shown as a sign.
----@param text string
----@return string
 function M.one(text) return (text:gsub('%s*\r?\n%s*', ' ⏎ ')) end
 
----@param lines string[]
----@return string
 function M.trimmed(lines)
   local first, last = 1, #lines
   while first <= last and not lines[first]:find('%S') do

@@ -39,7 +39,6 @@ local STATES = {
 ---@field mark? integer extmark from the header to the end of the output
 ---@field look table<string, integer> extmarks of the colours
 
----@param id string
 ---@param fields? table
 ---@return agentchat.ToolBlock
 function M.new(id, fields)
@@ -81,8 +80,6 @@ local function drawn_of(block)
 end
 
 --- The lines of a block that is not in the buffer yet.
----@param block agentchat.ToolBlock
----@return string[]
 function M.lines(block)
   block.header, block.drawn = header_of(block), drawn_of(block)
   return vim.list_extend({ block.header }, block.drawn)
@@ -104,8 +101,6 @@ local function folds_of(block, row)
 end
 
 --- All folds a window should have for a block, the outer one first.
----@param buf integer
----@param block agentchat.ToolBlock
 ---@return agentchat.Fold[]
 function M.folds(buf, block)
   local row = marks.find(buf, block.mark)
@@ -154,8 +149,6 @@ local function mark(buf, block, row)
 end
 
 --- Takes over a block that has just been written at `row`.
----@param buf integer
----@param block agentchat.ToolBlock
 ---@param row integer 0-based
 function M.adopt(buf, block, row)
   mark(buf, block, row)
@@ -223,8 +216,6 @@ local function delete_dropped(buf, row, old, count)
 end
 
 --- Takes over what changed of a block, without drawing it.
----@param block agentchat.ToolBlock
----@param fields table
 function M.set(block, fields)
   block.title = fields.title and lines.one(fields.title) or block.title
   block.tool = fields.tool or block.tool
@@ -243,9 +234,6 @@ function M.set(block, fields)
 end
 
 --- Draws what changed of a block. One the user deleted stays deleted.
----@param buf integer
----@param block agentchat.ToolBlock
----@param fields table
 function M.update(buf, block, fields)
   local row, _, details = marks.find(buf, block.mark)
   local left_out = block.left_out
@@ -268,9 +256,6 @@ function M.update(buf, block, fields)
 end
 
 --- Adds text to the output, the first piece to its last line.
----@param buf integer
----@param block agentchat.ToolBlock
----@param text string
 function M.stream(buf, block, text) M.update(buf, block, { stream = text }) end
 
 return M

@@ -34,19 +34,16 @@ local MARGIN = 2 -- columns beside the text
 
 --- Whether the float's window is still there.
 ---@param float? agentchat.Float|agentchat.Split
----@return boolean
 function M.open_now(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
 
 --- Whether the user sees the float: it is open in this tab.
 ---@param float? agentchat.Float|agentchat.Split
----@return boolean
 function M.visible(float)
   return M.open_now(float)
     and vim.api.nvim_win_get_tabpage(float.win) == vim.api.nvim_get_current_tabpage()
 end
 
 ---@param float? agentchat.Float|agentchat.Split
----@return boolean
 function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
 
 local function widest(lines, least, most)
@@ -90,7 +87,6 @@ local function seen(float)
 end
 
 --- Updates which keys there are and which rows are visible.
----@param float agentchat.Float
 function M.redraw_footer(float)
   local width = vim.api.nvim_win_get_width(float.win)
   local footer = float.spec.footer(width, seen(float))
@@ -98,7 +94,6 @@ function M.redraw_footer(float)
 end
 
 --- Measures the float again and puts it in its place, after its text or the screen has changed.
----@param float agentchat.Float
 function M.refit(float)
   if not M.open_now(float) then return end
   local spec, now = float.spec, layout.screen()
@@ -119,15 +114,11 @@ function M.refit(float)
 end
 
 --- The columns that its text may have.
----@param float agentchat.Float
----@return integer
 function M.columns(float)
   local columns = layout.limits(layout.screen(), float.spec.share)
   return columns - MARGIN
 end
 
----@param float agentchat.Float
----@param doc agentchat.Doc
 function M.draw(float, doc)
   render.draw(float.buf, doc, float.win)
   M.refit(float)
@@ -180,7 +171,6 @@ local function open_win(buf, spec)
 end
 
 --- Opens an empty float that has not the focus; `draw` gives it its text.
----@param spec agentchat.FloatSpec
 ---@return agentchat.Float? none where Neovim allows no window now
 function M.open(spec)
   local buf = render.create(spec.filetype, spec.chat)
@@ -196,7 +186,6 @@ function M.open(spec)
   return float
 end
 
----@param float agentchat.Float
 function M.enter(float)
   local current = vim.api.nvim_get_current_win()
   if current == float.win then return end
@@ -208,7 +197,6 @@ function M.enter(float)
 end
 
 --- Takes the user back to where they came from; the float stays.
----@param float agentchat.Float
 function M.leave(float)
   if vim.api.nvim_get_current_win() ~= float.win then return end
   local here = vim.api.nvim_tabpage_list_wins(0)
@@ -249,8 +237,6 @@ local function page_spec(title)
 end
 
 --- Shows lines to read, and takes the user there unless they are typing.
----@param title string
----@param lines string[]
 function M.page(title, lines)
   local float = M.open(page_spec(title))
   if not float then return end

@@ -22,16 +22,12 @@ local function make(fold)
 end
 
 --- Makes folds in all windows of a buffer, the outer ones first.
----@param buf integer
----@param folds agentchat.Fold[]
 function M.make(buf, folds)
   if #folds == 0 then return end
   in_windows(buf, function() vim.iter(folds):each(make) end)
 end
 
 --- Makes the folds of one window again, for a buffer it did not show before.
----@param win integer
----@param folds agentchat.Fold[]
 function M.restore(win, folds)
   if #folds == 0 then return end
   api.nvim_win_call(win, function()

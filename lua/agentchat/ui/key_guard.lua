@@ -24,7 +24,6 @@ end
 --- `<Nop>` are reported together with the next one, which a plugin may have made: with `key` nothing
 --- else may have been typed.
 ---@param key? string of the mapping, where it is a single key
----@return boolean
 function M.deliberate(key)
   local pressed = typed ~= '' and (key == nil or typed == vim.keycode(key))
   return pressed and vim.v.count == 0 and vim.fn.reg_executing() == ''
@@ -54,7 +53,6 @@ local TICK = 50 -- ms
 local resting = {}
 
 --- Gives up what waits under a name.
----@param name string
 function M.stop_waiting(name)
   local rest = resting[name]
   if not rest then return end
@@ -66,10 +64,8 @@ end
 
 --- Calls `act` once no key has come for a while and `ready` agrees. It replaces what waited under the
 --- same name before.
----@param name string
 ---@param pause integer ms without a key
 ---@param ready fun(): boolean
----@param act fun()
 function M.when_keys_rest(name, pause, ready, act)
   M.stop_waiting(name)
   local rest = {
@@ -118,7 +114,6 @@ function M.start(delay)
 end
 
 ---@param countdown? agentchat.Countdown
----@return boolean
 function M.done(countdown)
   if not countdown then return false end
   if countdown.timer then look(countdown) end

@@ -32,7 +32,6 @@ local BORDER = 2
 local LEAST_ROWS = 12 -- with the border; a smaller screen is used whole
 
 --- The columns and rows a float may have inside its border.
----@param screen agentchat.Screen
 ---@param share number
 ---@return integer columns, integer rows
 function M.limits(screen, share)
@@ -49,8 +48,6 @@ local function sized(screen, want)
   return { row = screen.top, col = col, width = width, height = height }
 end
 
----@param screen agentchat.Screen
----@param want agentchat.Want
 ---@return agentchat.Rect
 function M.centre(screen, want)
   local rect = sized(screen, want)
@@ -59,8 +56,6 @@ function M.centre(screen, want)
 end
 
 --- At the bottom of the screen; above the line the user works in, if it would lie on that.
----@param screen agentchat.Screen
----@param want agentchat.Want
 ---@return agentchat.Rect
 function M.bottom(screen, want)
   local rect = sized(screen, want)
@@ -75,19 +70,13 @@ function M.bottom(screen, want)
 end
 
 --- Whether a float of that place covers the line the user works in.
----@param screen agentchat.Screen
----@param row integer
----@param height integer
----@return boolean
 function M.covers(screen, row, height)
   local cursor = screen.cursor or -1
   return cursor >= row and cursor < row + height + BORDER
 end
 
 --- The screen above a float, where there is room for another one of `rows`; else all of it.
----@param screen agentchat.Screen
 ---@param row integer of the float
----@param rows integer
 ---@return agentchat.Screen
 function M.above(screen, row, rows)
   local free = row - screen.top
@@ -125,7 +114,6 @@ function M.border()
 end
 
 --- A text on the edge of a float; without a group it looks like the border.
----@param text string
 ---@param group? string
 ---@return agentchat.Chunk
 function M.on_edge(text, group) return { text, group and { EDGE, group } or EDGE } end
@@ -135,8 +123,6 @@ function M.on_edge(text, group) return { text, group and { EDGE, group } or EDGE
 ---@return agentchat.Chunk
 function M.line(columns) return M.on_edge((select(2, M.border())):rep(columns or 1)) end
 
----@param chunks agentchat.Chunk[]
----@return integer
 function M.width(chunks)
   local width = 0
   for _, chunk in ipairs(chunks) do
@@ -146,9 +132,6 @@ function M.width(chunks)
 end
 
 --- Cuts `text` to `width` columns; a cut is shown by a dot dot dot.
----@param text string
----@param width integer
----@return string
 function M.cut(text, width)
   if vim.api.nvim_strwidth(text) <= width then return text end
   local kept = vim.fn.strcharpart(text, 0, math.max(0, width - 1))
@@ -160,7 +143,6 @@ end
 
 --- A text on the upper edge, with another one at its right end.
 ---@param text string cut where there is no room for it
----@param width integer
 ---@param right? string
 ---@param group? string of `right`
 ---@return agentchat.Chunk[]
@@ -191,7 +173,6 @@ end
 --- `right` is left out.
 ---@param left agentchat.Chunk[]
 ---@param right agentchat.Chunk[]
----@param width integer
 ---@return agentchat.Chunk[]
 function M.edge(left, right, width)
   local gap = width - M.width(left) - M.width(right)
@@ -202,7 +183,6 @@ end
 --- The first pair of `lefts` and `rights` that fits on an edge, else the last left alone.
 ---@param lefts agentchat.Chunk[][] the best first
 ---@param rights agentchat.Chunk[][] the best first
----@param width integer
 ---@return agentchat.Chunk[]
 function M.fitting_edge(lefts, rights, width)
   for _, left in ipairs(lefts) do
@@ -214,7 +194,6 @@ function M.fitting_edge(lefts, rights, width)
 end
 
 --- Ways to show which rows of a longer text are visible.
----@param part agentchat.Part
 ---@return agentchat.Chunk[][] the best first
 function M.parts(part)
   if part.first == 1 and part.last >= part.rows then return { {} } end

@@ -48,20 +48,16 @@ local M = {}
 ---@field countdown? agentchat.Countdown since something new was drawn
 
 --- One that shows nothing yet.
----@param spec agentchat.PanelSpec
 ---@return agentchat.Panel
 function M.new(spec) return { spec = spec, form = 'float', moving = false } end
 
 --- The module of the window that shows it.
----@param panel agentchat.Panel
 function M.window(panel) return panel.form == 'float' and float or split end
 
 --- Draws what it shows again, where the user was; keys need not wait again.
----@param panel agentchat.Panel
 function M.draw(panel) panel.spec.draw(panel) end
 
 --- Draws something new: keys are ignored for a while.
----@param panel agentchat.Panel
 function M.draw_new(panel)
   key_guard.stop(panel.countdown)
   M.draw(panel)
@@ -118,7 +114,6 @@ local function open_split(panel)
 end
 
 --- Shows it in this tab, in a new window and without taking the focus where that can be.
----@param panel agentchat.Panel
 ---@param form? agentchat.Form
 ---@return boolean whether a window could be opened
 function M.show(panel, form)
@@ -134,7 +129,6 @@ function M.show(panel, form)
 end
 
 --- Closes the window; `closed` is not called.
----@param panel agentchat.Panel
 function M.close(panel)
   panel.moving = true
   M.window(panel).close(panel.view)
@@ -143,30 +137,23 @@ function M.close(panel)
 end
 
 --- Puts it away, as the user wishes.
----@param panel agentchat.Panel
 function M.hide(panel) M.window(panel).close(panel.view) end
 
 --- Ends it: nothing of it is left, what is being typed for it neither.
----@param panel agentchat.Panel
 function M.discard(panel)
   float.close(panel.field)
   M.close(panel)
 end
 
 --- Whether the user sees it: it is shown in this tab.
----@param panel agentchat.Panel
----@return boolean
 function M.visible(panel) return M.window(panel).visible(panel.view) end
 
 --- Whether it has a place: it is shown in this tab, or the user has put it into one of its own.
----@param panel agentchat.Panel
----@return boolean
 function M.placed(panel)
   return M.visible(panel) or (panel.form ~= 'float' and split.open_now(panel.view))
 end
 
 --- The row of the screen where its float begins, from 0.
----@param panel agentchat.Panel
 ---@return integer?
 function M.row(panel)
   if panel.form ~= 'float' or not M.visible(panel) then return nil end
@@ -174,31 +161,25 @@ function M.row(panel)
 end
 
 --- Takes the user there, or into what they were typing for it.
----@param panel agentchat.Panel
 function M.enter(panel)
   if float.visible(panel.field) then return float.enter(panel.field) end
   M.window(panel).enter(panel.view)
 end
 
----@param panel agentchat.Panel
 function M.leave(panel) M.window(panel).leave(panel.view) end
 
 --- Shows again how to get in, after the user went elsewhere.
----@param panel agentchat.Panel
 function M.refresh(panel)
   if panel.form == 'float' and float.open_now(panel.view) then float.redraw_footer(panel.view) end
 end
 
 --- Runs what a key asks for, if a person pressed it after the page had been visible for long enough.
----@param panel agentchat.Panel
----@param action fun()
 ---@param key? string that was pressed, where it is a single one
 function M.gate(panel, action, key)
   if key_guard.done(panel.countdown) and key_guard.deliberate(key) then action() end
 end
 
 --- Shows it as a float, a split or a tab, whichever comes next; the user stays at their line.
----@param panel agentchat.Panel
 function M.cycle(panel)
   local spot = render.spot(panel.view.win, panel.page)
   if not M.show(panel, float.NEXT[panel.form]) then return end

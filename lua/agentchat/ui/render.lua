@@ -48,9 +48,7 @@ local function ignore_pastes(buf)
 end
 
 --- Makes an empty buffer that goes with its last window.
----@param filetype string
 ---@param chat? string uuid of the chat it belongs to
----@return integer
 function M.create(filetype, chat)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = 'wipe'
@@ -70,8 +68,6 @@ local function parsed(marks)
 end
 
 --- The highlighted parts of a row.
----@param doc agentchat.Doc
----@param row integer
 ---@return agentchat.Mark[]
 function M.parts(doc, row)
   if doc.parts then return doc.parts(row) end
@@ -82,8 +78,6 @@ end
 local DEAD = '<CR> <Space> y i I o O s S x X d D c C p P r R A e J u U . ~ < > ='
 
 --- Maps keys in a buffer, without waiting for longer ones.
----@param buf integer
----@param keys string[]
 ---@param action string|fun()
 ---@param desc? string
 ---@param modes? string[] default: normal mode
@@ -94,7 +88,6 @@ function M.map(buf, keys, action, desc, modes)
 end
 
 --- Makes keys do nothing that would do something in another window.
----@param buf integer
 ---@param keys? string divided by blanks; default: those that answer or change text
 function M.disable_keys(buf, keys) M.map(buf, vim.split(keys or DEAD, ' '), key_guard.nothing) end
 
@@ -162,9 +155,6 @@ local function colour_all(buf, doc)
 end
 
 --- The rows that are highlighted as a whole in a group, in order.
----@param doc agentchat.Doc
----@param group string
----@return integer[]
 function M.rows(doc, group)
   local found = {}
   for _, it in ipairs(doc.rows) do
@@ -194,8 +184,6 @@ local function fold(win, doc)
 end
 
 --- Draws `doc` in place of what the buffer showed.
----@param buf integer
----@param doc agentchat.Doc
 ---@param win integer its window; of several files in `doc` each gets a fold there, all of them open
 function M.draw(buf, doc, win)
   local editable = vim.bo[buf].modifiable
@@ -213,9 +201,7 @@ function M.draw(buf, doc, win)
 end
 
 --- Draws some rows of `doc` dimmed, or as they are.
----@param buf integer
 ---@param doc agentchat.Doc that is drawn there
----@param first integer
 ---@param last integer excluded
 ---@param dimmed boolean
 function M.dim(buf, doc, first, last, dimmed)
@@ -245,7 +231,6 @@ end
 ---@field above integer rows between it and the top of the window
 
 --- Where the cursor of a window is.
----@param win integer
 ---@param doc agentchat.Doc as it is drawn there
 ---@return agentchat.Spot
 function M.spot(win, doc)
@@ -255,9 +240,7 @@ function M.spot(win, doc)
 end
 
 --- Puts the cursor of a window there.
----@param win integer
 ---@param doc agentchat.Doc as it is drawn there
----@param spot agentchat.Spot
 function M.go(win, doc, spot)
   local line = math.min(spot.row + 1, #doc.lines)
   for at, row in ipairs(doc.from or {}) do
@@ -268,7 +251,6 @@ function M.go(win, doc, spot)
 end
 
 --- Sets options with which every character can be reached and nothing is hidden.
----@param win integer
 function M.set_options(win)
   local options = {
     wrap = true,

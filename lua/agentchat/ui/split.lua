@@ -30,8 +30,6 @@ local function open_win(buf, form)
   return vim.api.nvim_get_current_win()
 end
 
----@param split agentchat.Split
----@return integer
 function M.columns(split)
   return vim.api.nvim_win_get_width(split.win) - vim.fn.getwininfo(split.win)[1].textoff
 end
@@ -51,7 +49,6 @@ local function follow(split, resized)
 end
 
 --- Opens an empty split and takes the user there; `draw` gives it its text.
----@param spec agentchat.SplitSpec
 ---@return agentchat.Split
 function M.open(spec)
   local buf = render.create(spec.filetype, spec.chat)
@@ -64,27 +61,22 @@ function M.open(spec)
   return split
 end
 
----@param split agentchat.Split
 function M.refit(split)
   if not M.open_now(split) then return end
   local title = split.spec.title(vim.api.nvim_win_get_width(split.win)):gsub('%%', '%%%%')
   vim.api.nvim_set_option_value('winbar', title, { win = split.win, scope = 'local' })
 end
 
----@param split agentchat.Split
----@param doc agentchat.Doc
 function M.draw(split, doc)
   render.draw(split.buf, doc, split.win)
   M.refit(split)
 end
 
 --- Takes the user back to where they came from; the split stays.
----@param split agentchat.Split
 function M.leave(split)
   if M.focused(split) then vim.cmd.wincmd('p') end
 end
 
----@param split agentchat.Split
 function M.enter(split) vim.api.nvim_set_current_win(split.win) end
 
 --- Closes the split. The last window of all stays, with an empty buffer.
