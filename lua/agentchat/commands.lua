@@ -68,7 +68,7 @@ end
 function RUN.AgentChat(args)
   local url, prompt = remote.split(args.args)
   if url and not remote.parse(url) then
-    return notify.warn(('%s names no workspace: write %s'):format(url, remote.FORM))
+    return notify.warn(('%s is not a workspace: use %s'):format(url, remote.FORM))
   end
   actions.open({ new = args.bang, prompt = prompt, workspace = url, mods = args.smods })
 end

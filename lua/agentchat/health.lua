@@ -43,7 +43,9 @@ local function check_packages(found)
   local ok, done = pcall(
     function() return vim.system(command, { text = true, timeout = 10000 }):wait() end
   )
-  if not ok or done.code ~= 0 then return health.error('it does not run', 'Run :AgentInstall.') end
+  if not ok or done.code ~= 0 then
+    return health.error('Python does not run', 'Run :AgentInstall.')
+  end
   for line in vim.gsplit(vim.trim(done.stdout), '\n') do
     local name, version = line:match('^(%S+)%s*(.*)$')
     if name == 'python' and vim.version.lt(version, python.OLDEST) then
@@ -108,7 +110,7 @@ local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }
 ---@param parts? table<string, [string, string][]>
 local function report(parts, name)
   health.start(PARTS[name])
-  if not parts then return health.info('this needs a working Python') end
+  if not parts then return health.info('not checked: no working Python') end
   for _, line in ipairs(parts[name]) do
     health[line[1]](line[2])
   end
@@ -133,7 +135,7 @@ local function check_programs(found)
   end
   local ssh = settings.get().ssh.command[1] or 'ssh'
   for name, use in vim.spairs({ git = '`#diff`', [ssh] = 'other machines' }) do
-    if not check_program(name) then health.info(('%s is not there (for %s)'):format(name, use)) end
+    if not check_program(name) then health.info(('%s was not found (for %s)'):format(name, use)) end
   end
 end
 
@@ -143,13 +145,13 @@ local function check_settings()
   for _, problem in ipairs(problems) do
     health.error(problem)
   end
-  if #problems == 0 then health.ok('nothing wrong in g:agentchat') end
+  if #problems == 0 then health.ok('no errors in g:agentchat') end
   local state = vim.fn.stdpath('state') .. '/agentchat'
   local made = pcall(vim.fn.mkdir, state, 'p')
   if made and vim.fn.filewritable(state) == 2 then
-    return health.ok('journals go to ' .. vim.fn.fnamemodify(state, ':~'))
+    return health.ok('journals are in ' .. vim.fn.fnamemodify(state, ':~'))
   end
-  health.error(state .. ' cannot be written', 'Make it writable; chats are kept there.')
+  health.error(state .. ' is not writable', 'Make it writable: chats are saved there.')
 end
 
 function M.check()

@@ -7,7 +7,7 @@ local M = {}
 
 ---@class (exact) agentchat.ApprovalRequest as Python sends it; what is not known is absent
 ---@field id string
----@field subject? string what it is about: the same when it is asked again
+---@field subject string the same when the same is asked again
 ---@field tool string
 ---@field title string
 ---@field facts [string, string][] label and value
@@ -47,7 +47,7 @@ local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
 ---How many of the words are shown, where there is room for all, for those of the answers, for none.
 local WORDS = { 7, 4, 0 }
 
---- The request without what is empty.
+--- The request without empty values; its `subject` is its own id unless it repeats another one.
 ---@param request table
 ---@return agentchat.ApprovalRequest
 function M.known(request)
@@ -55,6 +55,7 @@ function M.known(request)
   for name, value in pairs(request) do
     if value ~= '' then known[name] = value end
   end
+  known.subject = known.subject or known.id
   return known
 end
 

@@ -52,9 +52,11 @@ end
 --- Opens the file under the cursor in another window of the tab, and goes there.
 function M.open(chat)
   local path, row, named = under_cursor(chat)
-  if named == '' then return notify.warn('there is no file under the cursor') end
+  if named == '' then return notify.warn('no file under the cursor') end
   if not path and chat.remote then
-    return notify.warn(('"%s" is a file of %s'):format(named, (remote.shown(chat.remote))))
+    return notify.warn(
+      ('"%s" is on %s and cannot be opened here'):format(named, (remote.shown(chat.remote)))
+    )
   end
   if not path then
     return notify.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))

@@ -13,15 +13,25 @@ local M = {}
 local KEYS = {
   { modes = { 'n' }, lhs = '<CR>', plug = 'Send', about = 'send the prompt' },
   { modes = { 'n', 'i' }, lhs = '<C-s>', plug = 'Send', about = 'send the prompt' },
-  { modes = { 'n', 'i' }, lhs = '<C-c>', plug = 'Stop', about = 'stop request, tools and queue' },
-  { modes = { 'n' }, lhs = 'ga', plug = 'Approval', about = 'go to the pending approval' },
-  { modes = { 'n' }, lhs = 'gr', plug = 'Review', about = 'go to the review of the preview' },
+  {
+    modes = { 'n', 'i' },
+    lhs = '<C-c>',
+    plug = 'Stop',
+    about = 'stop the request, its tools and the queue',
+  },
+  { modes = { 'n' }, lhs = 'ga', plug = 'Approval', about = 'go to the pending approval request' },
+  {
+    modes = { 'n' },
+    lhs = 'gr',
+    plug = 'Review',
+    about = 'go to the review of the pending preview',
+  },
   { modes = { 'n' }, lhs = 'gf', plug = 'File', about = 'open the file under the cursor' },
   { modes = { 'n', 'x', 'o' }, lhs = ']]', plug = 'Next', about = 'next message' },
   { modes = { 'n', 'x', 'o' }, lhs = '[[', plug = 'Previous', about = 'previous message' },
-  { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'these keys' },
+  { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'list these keys' },
   { modes = { 'n' }, lhs = 'u', plug = 'PromptUndo', about = 'undo what you typed' },
-  { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo it' },
+  { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo what you undid' },
 }
 
 --- Lists the keys of the chat, as they are set.
@@ -34,9 +44,8 @@ function M.help()
   vim.list_extend(lines, {
     '  za     n        open or close the output of a tool',
     '',
-    '  @name in the prompt gives the chat a tool or a group; #buffer, #file:PATH and so on attach',
-    '  what they name. <C-x><C-o> completes both.',
-    '  Keys are changed by mapping <Plug>(AgentChatSend) and so on: see :help agentchat-keys.',
+    '  @name in the prompt adds a tool or a group to the chat; #buffer and #file:PATH attach context.',
+    '  <C-x><C-o> completes both. To change a key, see :help agentchat-plug.',
   })
   float.page('Keys', lines)
 end

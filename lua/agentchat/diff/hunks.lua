@@ -16,7 +16,7 @@ local M = {}
 local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.diff')
 
-local NO_HUNK = 'There is no hunk here: ]c goes to the next one.'
+local NO_HUNK = 'No hunk under the cursor: ]c goes to the next one.'
 
 --- Matches line numbers and sign, which come before the code in a line of a diff.
 M.GUTTER = [[^[ 0-9]\+ [-+ ] ]]
@@ -26,13 +26,13 @@ M.HELP = {
   { ']c [c', 'next and previous hunk' },
   { ']f [f', 'next and previous file' },
   { 'x', 'reject the hunk, or keep it again' },
-  { 'X', 'the same for all hunks of the file' },
+  { 'X', 'reject all hunks of the file, or keep them again' },
   { 'C', 'comment on the hunk' },
   { 'E', 'edit the proposed text of the file' },
-  { '|', 'one column, or the old text beside the new' },
-  { 'za', 'fold the file or unfold it; zM and zR all files' },
-  { 's', 'float, split or tab' },
-  { 'Q', 'the hunks to the quickfix list' },
+  { '|', 'one column, or old and new text side by side' },
+  { 'za', 'open or close the fold of the file; zR and zM: of all files' },
+  { 's', 'show the diff in a split, a tab page or a float' },
+  { 'Q', 'put the hunks into the quickfix list' },
 }
 
 local function decided(panel) return decisions.of(panel.spec.chat, panel.spec.subject().subject) end
@@ -213,11 +213,11 @@ function M.map(panel, buf)
       notify.info(NO_HUNK)
     end)
   end
-  map('|', 'One column, or the old text beside the new', function()
+  map('|', 'One column or side by side', function()
     side_by_side.toggle(panel)
     M.draw(panel)
   end)
-  gated('Q', 'The hunks to the quickfix list', function() open_quickfix(panel) end)
+  gated('Q', 'Put the hunks into the quickfix list', function() open_quickfix(panel) end)
   map('s', 'Float, split or tab', function()
     panels.gate(panel, function() panels.cycle(panel) end, 's')
   end)

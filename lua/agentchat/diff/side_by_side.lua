@@ -68,7 +68,7 @@ function M.stale(panel) return panel.page.from ~= nil or wanted(panel) end
 
 --- Chooses the other of the two, from now on and for all diffs.
 function M.toggle(panel)
-  if room(panel) < LEAST then return notify.info('There is no room for two columns.') end
+  if room(panel) < LEAST then return notify.info('The window is too narrow for two columns.') end
   chosen = not wanted(panel)
 end
 

@@ -11,9 +11,11 @@ local TOOLS = '.agentchat/tools'
 ---@param root string the project
 function M.rules(root)
   local file = vim.fs.joinpath(root, RULES)
-  if not vim.uv.fs_stat(file) then return notify.warn(('there are no rules in %s'):format(file)) end
-  if vim.secure.read(file) then return notify.info(('%s is trusted as it is now'):format(file)) end
-  notify.warn(('%s is not trusted: its rules that allow do not count'):format(file))
+  if not vim.uv.fs_stat(file) then return notify.warn(('no rules in %s'):format(file)) end
+  if vim.secure.read(file) then
+    return notify.info(('%s is trusted with its current content'):format(file))
+  end
+  notify.warn(('%s is not trusted: its "allow" rules are ignored'):format(file))
 end
 
 --- The buffer in which the user has the file open, if there is one.
@@ -77,7 +79,7 @@ local function is_watched(file)
   end)
 end
 
---- Says which files and folders hold tools; Python calls it whenever a chat is opened.
+--- Sets the files and folders that hold tools, which are loaded again when one is saved.
 ---@param places string[]
 function M.watch_tools(places)
   watched = places
@@ -98,11 +100,9 @@ function M.reload_tools() host.send('reload', { anew = true }) end
 ---@param root string the project
 function M.tools(root)
   local folder = vim.fs.joinpath(root, TOOLS)
-  if vim.fn.isdirectory(folder) == 0 then
-    return notify.warn(('there are no tools in %s'):format(folder))
-  end
+  if vim.fn.isdirectory(folder) == 0 then return notify.warn(('no tools in %s'):format(folder)) end
   if vim.secure.read(folder) then return M.reload_tools() end
-  notify.warn(('the tools in %s are not trusted, and not loaded'):format(folder))
+  notify.warn(('the tools in %s are not trusted and were not loaded'):format(folder))
 end
 
 return M

@@ -12,11 +12,11 @@ local api = vim.api
 
 ---@type agentchat.Name[]
 M.KINDS = {
-  { name = 'buffer', kind = 'context', about = 'The file you came from, as it stands' },
-  { name = 'diagnostics', kind = 'context', about = 'What language servers and linters report' },
-  { name = 'diff', kind = 'context', about = 'What changed since the last commit' },
+  { name = 'buffer', kind = 'context', about = 'The current file, with unsaved changes' },
+  { name = 'diagnostics', kind = 'context', about = 'Diagnostics of language servers and linters' },
+  { name = 'diff', kind = 'context', about = 'Changes since the last commit' },
   { name = 'file:', kind = 'context', about = 'A file, by its path' },
-  { name = 'selection', kind = 'context', about = 'What you selected last in that file' },
+  { name = 'selection', kind = 'context', about = 'The last selection in the current file' },
 }
 
 local SIMPLE = { buffer = true, selection = true, diagnostics = true, diff = true }
@@ -90,7 +90,7 @@ local function captured_selection(chat)
   local buf = work_buffer()
   local from = buf and api.nvim_buf_get_mark(buf, '<')
   local to = buf and api.nvim_buf_get_mark(buf, '>')
-  if not buf or from[1] == 0 then return { problem = 'nothing was selected yet' } end
+  if not buf or from[1] == 0 then return { problem = 'there is no selection' } end
   local last = api.nvim_buf_get_lines(buf, to[1] - 1, to[1], false)[1] or ''
   -- The mark is on the first byte of the last character; a line-wise one beyond the line.
   local stop = to[2] < #last and to[2] + vim.str_utf_end(last, to[2] + 1) + 1 or #last

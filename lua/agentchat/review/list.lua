@@ -38,11 +38,11 @@ local function reject(review)
   local id = newest(review).id
   review.panel.field = input.ask({
     chat = review.chat,
-    title = 'Why not? ' .. newest(review).label,
+    title = 'Reason for rejecting: ' .. newest(review).label,
     text = review.reason,
     send = function(text)
       local asked = reviews[review.chat] == review and newest(review).id == id
-      if not asked then return notify.warn('What you rejected is no longer pending.') end
+      if not asked then return notify.warn('The preview you rejected is no longer pending.') end
       M.resolve(review.chat, 'discard', text ~= '' and text or nil)
     end,
     back = function(text) review.reason = text end,
@@ -190,7 +190,7 @@ end
 ---@param chat string
 function M.focus(chat)
   local review = reviews[chat]
-  if not review then return notify.warn('Nothing is pending.') end
+  if not review then return notify.warn('No preview is pending.') end
   if covered[chat] then return covered[chat]() end
   if not panels.visible(review.panel) then
     review.hidden = false

@@ -138,7 +138,7 @@ def test_a_hidden_review_stays_hidden_when_another_is_resolved(desk: Desk) -> No
 def test_with_nothing_pending_gr_says_so(desk: Desk) -> None:
     desk.chat.focus()
     desk.editor.keys("gr")
-    assert "\n" not in desk.editor.wait_notice("Nothing is pending")
+    assert "\n" not in desk.editor.wait_notice("No preview is pending")
 
 
 # --- float, split, tab ----------------------------------------------------------------------
