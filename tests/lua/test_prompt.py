@@ -35,11 +35,11 @@ def mentioned(drawn: Drawn) -> list[str]:
 
 
 def test_an_empty_prompt_shows_what_to_do_until_something_is_typed(drawn: Drawn) -> None:
-    drawn.editor.wait_screen("Ask, or describe a change")
+    drawn.editor.wait_screen("Type a message")
     drawn.editor.keys("ix")
-    assert not drawn.editor.grid.find("Ask, or describe a change")
+    assert not drawn.editor.grid.find("Type a message")
     drawn.editor.keys("<BS>")
-    drawn.editor.wait_screen("Ask, or describe a change")
+    drawn.editor.wait_screen("Type a message")
 
 
 def test_a_sent_text_is_queued_in_sight_until_it_is_taken(drawn: Drawn) -> None:

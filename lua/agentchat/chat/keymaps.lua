@@ -34,20 +34,21 @@ local KEYS = {
   { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo what you undid' },
 }
 
---- Lists the keys of the chat, as they are set.
+--- Lists the keys of the chat.
 function M.help()
-  local lines = { 'In a chat', '' }
-  for _, key in ipairs(KEYS) do
-    local modes = table.concat(key.modes, ' ')
-    table.insert(lines, ('  %-6s %-8s %s'):format(key.lhs, modes, key.about))
-  end
-  vim.list_extend(lines, {
-    '  za     n        open or close the output of a tool',
-    '',
-    '  @name in the prompt adds a tool or a group to the chat; #buffer and #file:PATH attach context.',
-    '  <C-x><C-o> completes both. To change a key, see :help agentchat-plug.',
-  })
-  float.page('Keys', lines)
+  local keys = vim.tbl_map(
+    function(key) return { key.lhs, ('%-7s%s'):format(table.concat(key.modes, ' '), key.about) } end,
+    KEYS
+  )
+  table.insert(keys, { 'za', 'n      open or close the output of a tool' })
+  float.page(
+    'Keys of the chat',
+    vim.list_extend(float.key_lines(keys), {
+      '',
+      '@name in the prompt adds a tool or a group to the chat; #buffer and #file:PATH attach context.',
+      '<C-x><C-o> completes both. To change a key, see :help agentchat-plug.',
+    })
+  )
 end
 
 --- Whether the user has set this key, or another one for the same.

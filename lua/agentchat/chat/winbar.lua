@@ -54,9 +54,9 @@ local function parts_of(chat)
   return vim.list_extend(out, counts(status))
 end
 
---- Cells the parts take: with ` · ` between them, blanks around, and one before the directory.
+--- Cells of the parts with ` · ` between them, a blank at each end, and two before the directory.
 local function width_of(parts)
-  local width = 3 * (#parts - 1) + 3
+  local width = 3 * (#parts - 1) + 4
   for _, part in ipairs(parts) do
     width = width + vim.fn.strdisplaywidth(part.text)
   end

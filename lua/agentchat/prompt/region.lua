@@ -10,7 +10,7 @@ local M = {}
 local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.prompt')
 
-local PLACEHOLDER = 'Ask, or describe a change · <CR> send · g? keys'
+local PLACEHOLDER = 'Type a message · <CR> send · g? keys'
 local DECORATED = 400 -- lines of the prompt that get mentions highlighted
 
 --- The text typed so far, without blank lines around it.

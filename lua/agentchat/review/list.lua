@@ -2,7 +2,7 @@
 -- shown. Closing it hides it and decides nothing.
 
 local decisions = require('agentchat.diff.decisions')
-local document = require('agentchat.review.document')
+local float = require('agentchat.ui.float')
 local host = require('agentchat.host.process')
 local hunks = require('agentchat.diff.hunks')
 local input = require('agentchat.ui.input')
@@ -15,6 +15,14 @@ local render = require('agentchat.ui.render')
 local settings = require('agentchat.config.settings')
 
 local M = {}
+
+---@class (exact) agentchat.Preview as Python sends it
+---@field id string
+---@field label string
+---@field source string the tool that staged it
+---@field files integer
+---@field stamp? string of the change that is shown
+---@field doc agentchat.Doc
 
 ---@class (exact) agentchat.Review
 ---@field chat string
@@ -32,7 +40,65 @@ local covered = {}
 local Z = 50 -- below the approval request
 local APPLY_MS = 300 -- what an accepted preview has for being applied before it is shown again
 
+local OUTSIDE = { { ':AgentResolve', 'apply|discard' }, { 'gr', 'enter' } }
+local INSIDE = {
+  { 'a', 'apply' },
+  { 'r', 'reject' },
+  { 'x', 'hunk' },
+  { 'C', 'comment' },
+  { 'E', 'edit text' },
+  { 's', 'split' },
+  { '?', 'keys' },
+  { 'q', 'hide' },
+}
+local HELP = {
+  { 'a', 'apply the kept hunks, like :AgentResolve apply' },
+  { 'r', 'discard the preview and give a reason, like :AgentResolve discard' },
+  { '<Esc>', 'return to the window you came from' },
+  { 'q', 'hide the review without a decision' },
+  { 'g? ?', 'list these keys' },
+}
+
 local function newest(review) return review.previews[#review.previews] end
+
+---@return string label, string source tool, files, and how many previews wait
+local function headings(review)
+  local preview, count = newest(review), #review.previews
+  local files = ('%d %s'):format(preview.files, preview.files == 1 and 'file' or 'files')
+  local more = count > 1 and (' · newest of %d'):format(count) or ''
+  return preview.label, preview.source .. ' · ' .. files .. more
+end
+
+local function title(review, width)
+  local label, source = headings(review)
+  local fits = vim.api.nvim_strwidth(source) + 3 <= width / 2
+  return layout.title(label, width, fits and source or nil, 'AgentChatFact')
+end
+
+local function tally(review) return hunks.tally(review.chat, newest(review).id, newest(review).doc) end
+
+---The title for a window that is no float.
+local function heading(review)
+  local label, source = headings(review)
+  local kept = tally(review)
+  return (' %s  (%s)  %s'):format(label, source, kept and kept.text or '')
+end
+
+---@param edge agentchat.Edge
+local function footer(review, edge)
+  local hints = edge.inside and INSIDE or OUTSIDE
+  local lefts = {}
+  for words = #hints, 0, -1 do
+    table.insert(lefts, layout.hints(hints, words))
+  end
+  return layout.fitting_edge(lefts, hunks.parts(tally(review), edge.part), edge.width)
+end
+
+local function help()
+  local lines = float.key_lines(vim.list_extend(vim.list_extend({}, hunks.HELP), HELP))
+  vim.list_extend(lines, { '', ':AgentResolve apply|discard [reason] works here, too.' })
+  float.page('Keys of the review', lines)
+end
 
 local function reject(review)
   local id = newest(review).id
@@ -59,16 +125,16 @@ local function map_keys(review, buf)
   gated('a', function()
     M.resolve(review.chat, 'apply')
     key_guard.drain()
-  end, 'Apply what is kept')
-  gated('r', function() reject(review) end, 'Discard it, and say why')
+  end, 'Apply the kept hunks')
+  gated('r', function() reject(review) end, 'Discard the preview and give a reason')
   render.map(buf, { 'q' }, function() panels.hide(review.panel) end, 'Hide the preview')
   render.map(
     buf,
     { '<Esc>' },
     function() panels.leave(review.panel) end,
-    'Back to where you came from'
+    'Return to the window you came from'
   )
-  render.map(buf, { '?', 'g?' }, document.help, 'Keys')
+  render.map(buf, { '?', 'g?' }, help, 'Keys')
 end
 
 local function panel_spec(review)
@@ -78,9 +144,9 @@ local function panel_spec(review)
     filetype = 'agentchat-review',
     zindex = Z,
     place = layout.bottom,
-    title = function(width) return document.title(review.previews, width) end,
-    footer = function(at) return document.footer(newest(review), review.chat, at) end,
-    heading = function() return document.heading(review.previews, review.chat) end,
+    title = function(width) return title(review, width) end,
+    footer = function(edge) return footer(review, edge) end,
+    heading = function() return heading(review) end,
     subject = function()
       local shown = newest(review)
       return { id = shown.id, subject = shown.id, title = shown.label }

@@ -245,4 +245,11 @@ function M.page(title, lines)
   if vim.api.nvim_get_mode().mode == 'n' then M.enter(float) end
 end
 
+--- A line of help for each key.
+---@param keys [string, string][] key and what it does
+---@return string[]
+function M.key_lines(keys)
+  return vim.tbl_map(function(key) return ('%-8s %s'):format(key[1], key[2]) end, keys)
+end
+
 return M

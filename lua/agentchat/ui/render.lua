@@ -266,7 +266,7 @@ function M.set_options(win)
     foldmethod = 'manual',
     foldcolumn = '1', -- a margin; with 'statuscolumn' a click on the border would end Neovim
     foldtext = [[v:lua.require'agentchat.ui.render'.folded()]],
-    fillchars = 'fold: ,foldopen: ,foldclose: ,foldsep: ,eob: ',
+    fillchars = 'fold: ,foldopen: ,foldclose: ,foldsep: ,eob: ,lastline:…',
     scrolloff = 0,
     conceallevel = 0,
     spell = false,
