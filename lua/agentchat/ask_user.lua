@@ -63,7 +63,6 @@ local function prompt_of(questions)
 end
 
 --- Opens a dialog; the one answer it gives goes to `answered`, if it is still the newest.
----@param dialog fun(callback: fun(...))
 local function open_dialog(questions, dialog, answered)
   if open[questions.chat] ~= questions then return end
   questions.put = questions.put + 1
@@ -89,7 +88,6 @@ local function open_dialog(questions, dialog, answered)
   end
 end
 
----@param answered fun(text?: string)
 local function write(questions, answered)
   local opts = { prompt = prompt_of(questions) .. ' ' }
   open_dialog(questions, function(callback) vim.ui.input(opts, callback) end, answered)
@@ -185,7 +183,7 @@ local function tell(questions)
   notify.info(('the agent asks: %s Go to its chat to answer.'):format(prompt_of(questions)))
 end
 
---- Puts the next question as soon as it takes no key that was meant for something else.
+--- Asks the next question as soon as it cannot catch a key meant for something else.
 function ask_next(questions)
   questions.shown = false
   local delay = settings.get(registry.buffer(questions.chat)).ui.prompt_delay_ms
@@ -199,7 +197,6 @@ function ask_next(questions)
   )
 end
 
---- Closes what is shown of a question.
 local function dismiss(questions)
   open[questions.chat] = nil
   key_guard.stop_waiting('questions.' .. questions.chat)
@@ -211,13 +208,11 @@ local function dismiss(questions)
   if questions.inside and ASKING[vim.fn.getcmdtype()] then api.nvim_feedkeys('\27', 'nt', false) end
 end
 
---- Puts questions to the user; the event `answers` reports them to Python.
----@param chat string
----@param list agentchat.Inquiry[]
-function M.ask(chat, id, list)
-  M.close_all(chat)
+--- Asks the user; the event `answers` reports the answers to Python.
+function M.ask(chat_id, id, list)
+  M.close_all(chat_id)
   local questions = {
-    chat = chat,
+    chat = chat_id,
     id = id,
     list = list,
     answers = {},
@@ -228,27 +223,23 @@ function M.ask(chat, id, list)
     notified = false,
     windows = {},
   }
-  open[chat] = questions
+  open[chat_id] = questions
   ask_next(questions)
 end
 
---- Takes questions back; of those that are answered there is nothing to take.
----@param chat string
-function M.close(chat, id)
-  if open[chat] and open[chat].id == id then dismiss(open[chat]) end
+--- Withdraws questions that are not answered yet.
+function M.close(chat_id, id)
+  if open[chat_id] and open[chat_id].id == id then dismiss(open[chat_id]) end
 end
 
---- Takes back whatever the agent asks in a chat.
----@param chat string
-function M.close_all(chat)
-  if open[chat] then dismiss(open[chat]) end
+function M.close_all(chat_id)
+  if open[chat_id] then dismiss(open[chat_id]) end
 end
 
 --- Shows the open question of a chat again, one that a dialog lost.
----@param chat? string
 ---@return boolean whether there is one
-function M.focus(chat)
-  local questions = chat and open[chat]
+function M.focus(chat_id)
+  local questions = chat_id and open[chat_id]
   if not questions then return false end
   key_guard.stop_waiting('questions.' .. questions.chat)
   show(questions)

@@ -56,8 +56,6 @@ end
 ---@type table<string, fun(args: agentchat.CommandArgs)>
 local RUN = {}
 
----@param run fun(chat: agentchat.Chat, args: agentchat.CommandArgs)
----@return fun(args: agentchat.CommandArgs)
 local function about_chat(run)
   return function(args)
     local chat = registry.get(args.chat) or M.chat()
@@ -153,7 +151,6 @@ local function names()
   return chat and chat.names or mentions.BUILTIN
 end
 
---- The names of those that fit.
 ---@param fits fun(item: agentchat.Name): boolean
 local function names_of(items, fits)
   return vim.tbl_map(function(item) return item.name end, vim.tbl_filter(fits, items))
@@ -208,7 +205,6 @@ local WORDS = {
 }
 
 ---@param lead string what is typed of the argument
----@param line string the whole command line
 function M.complete(name, lead, line)
   local words = {}
   if name == 'AgentChat' then
@@ -226,7 +222,6 @@ function M.complete(name, lead, line)
   return vim.iter(words):filter(function(word) return vim.startswith(word, lead) end):totable()
 end
 
---- Gives a buffer of a chat `:AgentResolve`.
 local function attach_resolve(chat, buf)
   vim.api.nvim_buf_create_user_command(buf, 'AgentResolve', function(args)
     args.chat = chat.id

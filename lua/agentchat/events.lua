@@ -8,7 +8,6 @@ local M = {}
 local STATUS = { cancelled = 'cancelled', failed = 'error' }
 
 --- Fires `User name`. An error in a listener is reported, and nothing else stops.
----@param data table<string, any>
 function M.fire(name, data)
   local opts = { pattern = name, data = data, modeline = false }
   local ok, err = pcall(vim.api.nvim_exec_autocmds, 'User', opts)

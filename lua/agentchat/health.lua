@@ -107,7 +107,6 @@ end
 
 local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }
 
----@param parts? table<string, [string, string][]>
 local function report(parts, name)
   health.start(PARTS[name])
   if not parts then return health.info('not checked: no working Python') end

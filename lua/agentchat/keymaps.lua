@@ -14,7 +14,6 @@ local M = {}
 
 local api = vim.api
 
----@param action fun(chat: agentchat.Chat)
 local function here(action)
   return function()
     local chat = registry.current()
@@ -23,7 +22,6 @@ local function here(action)
 end
 
 --- Runs `action` for the chat a command would be about; without one the user is warned.
----@param action fun(chat: agentchat.Chat)
 local function near(action)
   return function()
     local chat = commands.chat()
@@ -31,7 +29,6 @@ local function near(action)
   end
 end
 
----@param action fun(chat: agentchat.Chat)
 local function counted(action)
   return here(function(chat)
     for _ = 1, vim.v.count1 do

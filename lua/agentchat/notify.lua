@@ -7,7 +7,6 @@ local function notify(line, level) vim.notify(line, level, { title = 'agentchat'
 
 local function newest() return vim.trim(vim.fn.execute('1messages')) end
 
----@param room integer cells
 local function fit(text, room)
   local half = math.floor((room - 1) / 2)
   local length = vim.fn.strchars(text)
@@ -21,7 +20,6 @@ end
 
 --- Shows a text that is too wide for the message line: where that is where it went, the line loses
 --- its middle; `:messages` has the whole, for which Neovim must show it, for no time.
----@param room integer cells
 local function notify_wide(text, level, room)
   local shown = vim.o.messagesopt
   set_quietly(shown:gsub('hit%-enter', 'wait:0'))
@@ -34,7 +32,6 @@ local function notify_wide(text, level, room)
 end
 
 --- Shows a line. Soon, not now: an error that is shown while a command runs would end the command.
----@return fun(text: string)
 local function shows(level)
   return function(text)
     local line = 'agentchat: ' .. text:gsub('%s*[\r\n]+%s*', ' ')

@@ -8,7 +8,6 @@ M.FORM = 'ssh://[user@]host[:port]/path'
 ---@field path string
 
 --- Takes a URL apart; nil if it names no workspace.
----@param url any
 ---@return agentchat.Remote?
 function M.parse(url)
   if type(url) ~= 'string' then return nil end
@@ -43,7 +42,6 @@ function M.shown(url)
 end
 
 --- The name under which Neovim itself opens a file of the workspace.
----@param path string absolute
 function M.file(url, path)
   local it = assert(M.parse(url))
   return ('scp://%s/%s'):format(it.host, path)

@@ -48,8 +48,6 @@ local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
 local WORDS = { 7, 4, 0 }
 
 --- The request without empty values; its `subject` is its own id unless it repeats another one.
----@param request table
----@return agentchat.ApprovalRequest
 function M.known(request)
   local known = {}
   for name, value in pairs(request) do
@@ -59,7 +57,6 @@ function M.known(request)
   return known
 end
 
----@param last integer excluded
 local function mark(page, first, last, group)
   local row = #page.lines
   page.marks[row] = ('%s %d:%d:%s'):format(page.marks[row] or '', first, last, group)
@@ -111,7 +108,6 @@ local function add_fact(page, fact, width)
   end
 end
 
----@param found [string, string, string?][]
 local function add_facts(page, found)
   local width = 0
   for _, fact in ipairs(found) do
@@ -131,8 +127,6 @@ local function add_diff_keys(page, doc)
 end
 
 --- The text of a request: its facts, the details if asked for, and what would run.
----@param detailed boolean
----@return agentchat.Doc
 function M.page(request, detailed)
   local page = { lines = {}, marks = {}, rows = {} }
   add_facts(page, facts(request))
@@ -154,14 +148,12 @@ function M.page(request, detailed)
 end
 
 --- What is asked, and the place of this request among those of the reply.
----@return agentchat.Chunk[]
 function M.title(request, width)
   local place = ('%d of %d'):format(request.place, request.total)
   return layout.title(request.title, width, place, 'AgentChatTitle')
 end
 
 --- The same for a window that is no float, with the keys.
----@param tally? agentchat.Tally
 function M.heading(request, width, tally)
   local words, keys = {}, {}
   for _, hint in ipairs(HINTS) do
@@ -178,10 +170,7 @@ function M.heading(request, width, tally)
 end
 
 --- The keys that answer, and which part of the text is visible.
----@param at agentchat.Edge
 ---@param way_in string how to get into the float, while the user is not in it
----@param tally? agentchat.Tally
----@return agentchat.Chunk[]
 function M.footer(request, at, way_in, tally)
   local hints = vim.tbl_filter(function(it) return it[1] ~= 'A' or request.always end, HINTS)
   local lead = way_in ~= '' and (' %s ›'):format(way_in) or nil

@@ -18,7 +18,6 @@ local function label(item)
 end
 
 --- Lists the remembered answers of a chat; choosing one revokes it.
----@param id string of the chat
 ---@param items agentchat.Grant[]
 function M.list(id, items)
   local chat = registry.get(id)
@@ -32,7 +31,6 @@ function M.list(id, items)
   end)
 end
 
----@param id? string
 function M.revoke(chat, id)
   host.send('revoke', { chat = chat.id, id = id })
   notify.info(

@@ -53,7 +53,6 @@ local function finish(entry)
   review.uncover(entry.chat)
 end
 
----@param details? agentchat.ResponseDetails
 ---@return boolean whether this answered the request
 local function respond(entry, choice, details)
   local request = entry.request
@@ -111,7 +110,6 @@ local function propose_rule(entry)
   rules.propose(entry.chat)
 end
 
----@param choice agentchat.Choice
 local function answers(choice)
   return function(entry)
     if respond(entry, choice) then key_guard.drain() end
@@ -208,11 +206,11 @@ local function update()
   end
 end
 
----@param chat? string default: the current chat, else the only one that asks
+---@param chat_id? string default: the current chat, else the only one that asks
 ---@return agentchat.WaitingRequest? entry, string? why there is none
-local function find(chat)
+local function find(chat_id)
   local current = registry.current()
-  local entry = requests[chat or (current and current.id)]
+  local entry = requests[chat_id or (current and current.id)]
   if entry then return entry end
   local all = vim.tbl_values(requests)
   if #all == 1 then return all[1] end
@@ -220,51 +218,42 @@ local function find(chat)
 end
 
 --- Shows an approval request, in place of an older one of the chat.
----@param chat string
----@param request table as Python sends it
-function M.show(chat, request)
-  M.close_all(chat)
+function M.show(chat_id, request)
+  M.close_all(chat_id)
   request = document.known(request)
-  local entry = { chat = chat, request = request, arguments = request.arguments, reason = '' }
+  local entry = { chat = chat_id, request = request, arguments = request.arguments, reason = '' }
   entry.detailed, entry.hidden, entry.reported = false, false, false
   entry.panel = panels.new(panel_spec(entry))
-  requests[chat] = entry
-  review.cover(chat, function() M.focus(chat) end)
+  requests[chat_id] = entry
+  review.cover(chat_id, function() M.focus(chat_id) end)
   registry.on_view_change('approval', update)
   present(entry)
 end
 
---- Takes back a request, unless it has a response already.
----@param chat string
-function M.close(chat, id)
-  local entry = requests[chat]
+--- Withdraws a request that has no response yet.
+function M.close(chat_id, id)
+  local entry = requests[chat_id]
   if entry and entry.request.id == id then finish(entry) end
 end
 
---- Takes back whatever a chat asks.
----@param chat string
-function M.close_all(chat)
-  if requests[chat] then finish(requests[chat]) end
+function M.close_all(chat_id)
+  if requests[chat_id] then finish(requests[chat_id]) end
 end
 
---- Whether a request of the chat waits.
----@param chat string
-function M.has(chat) return requests[chat] ~= nil end
+function M.has(chat_id) return requests[chat_id] ~= nil end
 
 --- Goes to a request, which is shown again if it was hidden.
----@param chat? string default: the current chat, else the only one that asks
-function M.focus(chat)
-  local entry, problem = find(chat)
+---@param chat_id? string default: the current chat, else the only one that asks
+function M.focus(chat_id)
+  local entry, problem = find(chat_id)
   if not entry then return notify.warn(problem) end
   if panels.placed(entry.panel) or show(entry) then panels.enter(entry.panel) end
 end
 
 --- Answers a request; one that is hidden is shown first, and not answered.
----@param chat? string default: the current chat, else the only one that asks
----@param choice 'always'|'accept'|'reject'|'cancel'
----@param reason? string
-function M.answer(chat, choice, reason)
-  local entry, problem = find(chat)
+---@param chat_id? string default: the current chat, else the only one that asks
+function M.answer(chat_id, choice, reason)
+  local entry, problem = find(chat_id)
   if not entry then return notify.warn(problem) end
   if not panels.visible(entry.panel) then
     show(entry)
@@ -288,38 +277,36 @@ local function colour(buf, path)
 end
 
 ---Puts the text that the user wrote in place of the proposed one.
-local function replace(chat, proposal, text)
-  local entry = requests[chat]
+local function replace(chat_id, proposal, text)
+  local entry = requests[chat_id]
   if entry and entry.request.id == proposal.subject then
     return respond(entry, 'edit', { replaced = { { path = proposal.path, text = text } } })
   end
-  if review.replace(chat, proposal.subject, proposal.path, text) then return end
+  if review.replace(chat_id, proposal.subject, proposal.path, text) then return end
   notify.warn('The change you edited is no longer pending.')
 end
 
 --- Opens an editor on the proposed text of a file. A last newline is not shown, and kept.
----@param chat string uuid
-function M.edit_proposal(chat, proposal)
+function M.edit_proposal(chat_id, proposal)
   local rest = proposal.text:sub(-1) == '\n' and '\n' or ''
   local editor = input.edit({
-    chat = chat,
+    chat = chat_id,
     title = 'Proposed text of ' .. proposal.name,
     text = proposal.text:sub(1, #proposal.text - #rest),
     filetype = 'agentchat-proposal',
     share = 0.9,
     name = 'proposal',
     use = 'use this text',
-    send = function(text) replace(chat, proposal, text .. rest) end,
+    send = function(text) replace(chat_id, proposal, text .. rest) end,
   })
   colour(editor.buf, proposal.path)
 end
 
----Forgets what was decided about requests that a turn has left behind.
-local function forget_decisions(chat)
-  local wanted = review.subjects(chat)
-  local entry = requests[chat]
+local function forget_decisions(chat_id)
+  local wanted = review.subjects(chat_id)
+  local entry = requests[chat_id]
   if entry then wanted[entry.request.subject] = true end
-  decisions.forget(chat, wanted)
+  decisions.forget(chat_id, wanted)
 end
 
 vim.api.nvim_create_autocmd('User', {

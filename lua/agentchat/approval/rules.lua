@@ -131,36 +131,33 @@ local function panel_spec(editor)
 end
 
 --- Asks Python for a rule about a call, or about the pending approval request.
----@param chat string
 ---@param call? string a tool and what it would get, like `bash git status`
-function M.propose(chat, call)
-  M.close_all(chat)
-  origins[chat] = vim.api.nvim_get_current_win()
-  host.send('rule', { chat = chat, text = call })
+function M.propose(chat_id, call)
+  M.close_all(chat_id)
+  origins[chat_id] = vim.api.nvim_get_current_win()
+  host.send('rule', { chat = chat_id, text = call })
 end
 
 --- Shows a rule. The user is moved there, unless they went elsewhere in the meantime.
----@param chat string
-function M.show(chat, draft)
-  if not registry.get(chat) then return end
-  local editor = editors[chat]
+function M.show(chat_id, draft)
+  if not registry.get(chat_id) then return end
+  local editor = editors[chat_id]
   if editor then
     editor.draft = draft
     return panels.draw_new(editor.panel)
   end
-  editor = { chat = chat, draft = draft }
+  editor = { chat = chat_id, draft = draft }
   editor.panel = panels.new(panel_spec(editor))
   if not panels.show(editor.panel) then return end
-  editors[chat] = editor
-  local stayed = origins[chat] == vim.api.nvim_get_current_win()
+  editors[chat_id] = editor
+  local stayed = origins[chat_id] == vim.api.nvim_get_current_win()
   if stayed and vim.api.nvim_get_mode().mode == 'n' then panels.enter(editor.panel) end
 end
 
 --- Closes the rule of a chat without writing it.
----@param chat string
-function M.close_all(chat)
-  local editor = editors[chat]
-  editors[chat], origins[chat] = nil, nil
+function M.close_all(chat_id)
+  local editor = editors[chat_id]
+  editors[chat_id], origins[chat_id] = nil, nil
   if editor then panels.discard(editor.panel) end
 end
 

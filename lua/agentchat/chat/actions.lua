@@ -50,7 +50,6 @@ local function remote_of(saved) return remote.parse(saved and saved.cwd) and sav
 --- Makes a chat and its buffer; shows nothing.
 ---@param saved? agentchat.Saved to resume
 ---@param url? string its workspace on another machine
----@return agentchat.Chat
 function M.new(saved, url)
   opened = opened + 1
   local buf = buffer.create(opened)
@@ -108,8 +107,6 @@ local function enter(old, saved, mods, url)
 end
 
 --- Shows a chat, goes to its prompt, and sends if there is something to send.
----@param opts? agentchat.OpenOpts
----@return agentchat.Chat
 function M.open(opts)
   opts = opts or {}
   local old = not opts.new and of_tab() or nil
@@ -120,8 +117,6 @@ function M.open(opts)
 end
 
 --- Continues a chat on disk. One that is open here is shown, unless a copy is wanted.
----@param saved agentchat.Saved
----@return agentchat.Chat
 function M.resume(saved) return enter(not saved.fork and registry.get(saved.chat) or nil, saved) end
 
 --- Removes a chat that could not be opened again.
@@ -175,7 +170,6 @@ function M.stop(chat)
 end
 
 --- Draws a batch of operations of Python's.
----@param ops any[]
 function M.apply(id, ops)
   local chat = registry.get(id)
   if chat and api.nvim_buf_is_loaded(chat.buf) then apply.apply(chat, ops) end

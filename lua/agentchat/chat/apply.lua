@@ -42,7 +42,6 @@ local REPORTS = {
   end,
 }
 
---- Runs one operation. An error is reported, and the next ones run.
 local function run(chat, op)
   local act = WRITES[op[1]] or REPORTS[op[1]]
   if not act then return end
@@ -73,7 +72,7 @@ function M.soon(chat, act)
   act()
 end
 
---- Runs what has waited.
+--- Runs the writes that waited.
 function M.catch_up(chat)
   while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not is_held(chat) do
     table.remove(chat.waiting, 1)()
@@ -102,18 +101,16 @@ local function apply(chat, ops)
   end
 end
 
----@param ops any[]
 function M.apply(chat, ops)
   M.soon(chat, function() apply(chat, ops) end)
 end
 
---- Draws what lies on the prompt again.
+--- Draws the decorations of the prompt again.
 function M.refresh(chat)
   if api.nvim_buf_is_loaded(chat.buf) then prompt.refresh(chat) end
 end
 
 --- Ends what is being drawn; a turn that was cut off shows that.
----@param line? string
 function M.abandon(chat, line)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
   local function close()

@@ -19,8 +19,6 @@ local group = api.nvim_create_augroup('agentchat.buffer', {})
 ---@type fun(chat: agentchat.Chat)
 local gone
 
---- Sets what is called when the buffer of a chat is gone.
----@param callback fun(chat: agentchat.Chat)
 function M.on_gone(callback) gone = callback end
 
 function M.create(number)

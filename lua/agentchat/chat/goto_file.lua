@@ -49,7 +49,6 @@ local function beside()
   end)
 end
 
---- Opens the file under the cursor in another window of the tab, and goes there.
 function M.open(chat)
   local path, row, named = under_cursor(chat)
   if named == '' then return notify.warn('no file under the cursor') end

@@ -17,7 +17,6 @@ local M = {}
 ---@field fork? boolean continue in a copy of the chosen one
 
 --- Lets the user choose one of this project's chats, the newest first.
----@param opts? agentchat.HistoryOpts
 function M.list(opts)
   opts = opts or {}
   local chat = registry.near()
@@ -37,7 +36,6 @@ end
 
 --- Offers the chats that were found.
 ---@param items agentchat.HistoryItem[]
----@param asked { cwd: string, words: string, fork: boolean }
 function M.choose(items, asked)
   if #items == 0 then
     local with = asked.words ~= '' and (' with "%s"'):format(asked.words) or ''

@@ -1,4 +1,4 @@
---- The default keys of a chat buffer.
+-- The default keys of a chat buffer.
 local float = require('agentchat.ui.float')
 
 local M = {}
@@ -34,7 +34,6 @@ local KEYS = {
   { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo what you undid' },
 }
 
---- Lists the keys of the chat.
 function M.help()
   local keys = vim.tbl_map(
     function(key) return { key.lhs, ('%-7s%s'):format(table.concat(key.modes, ' '), key.about) } end,

@@ -1,4 +1,4 @@
---- The chats of this Neovim, and who is told when one gets a buffer or ends.
+--- The chats of this Neovim, and listeners for their buffers and ends.
 local M = {}
 
 local api = vim.api
@@ -32,7 +32,6 @@ local listeners = {}
 function M.listen(listener) table.insert(listeners, listener) end
 
 ---@param event 'buffer'|'ended'
----@param buf? integer
 function M.announce(event, chat, buf)
   for _, listener in ipairs(listeners) do
     if listener[event] then listener[event](chat, buf) end
@@ -48,11 +47,9 @@ function M.remove(chat)
   return known
 end
 
----@param id? string
 ---@return agentchat.Chat?
 function M.get(id) return id and chats[id] or nil end
 
----@return integer?
 function M.buffer(id)
   local chat = chats[id]
   return chat and chat.buf
@@ -62,7 +59,6 @@ end
 ---@return agentchat.Chat?
 function M.of(buf) return api.nvim_buf_is_valid(buf) and M.get(vim.b[buf].agentchat_chat) or nil end
 
---- The chat the user is in.
 ---@return agentchat.Chat?
 function M.current() return M.of(api.nvim_get_current_buf()) end
 
@@ -74,7 +70,6 @@ function M.all()
 end
 
 --- Whether a window of this tab shows the chat.
----@param id string uuid
 function M.is_visible(id)
   local chat = chats[id]
   return chat ~= nil and vim.fn.bufwinid(chat.buf) ~= -1

@@ -11,7 +11,6 @@ local M = {}
 ---@field tokens integer
 ---@field cost? number US dollars, if known
 
----@return agentchat.Status
 function M.new(mode)
   return { state = 'idle', prompts = 0, pending = 0, mode = mode, model = '', turn = 0, tokens = 0 }
 end
@@ -27,7 +26,6 @@ function M.sent(chat) M.update(chat, vim.tbl_extend('force', chat.status, { stat
 
 --- Takes over the status that Python reports. A prompt it has not accepted yet keeps the chat running:
 --- the report is older than that.
----@param report table
 function M.update(chat, report)
   local new = vim.tbl_extend('force', M.new(chat.status.mode), report)
   if #chat.outbox > 0 and new.state == 'idle' then new.state = 'running' end

@@ -39,8 +39,6 @@ function M.split(buf, mods)
 end
 
 --- The window of this tab that shows a buffer.
----@param tab? integer
----@return integer?
 function M.shown(buf, tab)
   for _, win in ipairs(api.nvim_tabpage_list_wins(tab or 0)) do
     if api.nvim_win_get_buf(win) == buf then return win end
@@ -53,7 +51,6 @@ end
 ---@field last integer lines the buffer had
 
 --- Windows whose cursor is on the last line: the only ones that scroll.
----@return agentchat.View[]
 function M.at_end(buf)
   local last, out = api.nvim_buf_line_count(buf), {}
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -66,7 +63,6 @@ function M.at_end(buf)
 end
 
 --- The first line to show so that the last one is at the bottom.
----@param win integer current window
 ---@param top integer no line before this one is looked at
 local function bottom_top(win, top)
   local room, line = vim.fn.getwininfo(win)[1].height, vim.fn.line('$')

@@ -116,7 +116,6 @@ local function misfit(leaf, value)
   end
 end
 
---- Edit distance of two words: insertions, deletions, replacements, neighbours swapped.
 local function distance(a, b)
   local rows = { [0] = {} }
   for j = 0, #b do
@@ -142,7 +141,6 @@ local function unlikeness(key, known)
 end
 
 --- The known key that is nearest to `key`, if one is near at all.
----@return string?
 function M.nearest(key, keys)
   local best, least = nil, math.max(2, math.floor(#key / 2)) + 1
   for _, known in ipairs(keys) do
@@ -187,7 +185,6 @@ check = function(shape, value, path, problems)
   return kept
 end
 
----@param value any
 ---@param path string what to call the whole, e.g. `g:agentchat`
 ---@return table kept what fits
 ---@return string[] problems a line for each key that does not

@@ -71,7 +71,6 @@ end
 
 --- Where a part of the line is in a row.
 ---@param first integer byte of the line
----@param last integer excluded
 ---@return [integer, integer][] columns in bytes, ends excluded
 local function places(row, first, last)
   local found = {}
@@ -110,7 +109,6 @@ end
 
 ---One side of a line: its own number, sign and text.
 ---@param row? integer of the diff; none where this side has no such line
----@param new boolean whether this is the new side
 ---@return string first, string[]? more what continues below
 local function side(it, row, new)
   if not row then return it.blank end
@@ -127,8 +125,6 @@ local function side(it, row, new)
   return first, vim.tbl_map(function(part) return below .. part end, more)
 end
 
----@param old? integer row of the diff
----@param new? integer row of the diff
 local function put(it, old, new, left, right, nth)
   local out, at = it.out, #it.out.lines + 1
   out.lines[at], out.from[at] = left .. SEPARATOR .. right, old or new
@@ -142,8 +138,6 @@ local function put(it, old, new, left, right, nth)
 end
 
 ---Draws two lines of the diff facing each other; at least one is there.
----@param old? integer row of the diff
----@param new? integer row of the diff
 local function face(it, old, new)
   local left, left_more = side(it, old, false)
   local right, right_more = side(it, new, true)
@@ -155,7 +149,7 @@ local function face(it, old, new)
   end
 end
 
----Draws the lines of a hunk. Removed lines face the added ones that follow them.
+---Removed lines face the added ones that follow them.
 local function add_hunk(it, hunk)
   local skip, removed, added, kind = 2 * hunk.digits + 4, {}, {}, ' '
   local function flush()
@@ -193,7 +187,6 @@ end
 
 ---Adds the marks of one side of a drawn row.
 ---@param row integer of the diff
----@param start integer byte where the side begins
 local function add_parts(found, it, row, nth, start)
   local skip = it.skips[row]
   local text, room = text_of(it, row)
@@ -240,7 +233,6 @@ local function natural(doc, most)
   return widest
 end
 
----@param size integer columns of a side
 local function facing(doc, size)
   local groups = {}
   for _, row in ipairs(doc.rows) do
@@ -263,9 +255,7 @@ end
 
 --- The same diff in two columns. Hunks without line numbers, and all that is in no hunk, stay as
 --- they are.
----@param columns integer that there are
 ---@param pause fun() called now and then, for letting other things run
----@return agentchat.Doc
 function M.arranged(doc, columns, pause)
   local most = math.max(LEAST, math.floor((columns - 1) / 2))
   local it = facing(doc, natural(doc, most))

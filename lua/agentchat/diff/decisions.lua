@@ -23,27 +23,23 @@ local M = {}
 local kept = {}
 
 --- What was decided so far about a diff of this chat.
----@param chat string
----@return agentchat.Decisions
-function M.of(chat, subject)
-  local all = kept[chat] or {}
-  kept[chat], all[subject] = all, all[subject] or {}
+function M.of(chat_id, subject)
+  local all = kept[chat_id] or {}
+  kept[chat_id], all[subject] = all, all[subject] or {}
   return all[subject]
 end
 
 --- Forgets what was decided in a chat, but for some diffs.
----@param chat string
 ---@param wanted? table<string, true> subjects that stay
-function M.forget(chat, wanted)
-  for subject in pairs(wanted and kept[chat] or {}) do
-    if not wanted[subject] then kept[chat][subject] = nil end
+function M.forget(chat_id, wanted)
+  for subject in pairs(wanted and kept[chat_id] or {}) do
+    if not wanted[subject] then kept[chat_id][subject] = nil end
   end
-  if not wanted then kept[chat] = nil end
+  if not wanted then kept[chat_id] = nil end
 end
 
 local function name(hunk) return hunk.path .. '\n' .. hunk.key end
 
----@return agentchat.Decision
 function M.get(decisions, hunk) return decisions[name(hunk)] or { rejected = false, comment = '' } end
 
 ---@param decision { rejected?: boolean, comment?: string } what is left out stays
@@ -65,10 +61,9 @@ function M.count(decisions, hunks)
 end
 
 --- What Python gets with a response: the hunks that are rejected or have a comment.
----@param chat string
 ---@return { path: string, index: integer, keep: boolean, comment: string }[]? none if there are none
-function M.report(chat, subject, doc)
-  local decisions, found = M.of(chat, subject), {}
+function M.report(chat_id, subject, doc)
+  local decisions, found = M.of(chat_id, subject), {}
   for _, hunk in ipairs(doc.hunks or {}) do
     local decision = decisions[name(hunk)]
     if decision then

@@ -45,19 +45,16 @@ local function drawn(panel) return panel.page and panel.page.hunks or {} end
 ---@field whole boolean whether all are
 
 --- How many hunks are kept; nothing where there are none.
----@param chat string
 ---@return agentchat.Tally?
-function M.tally(chat, subject, doc)
+function M.tally(chat_id, subject, doc)
   local all = doc.hunks or {}
   if #all == 0 then return nil end
-  local count = decisions.count(decisions.of(chat, subject), all)
+  local count = decisions.count(decisions.of(chat_id, subject), all)
   return { text = ('%d of %d kept'):format(count, #all), whole = count == #all }
 end
 
 --- The ways to show on an edge which rows are visible and how many hunks are kept: always, if
 --- that is not all of them.
----@param tally? agentchat.Tally
----@return agentchat.Chunk[][]
 function M.parts(tally, part)
   local ways = layout.parts(part)
   if not tally then return ways end
@@ -83,7 +80,6 @@ local function mark_hunk(panel, hunk)
   if next(look) then api.nvim_buf_set_extmark(buf, ns, hunk.row, 0, look) end
 end
 
---- Marks the hunks as the user has decided.
 local function mark(panel)
   if not panel.view then return end
   api.nvim_buf_clear_namespace(panel.view.buf, ns, 0, -1)
@@ -154,7 +150,6 @@ local function quickfix_text(hunk, decision)
   return table.concat(words, ': ')
 end
 
---- Puts the hunks into a new quickfix list and takes the user there.
 local function open_quickfix(panel)
   local chat = registry.get(panel.spec.chat)
   local url = chat and chat.remote
@@ -199,7 +194,6 @@ local function map_jumps(panel, map)
   end
 end
 
---- Gives the buffer of a panel the keys of a diff.
 function M.map(panel, buf)
   local function map(key, desc, action) render.map(buf, { key }, action, desc) end
   local function gated(key, desc, action)

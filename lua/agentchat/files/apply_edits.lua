@@ -30,7 +30,6 @@ local function core(old, new)
   return head, #old - tail, new:sub(head + 1, #new - tail)
 end
 
----@param row integer from 0
 local function substitute(row, from, to, text)
   local pattern = ('\\%%%dl\\%%%dc.\\{-}\\%%%dc'):format(row + 1, from + 1, to + 1)
   local parts = { '', pattern, '\\=' .. vim.fn.string(text), '' }
@@ -43,10 +42,8 @@ local function substitute(row, from, to, text)
   }, {})
 end
 
----@param row integer from 0
 local function line_at(row) return vim.api.nvim_buf_get_lines(0, row, row + 1, true)[1] end
 
----@param row integer from 0
 local function change_line(row, new)
   local from, to, text = core(line_at(row), new)
   if not text:find('[%z\1\r\n]') then pcall(substitute, row, from, to, text) end
@@ -63,7 +60,6 @@ local function for_vim(lines)
 end
 
 ---Replaces `count` lines from `row` on; those that face each other are changed in place.
----@param row integer from 0
 local function replace(row, count, new)
   local both = math.min(count, #new)
   if #new > both then
@@ -88,7 +84,6 @@ local function face(old, new)
   return #old == #new and not vim.iter(new):any(function(line) return there[line] end)
 end
 
----Makes one edit, and of it only what differs.
 local function make(edit)
   local first, new = edit[1], edit[3]
   local old = vim.api.nvim_buf_get_lines(0, first, edit[2], true)
@@ -120,8 +115,6 @@ end
 
 --- What is wrong with `edits` for a buffer, if anything.
 ---@param edits agentchat.LineEdit[] the last place first
----@param count integer lines of the buffer
----@return string?
 function M.problem(edits, count)
   local before = count
   for _, edit in ipairs(edits) do
@@ -154,7 +147,6 @@ local ns = vim.api.nvim_create_namespace('agentchat.views')
 ---@field cursor integer extmark where the cursor is
 ---@field top integer extmark on the first line shown
 
----@return integer extmark
 local function mark(buf, row, col)
   return vim.api.nvim_buf_set_extmark(buf, ns, row, col, { strict = false, undo_restore = false })
 end

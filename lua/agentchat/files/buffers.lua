@@ -73,7 +73,6 @@ local function snapshot(buf, path)
 end
 
 --- All file buffers with unsaved changes.
----@return agentchat.Snapshot[]
 function M.snapshots()
   local found = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -212,7 +211,6 @@ end
 
 --- Makes edits as one undo step, if the buffer is still as it was at `changedtick`: all or none.
 ---@param wanted agentchat.LineEdit[] not overlapping; a buffer without text has one line, empty
----@param form? agentchat.Form
 ---@return { ok: boolean, changedtick?: integer, undo?: integer, reason?: string, message?: string }
 ---  `undo` is the state of the undo tree before
 function M.replace(path, changedtick, wanted, form)

@@ -8,7 +8,6 @@ local RULES = '.agentchat/rules.json'
 local TOOLS = '.agentchat/tools'
 
 --- Asks the user, with Neovim's own question, whether a project's rules are trusted.
----@param root string the project
 function M.rules(root)
   local file = vim.fs.joinpath(root, RULES)
   if not vim.uv.fs_stat(file) then return notify.warn(('no rules in %s'):format(file)) end
@@ -80,7 +79,6 @@ local function is_watched(file)
 end
 
 --- Sets the files and folders that hold tools, which are loaded again when one is saved.
----@param places string[]
 function M.watch_tools(places)
   watched = places
   vim.api.nvim_create_autocmd('BufWritePost', {
@@ -93,11 +91,9 @@ function M.watch_tools(places)
   })
 end
 
---- Reads all files with tools again.
 function M.reload_tools() host.send('reload', { anew = true }) end
 
 --- Asks the user, with Neovim's own question, whether the tools of a project are trusted.
----@param root string the project
 function M.tools(root)
   local folder = vim.fs.joinpath(root, TOOLS)
   if vim.fn.isdirectory(folder) == 0 then return notify.warn(('no tools in %s'):format(folder)) end

@@ -1,4 +1,4 @@
---- The Python process: start, handshake, death and the next start.
+--- The Python process: start, handshake, exit and restart.
 local settings = require('agentchat.config.settings')
 local events = require('agentchat.events')
 local notify = require('agentchat.notify')
@@ -37,7 +37,6 @@ end
 ---@type agentchat.HostListener[]
 local listeners = {}
 
---- Calls `listener` whenever the host begins or ends.
 function M.listen(listener) table.insert(listeners, listener) end
 
 local function announce(event, line)
@@ -187,7 +186,6 @@ function M.ready(info)
 end
 
 --- Drops the events of a chat that still wait for the host.
----@param chat string
 function M.forget(chat)
   host.queue = vim
     .iter(host.queue)
@@ -195,7 +193,7 @@ function M.forget(chat)
     :totable()
 end
 
---- Ends the host without a word.
+--- Stops the host without a message.
 function M.stop()
   local job = host.job
   host.phase, host.job, host.info = 'stopped', nil, nil
@@ -213,8 +211,6 @@ end
 
 function M.is_ready() return host.phase == 'ready' end
 
---- What `:checkhealth` shows.
----@return agentchat.Host
 function M.state() return host end
 
 return M

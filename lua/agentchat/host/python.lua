@@ -71,7 +71,6 @@ local BOOT = table.concat({
   'pynvim.start_host()',
 }, '\n')
 
----@param path string interpreter
 function M.command(path) return { path, '-c', BOOT, M.rplugin } end
 
 local function last_words(lines)

@@ -12,10 +12,8 @@ local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
 ---@type table<integer, agentchat.Chat> by buffer
 local chats = setmetatable({}, { __mode = 'v' })
 
---- Lets the prompt of a chat be completed.
 function M.register(chat) chats[chat.buf] = chat end
 
----@param row integer 0-based
 ---@return agentchat.Chat? chat if the row is in its prompt
 local function prompt_at(buf, row)
   local chat = chats[buf]
@@ -23,7 +21,6 @@ local function prompt_at(buf, row)
 end
 
 --- The mention that is being typed before a column, and what it may become.
----@param column integer bytes
 ---@return agentchat.Started? started, fun(): { word: string, item: agentchat.Name }[]
 local function typed(chat, line, column)
   local started = mentions.started(line, column)
@@ -36,7 +33,6 @@ end
 
 ---@param findstart integer
 ---@param base string what is typed, from the `@` or `#` on
----@return integer|table[]
 function M.omni(findstart, base)
   local chat = prompt_at(vim.api.nvim_get_current_buf(), vim.fn.line('.') - 1)
   if findstart == 1 then
@@ -56,7 +52,6 @@ function M.omni(findstart, base)
     :totable()
 end
 
----@param found { word: string, item: agentchat.Name }
 local function item(found, range)
   return {
     label = found.word,

@@ -37,7 +37,6 @@ local function last_of(line, at)
   if SIMPLE[word] and not after:find('[%w_:%-\128-\255]') then return at + #word + #number end
 end
 
----@return agentchat.Mention[]
 function M.find(line)
   local out, at = {}, line:find('#', 1, true)
   while at do
@@ -128,7 +127,6 @@ function M.started(line, column)
   return { first = at - 1, base = base, braced = false }
 end
 
---- The names in the folder that is being typed.
 local function files(chat, base)
   if chat.remote then return {} end
   local folder, start = base:match('^(.-)([^/]*)$')

@@ -106,7 +106,6 @@ function M.on_change(chat)
   M.refresh(chat)
 end
 
----@param row integer 0-based
 function M.holds(chat, row) return row > marks.header(chat) end
 
 return M

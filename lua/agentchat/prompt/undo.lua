@@ -16,8 +16,6 @@ local KEPT = 200
 ---@field session integer counts stays in insert mode
 ---@field typed? integer the stay the newest text of `past` was typed in
 
----@param text string the prompt at the start
----@return agentchat.PromptUndo
 function M.new(text) return { past = { text }, future = {}, tick = -1, session = 0 } end
 
 --- Keeps the prompt as it is now, if the user changed it since the last write.

@@ -84,7 +84,6 @@ local function heading(review)
   return (' %s  (%s)  %s'):format(label, source, kept and kept.text or '')
 end
 
----@param edge agentchat.Edge
 local function footer(review, edge)
   local hints = edge.inside and INSIDE or OUTSIDE
   local lefts = {}
@@ -178,17 +177,16 @@ local function update()
   end
 end
 
-local function of(chat)
-  if not reviews[chat] then
-    local review = { chat = chat, previews = {}, hidden = false, reason = '' }
+local function of(chat_id)
+  if not reviews[chat_id] then
+    local review = { chat = chat_id, previews = {}, hidden = false, reason = '' }
     review.panel = panels.new(panel_spec(review))
-    reviews[chat] = review
+    reviews[chat_id] = review
     registry.on_view_change('review', update)
   end
-  return reviews[chat]
+  return reviews[chat_id]
 end
 
----@return integer? index
 local function index(review, id)
   for i, staged in ipairs(review.previews) do
     if staged.id == id then return i end
@@ -196,68 +194,57 @@ local function index(review, id)
 end
 
 --- Shows a preview; one with the same id is replaced.
----@param chat string
----@param staged agentchat.Preview
-function M.show(chat, staged)
-  local review = of(chat)
+function M.show(chat_id, staged)
+  local review = of(chat_id)
   review.previews[index(review, staged.id) or #review.previews + 1] = staged
   review.hidden = false
   present(review)
 end
 
 --- Takes back a preview that is applied or discarded; one below it is shown in its place.
----@param chat string
-function M.close(chat, id)
-  local review = reviews[chat]
+function M.close(chat_id, id)
+  local review = reviews[chat_id]
   local at = review and index(review, id)
   if not at then return end
   table.remove(review.previews, at)
-  decisions.forget(chat, M.subjects(chat))
-  if #review.previews == 0 then return M.close_all(chat) end
+  decisions.forget(chat_id, M.subjects(chat_id))
+  if #review.previews == 0 then return M.close_all(chat_id) end
   present(review)
 end
 
---- Takes back all previews of a chat.
----@param chat string
-function M.close_all(chat)
-  local review = reviews[chat]
+function M.close_all(chat_id)
+  local review = reviews[chat_id]
   if not review then return end
-  reviews[chat] = nil
+  reviews[chat_id] = nil
   panels.discard(review.panel)
 end
 
 --- Applies what is kept of the newest preview, or discards it.
----@param chat string
----@param action 'apply'|'discard'
----@param reason? string
-function M.resolve(chat, action, reason)
-  local order = { chat = chat, action = action, reason = reason }
-  local review = reviews[chat]
+function M.resolve(chat_id, action, reason)
+  local order = { chat = chat_id, action = action, reason = reason }
+  local review = reviews[chat_id]
   if review then
     local shown = newest(review)
     order.preview, order.stamp = shown.id, shown.stamp
-    order.hunks = decisions.report(chat, shown.id, shown.doc)
+    order.hunks = decisions.report(chat_id, shown.id, shown.doc)
   end
   host.send('resolve', order)
 end
 
 --- Puts the text that the user wrote in place of the proposed one.
----@param chat string
----@param id string of the preview
 ---@return boolean whether that preview is pending
-function M.replace(chat, id, path, text)
-  local review = reviews[chat]
+function M.replace(chat_id, id, path, text)
+  local review = reviews[chat_id]
   if not (review and index(review, id)) then return false end
-  host.send('amend', { chat = chat, preview = id, path = path, text = text })
+  host.send('amend', { chat = chat_id, preview = id, path = path, text = text })
   return true
 end
 
 --- Takes the user to the newest preview, shown again if it was hidden.
----@param chat string
-function M.focus(chat)
-  local review = reviews[chat]
+function M.focus(chat_id)
+  local review = reviews[chat_id]
   if not review then return notify.warn('No preview is pending.') end
-  if covered[chat] then return covered[chat]() end
+  if covered[chat_id] then return covered[chat_id]() end
   if not panels.visible(review.panel) then
     review.hidden = false
     panels.show(review.panel, review.panel.form)
@@ -266,36 +253,32 @@ function M.focus(chat)
 end
 
 --- What is decided about, as a set.
----@param chat string
 ---@return table<string, true>
-function M.subjects(chat)
+function M.subjects(chat_id)
   local found = {}
-  for _, preview in ipairs(reviews[chat] and reviews[chat].previews or {}) do
+  for _, preview in ipairs(reviews[chat_id] and reviews[chat_id].previews or {}) do
     found[preview.id] = true
   end
   return found
 end
 
 --- Lets an approval request of the chat show the same, in place of the review.
----@param chat string
 ---@param focus fun() goes to the request
-function M.cover(chat, focus) covered[chat] = focus end
+function M.cover(chat_id, focus) covered[chat_id] = focus end
 
 --- Makes room for the approval request that covers the review.
----@param chat string
-function M.close_float(chat)
-  local review = reviews[chat]
+function M.close_float(chat_id)
+  local review = reviews[chat_id]
   if review and review.panel.form == 'float' then panels.close(review.panel) end
 end
 
 --- Shows again what is still pending a moment after the request was answered.
----@param chat string
-function M.uncover(chat)
-  covered[chat] = nil
-  local review = reviews[chat]
+function M.uncover(chat_id)
+  covered[chat_id] = nil
+  local review = reviews[chat_id]
   if not review then return end
   vim.defer_fn(function()
-    if reviews[chat] == review and not review.panel.view then present(review) end
+    if reviews[chat_id] == review and not review.panel.view then present(review) end
   end, APPLY_MS)
 end
 

@@ -15,7 +15,6 @@ local function highlights(lang)
   return ok and query or nil
 end
 
---- Whether a capture colours something.
 local function visible(name)
   return not (
     vim.startswith(name, '_')
@@ -96,7 +95,6 @@ end
 
 --- Colours the lines of a finished text, soon and in slices: not while a batch of writes is under
 --- way, and never long enough to be felt.
----@param first integer 0-based row
 ---@param last integer row after the last
 function M.decorate(buf, first, last)
   local opts = { end_row = last, end_col = 0, invalidate = true, strict = false }

@@ -53,7 +53,6 @@ end
 ---@alias agentchat.SavedMarks table<integer, vim.api.keyset.get_extmark_item[]> by namespace
 
 --- All marks of the plugin in a buffer, for one that is about to lose them.
----@return agentchat.SavedMarks
 function M.save(buf)
   local saved = {}
   for name, ns in pairs(api.nvim_get_namespaces()) do
@@ -77,7 +76,6 @@ local DETAILS = {
 }
 
 --- Sets saved marks again, under the same ids.
----@param saved agentchat.SavedMarks
 function M.restore(buf, saved)
   for ns, found in pairs(saved) do
     for _, mark in ipairs(found) do

@@ -26,7 +26,6 @@ local GROUPS = {
 ---@field thinking? agentchat.ToolBlock
 ---@field last? 'block' what was written last, where it matters
 
----@return agentchat.Transcript
 function M.new() return { headers = {}, blocks = {} } end
 
 --- Writes lines and a blank one above the prompt.
@@ -84,7 +83,6 @@ local function tail(chat)
   return row, col
 end
 
---- Deletes blank lines at the end of a text.
 local function trim(chat, first, last)
   while last > first do
     local line = api.nvim_buf_get_lines(chat.buf, last, last + 1, false)[1]
@@ -145,7 +143,6 @@ function M.reasoning(chat, text)
   state.blocks[id], state.thinking = block, block
 end
 
---- Creates or changes the block of a call.
 function M.block(chat, id, fields)
   local block = chat.transcript.blocks[id]
   if block then return tool_block.update(chat.buf, block, fields) end
@@ -207,8 +204,6 @@ function M.header_rows(chat)
   return rows
 end
 
---- The folds a window should have.
----@return agentchat.Fold[]
 function M.folds(chat)
   local out = {}
   for _, block in pairs(chat.transcript.blocks) do

@@ -37,7 +37,6 @@ function M.split(text, column)
 end
 
 --- A list of lines, each without a line end.
----@param value string|string[]
 function M.of(value)
   if type(value) == 'string' then return M.split(value) end
   local out = {}

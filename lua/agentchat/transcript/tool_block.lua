@@ -39,8 +39,6 @@ local STATES = {
 ---@field mark? integer extmark from the header to the end of the output
 ---@field look table<string, integer> extmarks of the colours
 
----@param fields? table
----@return agentchat.ToolBlock
 function M.new(id, fields)
   local block = {
     id = id,
@@ -86,7 +84,6 @@ function M.lines(block)
 end
 
 --- The folds of a block whose header is in `row`.
----@param row integer 0-based
 ---@return { outer?: agentchat.Fold, inner?: agentchat.Fold }
 local function folds_of(block, row)
   local count = #block.drawn
@@ -101,7 +98,6 @@ local function folds_of(block, row)
 end
 
 --- All folds a window should have for a block, the outer one first.
----@return agentchat.Fold[]
 function M.folds(buf, block)
   local row = marks.find(buf, block.mark)
   local found = row and folds_of(block, row) or {}
@@ -149,7 +145,6 @@ local function mark(buf, block, row)
 end
 
 --- Takes over a block that has just been written at `row`.
----@param row integer 0-based
 function M.adopt(buf, block, row)
   mark(buf, block, row)
   folds.make(buf, M.folds(buf, block))

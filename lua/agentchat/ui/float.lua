@@ -1,4 +1,4 @@
--- The life of a float: opened without taking the focus, measured, drawn, scrolled, closed.
+-- Floats: opened without focus, sized to their text, drawn, closed.
 
 local layout = require('agentchat.ui.layout')
 local render = require('agentchat.ui.render')
@@ -33,17 +33,14 @@ local MARGIN = 2 -- columns beside the text
 ---@field gone boolean
 
 --- Whether the float's window is still there.
----@param float? agentchat.Float|agentchat.Split
 function M.open_now(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
 
 --- Whether the user sees the float: it is open in this tab.
----@param float? agentchat.Float|agentchat.Split
 function M.visible(float)
   return M.open_now(float)
     and vim.api.nvim_win_get_tabpage(float.win) == vim.api.nvim_get_current_tabpage()
 end
 
----@param float? agentchat.Float|agentchat.Split
 function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
 
 local function widest(lines, least, most)
@@ -208,7 +205,6 @@ function M.leave(float)
 end
 
 --- Closes the float and takes the user back, if they were in it.
----@param float? agentchat.Float
 function M.close(float)
   if float and M.open_now(float) then
     M.leave(float)
@@ -245,8 +241,6 @@ function M.page(title, lines)
   if vim.api.nvim_get_mode().mode == 'n' then M.enter(float) end
 end
 
---- A line of help for each key.
----@param keys [string, string][] key and what it does
 ---@return string[]
 function M.key_lines(keys)
   return vim.tbl_map(function(key) return ('%-8s %s'):format(key[1], key[2]) end, keys)

@@ -9,7 +9,6 @@ local api = vim.api
 ---@field last integer
 ---@field closed boolean
 
----@param run fun(win: integer)
 local function in_windows(buf, run)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     if vim.wo[win].foldmethod == 'manual' then api.nvim_win_call(win, function() run(win) end) end
@@ -38,7 +37,6 @@ function M.restore(win, folds)
 end
 
 --- What a closed fold shows.
----@return string|table[]
 function M.text()
   local first, last = vim.v.foldstart, vim.v.foldend
   local count = last - first + 1

@@ -59,7 +59,6 @@ local function open(spec, hints)
 end
 
 --- Asks for a short text, which may be empty. Exactly one of `send` and `back` is called, once.
----@return agentchat.Float
 function M.ask(spec)
   local input, send = open(spec, { { '<CR>', 'send' }, { '<Esc>', 'back' } })
   render.map(input.buf, { '<CR>', '<C-s>' }, function()
@@ -77,7 +76,6 @@ function M.ask(spec)
 end
 
 --- Opens a text for editing: `:w` and <C-s> send it, "q" and <Esc> close it.
----@return agentchat.Float
 function M.edit(spec)
   local input, send = open(spec, { { ':w', spec.use }, { 'q', 'back' } })
   local buf = input.buf

@@ -52,7 +52,7 @@ local TICK = 50 -- ms
 ---@type table<string, agentchat.Rest>
 local resting = {}
 
---- Gives up what waits under a name.
+--- Cancels the action that waits under a name.
 function M.stop_waiting(name)
   local rest = resting[name]
   if not rest then return end
@@ -65,7 +65,6 @@ end
 --- Calls `act` once no key has come for a while and `ready` agrees. It replaces what waited under the
 --- same name before.
 ---@param pause integer ms without a key
----@param ready fun(): boolean
 function M.when_keys_rest(name, pause, ready, act)
   M.stop_waiting(name)
   local rest = {
@@ -103,8 +102,6 @@ local function look(countdown)
   if countdown.passed >= countdown.delay then M.stop(countdown) end
 end
 
----@param delay number ms
----@return agentchat.Countdown
 function M.start(delay)
   local countdown = { delay = delay, passed = 0, seen = now() }
   countdown.timer = vim.uv.new_timer()
@@ -113,14 +110,12 @@ function M.start(delay)
   return countdown
 end
 
----@param countdown? agentchat.Countdown
 function M.done(countdown)
   if not countdown then return false end
   if countdown.timer then look(countdown) end
   return countdown.passed >= countdown.delay
 end
 
----@param countdown? agentchat.Countdown
 function M.stop(countdown)
   if countdown and countdown.timer then
     countdown.timer:close()

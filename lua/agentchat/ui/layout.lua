@@ -32,7 +32,6 @@ local BORDER = 2
 local LEAST_ROWS = 12 -- with the border; a smaller screen is used whole
 
 --- The columns and rows a float may have inside its border.
----@param share number
 ---@return integer columns, integer rows
 function M.limits(screen, share)
   local margin = screen.columns > 60 and 4 or 0
@@ -48,7 +47,6 @@ local function sized(screen, want)
   return { row = screen.top, col = col, width = width, height = height }
 end
 
----@return agentchat.Rect
 function M.centre(screen, want)
   local rect = sized(screen, want)
   rect.row = screen.top + math.max(0, math.floor((screen.rows - rect.height - BORDER) / 2))
@@ -56,7 +54,6 @@ function M.centre(screen, want)
 end
 
 --- At the bottom of the screen; above the line the user works in, if it would lie on that.
----@return agentchat.Rect
 function M.bottom(screen, want)
   local rect = sized(screen, want)
   local total = rect.height + BORDER
@@ -77,7 +74,6 @@ end
 
 --- The screen above a float, where there is room for another one of `rows`; else all of it.
 ---@param row integer of the float
----@return agentchat.Screen
 function M.above(screen, row, rows)
   local free = row - screen.top
   if free < rows + BORDER then return screen end
@@ -85,7 +81,6 @@ function M.above(screen, row, rows)
 end
 
 --- The screen now, with the row the user works in.
----@return agentchat.Screen
 function M.screen()
   local tabs, wins = #vim.api.nvim_list_tabpages(), #vim.api.nvim_tabpage_list_wins(0)
   local top = (vim.o.showtabline == 2 or (vim.o.showtabline == 1 and tabs > 1)) and 1 or 0
@@ -114,13 +109,10 @@ function M.border()
 end
 
 --- A text on the edge of a float; without a group it looks like the border.
----@param group? string
----@return agentchat.Chunk
 function M.on_edge(text, group) return { text, group and { EDGE, group } or EDGE } end
 
 --- The border's own line.
 ---@param columns? integer default: 1
----@return agentchat.Chunk
 function M.line(columns) return M.on_edge((select(2, M.border())):rep(columns or 1)) end
 
 function M.width(chunks)
@@ -131,7 +123,7 @@ function M.width(chunks)
   return width
 end
 
---- Cuts `text` to `width` columns; a cut is shown by a dot dot dot.
+--- Cuts `text` to `width` columns; `…` replaces the rest.
 function M.cut(text, width)
   if vim.api.nvim_strwidth(text) <= width then return text end
   local kept = vim.fn.strcharpart(text, 0, math.max(0, width - 1))
@@ -145,7 +137,6 @@ end
 ---@param text string cut where there is no room for it
 ---@param right? string
 ---@param group? string of `right`
----@return agentchat.Chunk[]
 function M.title(text, width, right, group)
   local ending = right and { M.on_edge((' %s '):format(right), group), M.line() } or {}
   local cut = M.cut(text, width - M.width(ending) - 4)
@@ -157,7 +148,6 @@ end
 ---@param hints [string, string][] key and word
 ---@param words integer how many of them have their word
 ---@param lead? string before them
----@return agentchat.Chunk[]
 function M.hints(hints, words, lead)
   local chunks = { M.line() }
   if lead then table.insert(chunks, M.on_edge(lead, 'AgentChatKey')) end
@@ -171,9 +161,6 @@ end
 
 --- One edge: `left` and `right` with the border's own line between them. Where both do not fit,
 --- `right` is left out.
----@param left agentchat.Chunk[]
----@param right agentchat.Chunk[]
----@return agentchat.Chunk[]
 function M.edge(left, right, width)
   local gap = width - M.width(left) - M.width(right)
   if #right == 0 or gap < 1 then return left end
@@ -183,7 +170,6 @@ end
 --- The first pair of `lefts` and `rights` that fits on an edge, else the last left alone.
 ---@param lefts agentchat.Chunk[][] the best first
 ---@param rights agentchat.Chunk[][] the best first
----@return agentchat.Chunk[]
 function M.fitting_edge(lefts, rights, width)
   for _, left in ipairs(lefts) do
     for _, right in ipairs(rights) do

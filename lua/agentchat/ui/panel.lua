@@ -1,5 +1,5 @@
 -- Where an approval request or a review is read: in a float, a split or a tab, whichever the user
--- likes. What it shows and what its keys do is its owner's.
+-- likes. Its owner decides what it shows and what its keys do.
 
 local float = require('agentchat.ui.float')
 local key_guard = require('agentchat.ui.key_guard')
@@ -47,14 +47,13 @@ local M = {}
 ---@field moving boolean it is about to be opened elsewhere
 ---@field countdown? agentchat.Countdown since something new was drawn
 
---- One that shows nothing yet.
----@return agentchat.Panel
+--- A hidden panel.
 function M.new(spec) return { spec = spec, form = 'float', moving = false } end
 
---- The module of the window that shows it.
+--- The module of its window.
 function M.window(panel) return panel.form == 'float' and float or split end
 
---- Draws what it shows again, where the user was; keys need not wait again.
+--- Draws the same again; keys need not wait again.
 function M.draw(panel) panel.spec.draw(panel) end
 
 --- Draws something new: keys are ignored for a while.
@@ -114,7 +113,6 @@ local function open_split(panel)
 end
 
 --- Shows it in this tab, in a new window and without taking the focus where that can be.
----@param form? agentchat.Form
 ---@return boolean whether a window could be opened
 function M.show(panel, form)
   M.close(panel)
@@ -136,16 +134,16 @@ function M.close(panel)
   panel.moving = false
 end
 
---- Puts it away, as the user wishes.
+--- Hides the panel for the user: `closed` is called.
 function M.hide(panel) M.window(panel).close(panel.view) end
 
---- Ends it: nothing of it is left, what is being typed for it neither.
+--- Closes the panel and its input.
 function M.discard(panel)
   float.close(panel.field)
   M.close(panel)
 end
 
---- Whether the user sees it: it is shown in this tab.
+--- Whether this tab shows it.
 function M.visible(panel) return M.window(panel).visible(panel.view) end
 
 --- Whether it has a place: it is shown in this tab, or the user has put it into one of its own.
@@ -154,13 +152,12 @@ function M.placed(panel)
 end
 
 --- The row of the screen where its float begins, from 0.
----@return integer?
 function M.row(panel)
   if panel.form ~= 'float' or not M.visible(panel) then return nil end
   return vim.api.nvim_win_get_config(panel.view.win).row
 end
 
---- Takes the user there, or into what they were typing for it.
+--- Enters the panel, or its input if one is open.
 function M.enter(panel)
   if float.visible(panel.field) then return float.enter(panel.field) end
   M.window(panel).enter(panel.view)
@@ -168,7 +165,7 @@ end
 
 function M.leave(panel) M.window(panel).leave(panel.view) end
 
---- Shows again how to get in, after the user went elsewhere.
+--- Updates the key that leads into the float, after the user entered or left it.
 function M.refresh(panel)
   if panel.form == 'float' and float.open_now(panel.view) then float.redraw_footer(panel.view) end
 end

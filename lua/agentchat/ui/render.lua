@@ -68,7 +68,6 @@ local function parsed(marks)
 end
 
 --- The highlighted parts of a row.
----@return agentchat.Mark[]
 function M.parts(doc, row)
   if doc.parts then return doc.parts(row) end
   return parsed(doc.marks and doc.marks[row + 1] or '')
@@ -78,8 +77,6 @@ end
 local DEAD = '<CR> <Space> y i I o O s S x X d D c C p P r R A e J u U . ~ < > ='
 
 --- Maps keys in a buffer, without waiting for longer ones.
----@param action string|fun()
----@param desc? string
 ---@param modes? string[] default: normal mode
 function M.map(buf, keys, action, desc, modes)
   for _, key in ipairs(keys) do
@@ -201,9 +198,6 @@ function M.draw(buf, doc, win)
 end
 
 --- Draws some rows of `doc` dimmed, or as they are.
----@param doc agentchat.Doc that is drawn there
----@param last integer excluded
----@param dimmed boolean
 function M.dim(buf, doc, first, last, dimmed)
   if dimmed == (doc.dim[first] or false) then return end
   -- Clearing the rows would take the marks that end there along.
@@ -218,7 +212,6 @@ function M.dim(buf, doc, first, last, dimmed)
 end
 
 --- What a closed fold shows.
----@return [string, string][]
 function M.folded()
   local line = vim.fn.getline(vim.v.foldstart)
   local count = vim.v.foldend - vim.v.foldstart
@@ -231,8 +224,6 @@ end
 ---@field above integer rows between it and the top of the window
 
 --- Where the cursor of a window is.
----@param doc agentchat.Doc as it is drawn there
----@return agentchat.Spot
 function M.spot(win, doc)
   local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
   local row = doc.from and doc.from[view.lnum] or view.lnum - 1
@@ -240,7 +231,6 @@ function M.spot(win, doc)
 end
 
 --- Puts the cursor of a window there.
----@param doc agentchat.Doc as it is drawn there
 function M.go(win, doc, spot)
   local line = math.min(spot.row + 1, #doc.lines)
   for at, row in ipairs(doc.from or {}) do

@@ -21,7 +21,6 @@ local M = {}
 
 M.open_now, M.visible, M.focused = float.open_now, float.visible, float.focused
 
----@return integer win
 local function open_win(buf, form)
   vim.cmd.sbuffer({
     args = { tostring(buf) },
@@ -49,7 +48,6 @@ local function follow(split, resized)
 end
 
 --- Opens an empty split and takes the user there; `draw` gives it its text.
----@return agentchat.Split
 function M.open(spec)
   local buf = render.create(spec.filetype, spec.chat)
   vim.api.nvim_buf_set_name(buf, ('agentchat://%s/%d'):format(spec.name, buf))
@@ -80,7 +78,6 @@ end
 function M.enter(split) vim.api.nvim_set_current_win(split.win) end
 
 --- Closes the split. The last window of all stays, with an empty buffer.
----@param split? agentchat.Split
 function M.close(split)
   if not (split and M.open_now(split)) then return end
   if not pcall(vim.api.nvim_win_close, split.win, true) then
