@@ -25,13 +25,11 @@ command('AgentLog', 'Show the journal of the chat', { nargs = '?' })
 command('AgentHistory', 'Resume or fork a saved chat', { nargs = '*', bang = true })
 command('AgentInstall', 'Create or update the Python environment', { nargs = 0 })
 
+---@param action string a command, or a function of `agentchat.keymaps`
 local function plug(modes, name, action, about)
-  vim.keymap.set(
-    modes,
-    '<Plug>(AgentChat' .. name .. ')',
-    function() require('agentchat.keymaps')[action]() end,
-    { desc = about }
-  )
+  local function run() require('agentchat.keymaps')[action]() end
+  local rhs = vim.startswith(action, '<Cmd>') and action or run
+  vim.keymap.set(modes, '<Plug>(AgentChat' .. name .. ')', rhs, { desc = about })
 end
 
 plug('n', 'Open', 'open', 'Show the chat of this tab, or open one')
@@ -43,15 +41,15 @@ plug('n', 'Review', 'review', 'Go to the review of the pending preview')
 plug('n', 'File', 'file', 'Open the file under the cursor in another window')
 plug({ 'n', 'x', 'o' }, 'Next', 'next', 'Next message')
 plug({ 'n', 'x', 'o' }, 'Previous', 'previous', 'Previous message')
-plug('n', 'Approvals', 'approvals', 'List the remembered answers')
-plug('n', 'Rule', 'rule', 'Write a rule for the pending approval request')
+plug('n', 'Approvals', '<Cmd>AgentApprovals<CR>', 'List the remembered answers')
+plug('n', 'Rule', '<Cmd>AgentApprovals rule<CR>', 'Write a rule for the pending approval request')
 plug('n', 'Apply', 'apply', 'Apply the pending preview')
 plug('n', 'Discard', 'discard', 'Discard the pending preview')
-plug('n', 'Undo', 'undo_turn', 'Undo the file changes of the newest turn')
-plug('n', 'Redo', 'redo_turn', 'Redo the last undo')
-plug('n', 'Tools', 'tools', 'List the tools of the chat')
-plug('n', 'Log', 'log', 'Show the journal of the chat')
-plug('n', 'History', 'history', 'Resume a saved chat of this project')
+plug('n', 'Undo', '<Cmd>AgentUndo<CR>', 'Undo the file changes of the newest turn')
+plug('n', 'Redo', '<Cmd>AgentRedo<CR>', 'Redo the last undo')
+plug('n', 'Tools', '<Cmd>AgentTools<CR>', 'List the tools of the chat')
+plug('n', 'Log', '<Cmd>AgentLog<CR>', 'Show the journal of the chat')
+plug('n', 'History', '<Cmd>AgentHistory<CR>', 'Resume a saved chat of this project')
 plug('n', 'Help', 'help', 'List the keys of the chat')
 plug('n', 'PromptUndo', 'undo', 'Undo in the prompt')
 plug('n', 'PromptRedo', 'redo', 'Redo in the prompt')

@@ -55,8 +55,10 @@ local function record(questions, answer)
   ask_next(questions)
 end
 
+local function current(questions) return questions.list[#questions.answers + 1] end
+
 local function prompt_of(questions)
-  local now, number = questions.list[#questions.answers + 1], #questions.answers + 1
+  local now, number = current(questions), #questions.answers + 1
   local header = now.header ~= '' and line(now.header) .. ': ' or ''
   local place = #questions.list > 1 and (' (%d of %d)'):format(number, #questions.list) or ''
   return header .. line(now.question) .. place
@@ -95,7 +97,7 @@ end
 
 ---@return string[] labels that can be chosen, and what else there is to choose
 local function items_of(questions)
-  local now, items, ticked = questions.list[#questions.answers + 1], {}, {}
+  local now, items, ticked = current(questions), {}, {}
   if #questions.chosen > 0 then
     table.insert(items, 'Done: ' .. table.concat(questions.chosen, ', '))
   end
@@ -114,9 +116,7 @@ local function write_instead(questions)
   vim.schedule(function()
     write(questions, function(text)
       if text == nil or not text:find('%S') then return ask_next(questions) end
-      if not questions.list[#questions.answers + 1].multi then
-        return record(questions, { text })
-      end
+      if not current(questions).multi then return record(questions, { text }) end
       table.insert(questions.chosen, text)
       ask_next(questions)
     end)
@@ -125,7 +125,7 @@ end
 
 --- Takes a choice: the position in the list counts, two items may look the same.
 local function choose(questions, items, at)
-  local now, options = questions.list[#questions.answers + 1], #items - 1
+  local now, options = current(questions), #items - 1
   local none = now.multi and #questions.chosen == 0
   if none and at == #items then return record(questions, {}) end
   if at == (none and options or #items) then return write_instead(questions) end
@@ -137,7 +137,7 @@ end
 
 local function select(questions)
   local items, described = items_of(questions), {}
-  for _, option in ipairs(questions.list[#questions.answers + 1].options) do
+  for _, option in ipairs(current(questions).options) do
     if option.description ~= '' then described[option.label] = ': ' .. line(option.description) end
   end
   local opts = {
@@ -157,7 +157,7 @@ local function select(questions)
 end
 
 local function show(questions)
-  if #questions.list[#questions.answers + 1].options > 0 then return select(questions) end
+  if #current(questions).options > 0 then return select(questions) end
   write(questions, function(text)
     if text == nil then return finish(questions) end
     record(questions, text:find('%S') and { text } or {})
@@ -176,7 +176,7 @@ local function at_hand(questions)
     and vim.fn.state('amoS') == ''
 end
 
-local function tell(questions)
+local function notify_user(questions)
   local chat = registry.get(questions.chat)
   if questions.notified or not chat or api.nvim_get_current_buf() == chat.buf then return end
   questions.notified = true
@@ -188,7 +188,7 @@ function ask_next(questions)
   questions.shown = false
   local delay = settings.get(registry.buffer(questions.chat)).ui.prompt_delay_ms
   local pause = #questions.answers == 0 and delay or 0
-  tell(questions)
+  notify_user(questions)
   key_guard.when_keys_rest(
     'questions.' .. questions.chat,
     pause,

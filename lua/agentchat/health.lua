@@ -25,28 +25,26 @@ for name in sys.argv[1:]:
 local INSTALLED =
   { ['ast-grep'] = 'ast_edit', rg = 'grep and find', shfmt = 'rules about commands' }
 
+---@return string? output nil if the command failed
+local function output_of(command, timeout)
+  local ok, done = pcall(
+    function() return vim.system(command, { text = true, timeout = timeout }):wait() end
+  )
+  return ok and done.code == 0 and done.stdout or nil
+end
+
 local function check_neovim()
   health.start('Neovim')
-  local it = vim.version()
-  local version = ('%d.%d.%d%s'):format(
-    it.major,
-    it.minor,
-    it.patch,
-    it.prerelease and '-dev' or ''
-  )
+  local version = tostring(vim.version())
   if vim.fn.has('nvim-0.11') == 1 then return health.ok('Neovim ' .. version) end
   health.error(('Neovim %s is too old'):format(version), 'Install Neovim 0.11 or newer.')
 end
 
 local function check_packages(found)
   local command = vim.list_extend({ found.path, '-c', PROBE }, PACKAGES)
-  local ok, done = pcall(
-    function() return vim.system(command, { text = true, timeout = 10000 }):wait() end
-  )
-  if not ok or done.code ~= 0 then
-    return health.error('Python does not run', 'Run :AgentInstall.')
-  end
-  for line in vim.gsplit(vim.trim(done.stdout), '\n') do
+  local output = output_of(command, 10000)
+  if not output then return health.error('Python does not run', 'Run :AgentInstall.') end
+  for line in vim.gsplit(vim.trim(output), '\n') do
     local name, version = line:match('^(%S+)%s*(.*)$')
     if name == 'python' and vim.version.lt(version, python.OLDEST) then
       health.error(('Python %s is too old'):format(version), 'Run :AgentInstall.')
@@ -97,12 +95,8 @@ local function ask_python(found)
     root = vim.uv.fs_realpath(vim.fn.getcwd()),
   })
   local command = { found.path, '-c', CHECKUP, python.root .. '/python3', asked }
-  local ok, done = pcall(
-    function() return vim.system(command, { text = true, timeout = 30000 }):wait() end
-  )
-  if not ok or done.code ~= 0 then return nil end
-  local read, parts = pcall(vim.json.decode, done.stdout)
-  return read and parts or nil
+  local ok, parts = pcall(vim.json.decode, output_of(command, 30000) or '')
+  return ok and parts or nil
 end
 
 local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }

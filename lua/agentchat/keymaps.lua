@@ -49,8 +49,8 @@ local function jump(step)
   end)
 end
 
-local function command(name, args)
-  return function() commands.run(name, { args = args or '' }) end
+local function resolve(action)
+  return near(function(chat) review.resolve(chat.id, action) end)
 end
 
 function M.open() actions.open() end
@@ -79,14 +79,7 @@ M.previous = jump(-1)
 M.undo = counted(undo.undo)
 M.redo = counted(undo.redo)
 M.help = chat_keymaps.help
-M.approvals = command('AgentApprovals')
-M.rule = command('AgentApprovals', 'rule')
-M.tools = command('AgentTools')
-M.log = command('AgentLog')
-M.history = command('AgentHistory')
-M.undo_turn = command('AgentUndo')
-M.redo_turn = command('AgentRedo')
-M.apply = command('AgentResolve', 'apply')
-M.discard = command('AgentResolve', 'discard')
+M.apply = resolve('apply')
+M.discard = resolve('discard')
 
 return M

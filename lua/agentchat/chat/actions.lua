@@ -131,7 +131,7 @@ function M.send(chat, text)
     return notify.warn('the prompt is empty: type below the last header')
   end
   table.insert(chat.outbox, text)
-  status.sent(chat)
+  status.set(chat, { state = 'running' })
   apply.refresh(chat)
   host.send('send', {
     chat = chat.id,
@@ -156,7 +156,7 @@ function M.refuse(id)
   local chat = registry.get(id)
   if not chat then return end
   give_back(chat)
-  status.refused(chat)
+  status.set(chat, { state = 'idle' })
   apply.refresh(chat)
 end
 
@@ -165,7 +165,7 @@ function M.stop(chat)
   give_back(chat)
   if host.is_ready() then return host.send('stop', { chat = chat.id }) end
   host.forget(chat.id)
-  status.refused(chat)
+  status.set(chat, { state = 'idle' })
   apply.refresh(chat)
 end
 
@@ -190,7 +190,7 @@ local function lose_host(line)
     registry.announce('ended', chat)
     give_back(chat)
     local running = chat.status.state ~= 'idle'
-    status.lost(chat)
+    status.set(chat, { state = 'idle', prompts = 0, pending = 0 })
     apply.abandon(chat, running and line or nil)
     events.fire_lost_turn(chat, running)
   end

@@ -12,10 +12,6 @@ local M = {}
 ---@field title string
 ---@field at integer unix seconds
 
----@class agentchat.HistoryOpts
----@field words? string all of them must occur
----@field fork? boolean continue in a copy of the chosen one
-
 --- Lets the user choose one of this project's chats, the newest first.
 function M.list(opts)
   opts = opts or {}

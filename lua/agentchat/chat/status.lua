@@ -15,31 +15,21 @@ function M.new(mode)
   return { state = 'idle', prompts = 0, pending = 0, mode = mode, model = '', turn = 0, tokens = 0 }
 end
 
-local function set(chat, new)
+local function replace(chat, new)
   if vim.deep_equal(chat.status, new) then return end
   chat.status = new
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Shows at once that something has been sent.
-function M.sent(chat) M.update(chat, vim.tbl_extend('force', chat.status, { state = 'running' })) end
+--- Changes some fields of the status.
+function M.set(chat, fields) replace(chat, vim.tbl_extend('force', chat.status, fields)) end
 
---- Takes over the status that Python reports. A prompt it has not accepted yet keeps the chat running:
---- the report is older than that.
+--- Takes over the status that Python reports. A prompt that Python has not accepted yet keeps the chat
+--- running: the report is older than the prompt.
 function M.update(chat, report)
   local new = vim.tbl_extend('force', M.new(chat.status.mode), report)
   if #chat.outbox > 0 and new.state == 'idle' then new.state = 'running' end
-  set(chat, new)
-end
-
---- Nothing of what was sent runs.
-function M.refused(chat) set(chat, vim.tbl_extend('force', chat.status, { state = 'idle' })) end
-
---- The status once the Python process has ended.
-function M.lost(chat)
-  local new = vim.deepcopy(chat.status)
-  new.state, new.prompts, new.pending = 'idle', 0, 0
-  set(chat, new)
+  replace(chat, new)
 end
 
 return M

@@ -86,20 +86,6 @@ local function places(row, first, last)
   return found
 end
 
----@class (exact) agentchat.Facing two sides in the making; drawn rows from 1, rows of the diff from 0
----@field doc agentchat.Doc the diff
----@field size integer columns of a side
----@field blank string as wide as a side
----@field plain boolean whether each column of the hunk is one byte
----@field groups table<integer, string> by row of the diff
----@field out agentchat.Doc
----@field old table<integer, integer> row of the diff that is on the left, by drawn row
----@field new table<integer, integer> the same for the right
----@field nth table<integer, integer> which piece of its lines a drawn row has
----@field seams table<integer, integer> bytes of the left side, by drawn row
----@field skips table<integer, integer> bytes before the text of a row of the diff
-
----@param row integer of the diff
 ---@return string the text, without line numbers and sign
 ---@return integer columns it may have: those of a side without one number and the sign
 local function text_of(it, row)
@@ -233,6 +219,7 @@ local function natural(doc, most)
   return widest
 end
 
+---Two sides in the making. Rows of the diff count from 0, drawn rows from 1.
 local function facing(doc, size)
   local groups = {}
   for _, row in ipairs(doc.rows) do
@@ -240,16 +227,16 @@ local function facing(doc, size)
   end
   return {
     doc = doc,
-    size = size,
+    size = size, -- columns of a side
     blank = (' '):rep(size),
-    plain = false,
-    groups = groups,
+    plain = false, -- whether each column of the hunk is one byte
+    groups = groups, -- by row of the diff
     out = { lines = {}, rows = {}, from = {}, hunks = {} },
-    old = {},
-    new = {},
-    nth = {},
-    seams = {},
-    skips = {},
+    old = {}, -- row of the diff on the left, by drawn row
+    new = {}, -- the same for the right
+    nth = {}, -- which piece of its lines a drawn row has
+    seams = {}, -- bytes of the left side, by drawn row
+    skips = {}, -- bytes before the text of a row of the diff
   }
 end
 

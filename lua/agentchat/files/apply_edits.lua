@@ -141,12 +141,6 @@ end
 
 local ns = vim.api.nvim_create_namespace('agentchat.views')
 
----@class (exact) agentchat.KeptView
----@field win integer
----@field view vim.fn.winsaveview.ret
----@field cursor integer extmark where the cursor is
----@field top integer extmark on the first line shown
-
 local function mark(buf, row, col)
   return vim.api.nvim_buf_set_extmark(buf, ns, row, col, { strict = false, undo_restore = false })
 end

@@ -44,12 +44,7 @@ end
 
 local TICK = 50 -- ms
 
----@class (exact) agentchat.Rest
----@field timer uv.uv_timer_t
----@field pressed integer ms, when the last key came
----@field ns integer
-
----@type table<string, agentchat.Rest>
+---@type table<string, { timer: uv.uv_timer_t, pressed: integer, ns: integer }>
 local resting = {}
 
 --- Cancels the action that waits under a name.
