@@ -278,5 +278,5 @@ def test_a_narrow_winbar_keeps_what_waits_for_the_user(alone: Editor) -> None:
         seen[width] = alone.screen()[0].partition("│")[2].strip()
     assert seen[70].split("   ")[0] == ("Chat 1 · 1 to approve · ask · test-model · 1 preview")
     assert seen[60].startswith("1 to approve · ask · test-model · 1 preview")
-    assert seen[40] == "1 to approve · ask · 1 preview project"
+    assert seen[40] == "1 to approve · ask · 1 preview  project"
     assert all("1 to approve" in bar and "project" in bar for bar in seen.values())

@@ -54,9 +54,9 @@ local function parts_of(chat)
   return vim.list_extend(out, counts(status))
 end
 
---- Cells of the parts with ` · ` between them, a blank at each end, and two before the directory.
+--- Cells of the parts with ` · ` between them, a blank before, and two before the directory.
 local function width_of(parts)
-  local width = 3 * (#parts - 1) + 4
+  local width = 3 * (#parts - 1) + 3
   for _, part in ipairs(parts) do
     width = width + vim.fn.strdisplaywidth(part.text)
   end
@@ -94,7 +94,7 @@ function M.render()
   if width_of(parts) + vim.fn.strdisplaywidth(where) > room then where = short end
   squeeze(parts, room - vim.fn.strdisplaywidth(where))
   local left = vim.iter(parts):map(drawn):join('%#AgentChatFact# · ')
-  return (' %s%%=%%#AgentChatFact# %%<%s '):format(left, literal(where))
+  return (' %s%%=%%#AgentChatFact#  %%<%s'):format(left, literal(where))
 end
 
 --- The same for a statusline, without colours.
