@@ -34,13 +34,11 @@ function M.chat()
   )
 end
 
----@return string word, string? rest
 local function first_word(text)
   local word, rest = vim.trim(text):match('^(%S*)%s*(.*)$')
   return word, rest ~= '' and rest or nil
 end
 
---- Whether `word` is one of `known`; if not, the user is warned.
 local function is_known(what, word, known)
   if vim.list_contains(known, word) then return true end
   notify.warn(('unknown %s "%s": use %s'):format(what, word, table.concat(known, ', ')))
@@ -110,7 +108,6 @@ RUN.AgentModel = about_chat(
   end
 )
 
---- A turn's number; nil for anything else, and then the user is warned.
 local function turn_number(text)
   if text:match('^[1-9]%d*$') then return tonumber(text) end
   notify.warn(('unknown turn "%s": use its number'):format(text))
@@ -151,12 +148,10 @@ local function names()
   return chat and chat.names or mentions.BUILTIN
 end
 
----@param fits fun(item: agentchat.Name): boolean
 local function names_of(items, fits)
   return vim.tbl_map(function(item) return item.name end, vim.tbl_filter(fits, items))
 end
 
---- The remote workspaces that are in use, and the one of the settings.
 local function workspaces()
   local urls = vim.tbl_map(function(chat) return chat.remote end, registry.all())
   table.insert(urls, settings.get().workspace)
@@ -174,7 +169,6 @@ local function models()
   return vim.fn.sort(vim.tbl_keys(seen))
 end
 
---- The numbers of the turns there were, the newest first.
 local function turns()
   local chat, found = registry.near(), {}
   for number = chat and chat.status.turn or 0, 1, -1 do
@@ -183,7 +177,6 @@ local function turns()
   return found
 end
 
---- Tools and groups that the chat has, or has not.
 local function belongings(given)
   local chat = registry.near()
   return names_of(

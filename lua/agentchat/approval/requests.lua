@@ -80,7 +80,6 @@ local function ask_reason(entry)
   })
 end
 
---- Why a text cannot be the arguments of a call.
 local function arguments_problem(text)
   local ok, value = pcall(vim.json.decode, text)
   if not ok then return 'Not valid JSON: ' .. tostring(value):gsub('^%S-:%d+: ', '') .. '.' end
@@ -197,7 +196,6 @@ local function present(entry)
   end
 end
 
----Shows the requests whose chat became visible.
 local function update()
   for _, entry in pairs(requests) do
     local visible = not entry.hidden and registry.is_visible(entry.chat)
@@ -276,7 +274,6 @@ local function colour(buf, path)
   if filetype and not started then vim.bo[buf].syntax = filetype end
 end
 
----Puts the text that the user wrote in place of the proposed one.
 local function replace(chat_id, proposal, text)
   local entry = requests[chat_id]
   if entry and entry.request.id == proposal.subject then

@@ -85,7 +85,6 @@ local function of_tab()
   return registry.near() or shown[#shown] or registry.get(vim.t.agentchat_chat)
 end
 
---- Goes to a chat's window in this tab, opened if there is none.
 local function show(chat, mods)
   local win = window.shown(chat.buf)
   vim.t.agentchat_chat = chat.id
@@ -175,7 +174,6 @@ function M.apply(id, ops)
   if chat and api.nvim_buf_is_loaded(chat.buf) then apply.apply(chat, ops) end
 end
 
---- Forgets a chat whose buffer is gone.
 local function close(chat)
   if not registry.remove(chat) then return end
   registry.announce('ended', chat)

@@ -24,7 +24,6 @@ local function found(path, folder)
   return stat and stat.type == 'file' and full or nil
 end
 
---- The file that is named under the cursor, and the line of it.
 ---@return string? path, integer? row, string named
 local function under_cursor(chat)
   local line = api.nvim_get_current_line()

@@ -63,7 +63,6 @@ local function width_of(parts)
   return width
 end
 
---- Leaves out the lightest parts until the others fit.
 local function squeeze(parts, room)
   while #parts > 1 and width_of(parts) > room do
     local lightest = 1

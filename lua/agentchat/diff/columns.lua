@@ -23,8 +23,6 @@ local BLANK = (' '):byte()
 
 local function new_row() return { text = '', width = 0, pieces = {} } end
 
----@param text string as it is drawn
----@param width integer columns
 ---@param first integer byte of the line
 ---@param bytes integer of the line
 local function extend(row, text, width, first, bytes)
@@ -52,8 +50,6 @@ local function wrap_plain(line, columns)
 end
 
 --- The rows of a line. Characters stay whole; a tab becomes the blanks up to the next stop.
----@param columns integer of a row, at least 2
----@return agentchat.WrappedRow[] one at least
 local function wrap(line, columns)
   if is_plain(line) then return wrap_plain(line, columns) end
   local rows, at, column, stop = { new_row() }, 0, 0, vim.go.tabstop
@@ -70,7 +66,6 @@ local function wrap(line, columns)
 end
 
 --- Where a part of the line is in a row.
----@param first integer byte of the line
 ---@return [integer, integer][] columns in bytes, ends excluded
 local function places(row, first, last)
   local found = {}
@@ -94,7 +89,6 @@ local function text_of(it, row)
 end
 
 ---One side of a line: its own number, sign and text.
----@param row? integer of the diff; none where this side has no such line
 ---@return string first, string[]? more what continues below
 local function side(it, row, new)
   if not row then return it.blank end
@@ -164,15 +158,12 @@ local function add_hunk(it, hunk)
   flush()
 end
 
----@param row integer of the diff, which is drawn as it is
 local function copy(it, row)
   table.insert(it.out.lines, it.doc.lines[row + 1])
   table.insert(it.out.from, row)
   if it.groups[row] then table.insert(it.out.rows, { #it.out.lines - 1, it.groups[row] }) end
 end
 
----Adds the marks of one side of a drawn row.
----@param row integer of the diff
 local function add_parts(found, it, row, nth, start)
   local skip = it.skips[row]
   local text, room = text_of(it, row)
@@ -191,7 +182,6 @@ local function add_parts(found, it, row, nth, start)
   end
 end
 
----@param row integer as drawn, from 0
 local function parts(it, row)
   local at = row + 1
   local seam = it.seams[at]

@@ -16,10 +16,8 @@ local LEAST = 64 -- columns below which there is no room for two
 ---@type boolean? what the user chose by a key; it holds for the session
 local chosen
 
----@return integer columns that the text of the panel may have
 local function room(panel) return panels.window(panel).columns(panel.view) end
 
----@return boolean whether two columns are wanted and fit
 local function wanted(panel)
   local set, there = chosen, room(panel)
   if set == nil then set = settings.get(registry.buffer(panel.spec.chat)).ui.side_by_side end
@@ -32,8 +30,6 @@ local function numbered(doc)
   return vim.iter(doc.hunks or {}):any(function(hunk) return hunk.digits ~= nil end)
 end
 
----@param before? agentchat.Doc what the view shows now
----@param done fun(drawn: agentchat.Doc)
 local function put(view, drawn, before, done)
   local spot = before and render.spot(view.win, before)
   render.draw(view.buf, drawn, view.win)

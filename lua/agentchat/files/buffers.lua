@@ -83,8 +83,6 @@ function M.snapshots()
 end
 
 ---Calls `look` with a listener that answers Neovim's questions about a file that has changed.
----@param reload boolean whether a buffer without unsaved changes takes the new text
----@return string? reason as in `v:fcs_reason`, if it changed
 local function answering(buf, reload, look)
   local reason
   -- The last of all autocommands for the event has the last word.

@@ -17,14 +17,12 @@ function M.rules(root)
   notify.warn(('%s is not trusted: its "allow" rules are ignored'):format(file))
 end
 
---- The buffer in which the user has the file open, if there is one.
 local function opened(file)
   return vim.iter(vim.api.nvim_list_bufs()):find(
     function(buf) return vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) == file end
   )
 end
 
---- Trusts the text of a buffer, if it is what the user agreed to.
 local function trust_buffer(buf, sha256)
   local ends = vim.bo[buf].fileformat == 'unix' and '\n' or '\r\n'
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), ends)
@@ -69,7 +67,6 @@ local watched = {}
 
 local function real(path) return vim.uv.fs_realpath(path) or vim.fs.normalize(path) end
 
---- Whether a file is one of those that are watched, or in a folder that is.
 local function is_watched(file)
   local path = real(file)
   return vim.iter(watched):any(function(place)

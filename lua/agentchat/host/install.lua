@@ -56,7 +56,6 @@ local function version_of(path)
   return done.code == 0 and vim.trim(done.stdout):match('^%d+%.%d+$') or nil
 end
 
---- The first Python that is new enough.
 ---@return string path, string version
 local function find()
   local old

@@ -151,7 +151,6 @@ end
 --- Whether there is a screen; without one nobody could answer.
 function M.has_ui() return #vim.api.nvim_list_uis() > 0 end
 
---- Reports to Python every screen that comes or goes.
 local function watch_uis()
   local function report()
     if M.is_ready() then M.send('attended', { attended = M.has_ui() }) end

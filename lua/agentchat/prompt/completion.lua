@@ -89,7 +89,6 @@ local ANSWERS = {
   ['textDocument/completion'] = complete,
 }
 
---- The server: answers from this process, at once.
 local function server(dispatchers)
   local closing, id = false, 0
   local function close()

@@ -77,7 +77,6 @@ end
 
 local function tally(review) return hunks.tally(review.chat, newest(review).id, newest(review).doc) end
 
----The title for a window that is no float.
 local function heading(review)
   local label, source = headings(review)
   local kept = tally(review)

@@ -50,7 +50,6 @@ local function colour(painting, row, lang, name, range, priority)
 end
 
 --- Colours what one tree knows; gives way after each mark.
----@param row fun(): integer? first row of the text, nil once there is none
 local function paint(painting, tree, lang, row)
   local query = highlights(lang)
   if not query then return end

@@ -30,7 +30,6 @@ local function mark_header(chat, row)
   })
 end
 
---- Writes the header of the prompt region before a row.
 local function insert_header(chat, row)
   local above = row > 0 and api.nvim_buf_get_lines(chat.buf, row - 1, row, false)[1] or ''
   if above ~= '' then

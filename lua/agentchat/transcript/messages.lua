@@ -121,7 +121,6 @@ function M.text(chat, text)
   api.nvim_buf_set_text(chat.buf, row, col, row, col, lines.split(text, col))
 end
 
---- Puts a new block below what is written.
 local function write_block(chat, block)
   close(chat)
   local state = chat.transcript

@@ -83,7 +83,6 @@ function M.lines(block)
   return vim.list_extend({ block.header }, block.drawn)
 end
 
---- The folds of a block whose header is in `row`.
 ---@return { outer?: agentchat.Fold, inner?: agentchat.Fold }
 local function folds_of(block, row)
   local count = #block.drawn
@@ -120,7 +119,6 @@ local function colour(buf, block, name, row, first, last, group, more)
   )
 end
 
---- Marks where the block is, and colours it.
 local function mark(buf, block, row)
   local last = row + #block.drawn
   block.mark = api.nvim_buf_set_extmark(buf, marks.ns, row, 0, {
@@ -199,8 +197,6 @@ local function drop_oldest(block)
 end
 
 --- Deletes the lines that were dropped, so that only new ones have to be written.
----@param row integer of the header
----@param old string[] the output as it is in the buffer
 ---@return string[] what is left of `old`
 local function delete_dropped(buf, row, old, count)
   count = math.min(count, #old - SHOWN - 2)

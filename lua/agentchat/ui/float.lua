@@ -5,24 +5,26 @@ local render = require('agentchat.ui.render')
 
 local M = {}
 
---- In which form something is shown next.
-M.NEXT = { float = 'split', split = 'tab', tab = 'float' }
-
 local MEASURED = 1000 -- lines of which the height is looked up
 local MARGIN = 2 -- columns beside the text
 
----@class (exact) agentchat.FloatSpec
+---@class agentchat.FloatSpec
 ---@field filetype string
 ---@field chat? string uuid of the chat it belongs to
 ---@field zindex integer
 ---@field editable? boolean
 ---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
----@field share number the part of the screen's rows it may have
----@field least integer columns it has at least
+---@field share? number the part of the screen's rows it may have, default: 0.8
+---@field least? integer columns it has at least, default: 74
 ---@field title fun(width: integer): agentchat.Chunk[]
----@field footer fun(width: integer, part: agentchat.Part): agentchat.Chunk[]
+---@field footer fun(edge: agentchat.Edge): agentchat.Chunk[]
 ---@field resized? fun() the screen has another size
 ---@field closed fun() called once, however the window went
+
+---@class (exact) agentchat.Edge the lower edge of a float
+---@field width integer
+---@field part agentchat.Part which rows are visible
+---@field inside boolean whether the user is in it
 
 ---@class (exact) agentchat.Float
 ---@field buf integer
@@ -86,7 +88,8 @@ end
 --- Updates which keys there are and which rows are visible.
 function M.redraw_footer(float)
   local width = vim.api.nvim_win_get_width(float.win)
-  local footer = float.spec.footer(width, seen(float))
+  local edge = { width = width, part = seen(float), inside = M.focused(float) }
+  local footer = float.spec.footer(edge)
   vim.api.nvim_win_set_config(float.win, { footer = footer, footer_pos = 'left' })
 end
 
@@ -173,6 +176,7 @@ function M.open(spec)
   local buf = render.create(spec.filetype, spec.chat)
   local ok, win = open_win(buf, spec)
   if not ok then return vim.api.nvim_buf_delete(buf, {}) end
+  spec = vim.tbl_extend('keep', spec, { share = 0.8, least = 74 })
   render.set_options(win)
   vim.api.nvim_set_option_value('winhighlight', COLOURS, { win = win, scope = 'local' })
   vim.bo[buf].modifiable = spec.editable or false
@@ -217,15 +221,14 @@ local function page_spec(title)
   return {
     filetype = 'agentchat-page',
     zindex = 50,
-    share = 0.8,
     least = 40,
     place = layout.centre,
     title = function(width) return layout.title(title, width) end,
-    footer = function(width, part)
+    footer = function(edge)
       return layout.fitting_edge(
         { layout.hints({ { 'q', 'close' } }, 1) },
-        layout.parts(part),
-        width
+        layout.parts(edge.part),
+        edge.width
       )
     end,
     closed = function() end,

@@ -9,20 +9,15 @@ local split = require('agentchat.ui.split')
 local M = {}
 
 ---@alias agentchat.Form 'float'|'split'|'tab'
+local NEXT = { float = 'split', split = 'tab', tab = 'float' }
 
 ---@class (exact) agentchat.Subject
 ---@field id string of the question or preview
 ---@field subject string what its diff is about
 ---@field title string
 
----@class (exact) agentchat.PanelSpec
----@field chat string uuid
----@field filetype string
----@field zindex integer of the float
----@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
----@field title fun(width: integer): agentchat.Chunk[] of the float
----@field footer fun(at: agentchat.Edge): agentchat.Chunk[]
----@field heading fun(width: integer): string of a split or a tab
+---@class agentchat.PanelSpec: agentchat.FloatSpec
+---@field heading fun(width: integer): string the title of a split or a tab
 ---@field subject fun(): agentchat.Subject
 ---@field name string of a split, in its status line
 ---@field doc fun(): agentchat.Doc in one column
@@ -32,11 +27,6 @@ local M = {}
 ---@field delay fun(): integer ms within which keys are ignored
 ---@field map fun(buf: integer) gives a new window its keys
 ---@field closed fun() the user closed it
-
----@class (exact) agentchat.Edge the lower edge of a float
----@field width integer
----@field part agentchat.Part which rows are visible
----@field inside boolean whether the user is in it
 
 ---@class (exact) agentchat.Panel
 ---@field spec agentchat.PanelSpec
@@ -69,10 +59,6 @@ local function forget(panel)
   panel.view, panel.page, panel.countdown = nil, nil, nil
 end
 
-local function resized(panel)
-  if panel.page then panel.spec.resized(panel) end
-end
-
 local function closed(panel)
   key_guard.ignore()
   if panel.moving then return end
@@ -81,35 +67,20 @@ local function closed(panel)
   panel.spec.closed()
 end
 
-local function open_float(panel)
+local function open(panel)
   local spec = panel.spec
-  return float.open({
-    filetype = spec.filetype,
-    chat = spec.chat,
-    zindex = spec.zindex,
-    share = 0.8,
-    least = 74,
-    place = spec.place,
-    title = spec.title,
-    footer = function(width, part)
-      local inside = float.focused(panel.view) or float.focused(panel.field)
-      return spec.footer({ width = width, part = part, inside = inside })
-    end,
-    resized = function() resized(panel) end,
-    closed = function() closed(panel) end,
-  })
-end
-
-local function open_split(panel)
-  return split.open({
+  return M.window(panel).open(vim.tbl_extend('force', spec, {
     form = panel.form,
-    name = panel.spec.name,
-    filetype = panel.spec.filetype,
-    chat = panel.spec.chat,
-    title = panel.spec.heading,
-    resized = function() resized(panel) end,
+    title = panel.form == 'float' and spec.title or spec.heading,
+    footer = function(edge)
+      edge.inside = edge.inside or float.focused(panel.field)
+      return spec.footer(edge)
+    end,
+    resized = function()
+      if panel.page then spec.resized(panel) end
+    end,
     closed = function() closed(panel) end,
-  })
+  }))
 end
 
 --- Shows it in this tab, in a new window and without taking the focus where that can be.
@@ -117,7 +88,7 @@ end
 function M.show(panel, form)
   M.close(panel)
   panel.form = form or 'float'
-  panel.view = panel.form == 'float' and open_float(panel) or open_split(panel)
+  panel.view = open(panel)
   if not panel.view then return false end
   vim.bo[panel.view.buf].formatlistpat = panel.spec.lead()
   panel.spec.map(panel.view.buf)
@@ -179,7 +150,7 @@ end
 --- Shows it as a float, a split or a tab, whichever comes next; the user stays at their line.
 function M.cycle(panel)
   local spot = render.spot(panel.view.win, panel.page)
-  if not M.show(panel, float.NEXT[panel.form]) then return end
+  if not M.show(panel, NEXT[panel.form]) then return end
   M.enter(panel)
   render.go(panel.view.win, panel.page, spot)
 end

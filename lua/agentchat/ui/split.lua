@@ -33,7 +33,6 @@ function M.columns(split)
   return vim.api.nvim_win_get_width(split.win) - vim.fn.getwininfo(split.win)[1].textoff
 end
 
----Calls `resized` once the window has another width.
 local function follow(split, resized)
   local width = M.columns(split)
   vim.api.nvim_create_autocmd('WinResized', {
