@@ -23,7 +23,7 @@ local api = vim.api
 ---@field list agentchat.Inquiry[]
 ---@field answers string[][] one list for each question that is answered
 ---@field chosen string[] of the question that is put now
----@field put integer how often a dialog was opened; what an older one answers does not count
+---@field dialogs integer how often a dialog was opened; what an older one answers does not count
 ---@field shown boolean
 ---@field inside boolean a dialog runs that does not return before it is answered
 ---@field notified boolean the user was notified of it, as they were not in the chat
@@ -67,15 +67,15 @@ end
 --- Opens a dialog; the one answer it gives goes to `answered`, if it is still the newest.
 local function open_dialog(questions, dialog, answered)
   if open[questions.chat] ~= questions then return end
-  questions.put = questions.put + 1
-  local token, before = questions.put, {}
+  questions.dialogs = questions.dialogs + 1
+  local token, before = questions.dialogs, {}
   for _, win in ipairs(api.nvim_list_wins()) do
     before[win] = true
   end
   questions.shown, questions.windows = true, {}
   local function callback(...)
-    if open[questions.chat] ~= questions or questions.put ~= token then return end
-    questions.put = questions.put + 1
+    if open[questions.chat] ~= questions or questions.dialogs ~= token then return end
+    questions.dialogs = questions.dialogs + 1
     answered(...)
   end
   questions.inside = true
@@ -165,7 +165,7 @@ local function show(questions)
 end
 
 ---@return boolean whether the user is in the chat and nothing is half typed
-local function at_hand(questions)
+local function is_ready(questions)
   local chat = registry.get(questions.chat)
   local mode = api.nvim_get_mode()
   local resting = RESTING[mode.mode:sub(1, 1)] and not vim.startswith(mode.mode, 'no')
@@ -192,7 +192,7 @@ function ask_next(questions)
   key_guard.when_keys_rest(
     'questions.' .. questions.chat,
     pause,
-    function() return at_hand(questions) end,
+    function() return is_ready(questions) end,
     function() show(questions) end
   )
 end
@@ -217,7 +217,7 @@ function M.ask(chat_id, id, list)
     list = list,
     answers = {},
     chosen = {},
-    put = 0,
+    dialogs = 0,
     shown = false,
     inside = false,
     notified = false,

@@ -54,7 +54,7 @@ end
 ---@type table<string, fun(args: agentchat.CommandArgs)>
 local RUN = {}
 
-local function about_chat(run)
+local function with_chat(run)
   return function(args)
     local chat = registry.get(args.chat) or M.chat()
     if chat then run(chat, args) end
@@ -69,10 +69,10 @@ function RUN.AgentChat(args)
   actions.open({ new = args.bang, prompt = prompt, workspace = url, mods = args.smods })
 end
 
-RUN.AgentSend = about_chat(actions.send_prompt)
-RUN.AgentStop = about_chat(actions.stop)
+RUN.AgentSend = with_chat(actions.send_prompt)
+RUN.AgentStop = with_chat(actions.stop)
 
-RUN.AgentResolve = about_chat(function(chat, args)
+RUN.AgentResolve = with_chat(function(chat, args)
   local action, reason = first_word(args.args)
   if not is_known('action', action, ACTIONS) then return end
   review.resolve(chat.id, action, reason)
@@ -87,7 +87,7 @@ function RUN.AgentApprove(args)
   requests.answer(chat, choice, reason)
 end
 
-RUN.AgentApprovals = about_chat(function(chat, args)
+RUN.AgentApprovals = with_chat(function(chat, args)
   local word, rest = first_word(args.args)
   if word == '' then return host.send('approvals', { chat = chat.id }) end
   if not is_known('argument', word, APPROVALS) then return end
@@ -97,12 +97,12 @@ RUN.AgentApprovals = about_chat(function(chat, args)
   host.send('explain', { chat = chat.id, text = rest or '' })
 end)
 
-RUN.AgentMode = about_chat(function(chat, args)
+RUN.AgentMode = with_chat(function(chat, args)
   if not is_known('mode', args.args, MODES) then return end
   host.send('mode', { chat = chat.id, mode = args.args })
 end)
 
-RUN.AgentModel = about_chat(
+RUN.AgentModel = with_chat(
   function(chat, args)
     host.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
   end
@@ -113,12 +113,12 @@ local function turn_number(text)
   notify.warn(('unknown turn "%s": use its number'):format(text))
 end
 
-RUN.AgentUndo = about_chat(function(chat, args)
+RUN.AgentUndo = with_chat(function(chat, args)
   local turn = args.args ~= '' and turn_number(args.args) or nil
   if args.args == '' or turn then host.send('undo', { chat = chat.id, turn = turn }) end
 end)
 
-RUN.AgentRedo = about_chat(function(chat) host.send('redo', { chat = chat.id }) end)
+RUN.AgentRedo = with_chat(function(chat) host.send('redo', { chat = chat.id }) end)
 
 function RUN.AgentTools(args)
   local word, name = first_word(args.args)
@@ -132,7 +132,7 @@ function RUN.AgentTools(args)
   host.send(word .. '_tool', { chat = chat.id, name = name })
 end
 
-RUN.AgentLog = about_chat(function(chat, args)
+RUN.AgentLog = with_chat(function(chat, args)
   if args.args ~= '' and not is_known('argument', args.args, RECORDS) then return end
   host.send('log', { chat = chat.id, only = args.args })
 end)
@@ -177,7 +177,7 @@ local function turns()
   return found
 end
 
-local function belongings(given)
+local function tool_names(given)
   local chat = registry.near()
   return names_of(
     chat and chat.names or {},
@@ -210,7 +210,7 @@ function M.complete(name, lead, line)
   elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then
     words = names_of(names(), function(item) return item.kind == 'tool' end)
   elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then
-    words = belongings(line:match('%sremove%s') ~= nil)
+    words = tool_names(line:match('%sremove%s') ~= nil)
   end
   return vim.iter(words):filter(function(word) return vim.startswith(word, lead) end):totable()
 end

@@ -101,7 +101,7 @@ end
 
 local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }
 
-local function report(parts, name)
+local function report_part(parts, name)
   health.start(PARTS[name])
   if not parts then return health.info('not checked: no working Python') end
   for _, line in ipairs(parts[name]) do
@@ -153,11 +153,11 @@ function M.check()
   check_host()
   local found = python.find(settings.get().python)
   local parts = ask_python(found)
-  report(parts, 'model')
+  report_part(parts, 'model')
   check_programs(found)
   check_settings()
-  report(parts, 'rules')
-  report(parts, 'sandbox')
+  report_part(parts, 'rules')
+  report_part(parts, 'sandbox')
 end
 
 return M

@@ -34,7 +34,7 @@ end
 
 --- How a workspace is shown: in full, and in few cells.
 ---@return string long, string short
-function M.shown(url)
+function M.display_names(url)
   local it = M.parse(url) or { host = url, path = '' }
   local path = it.path:gsub('^/~', '~')
   local base = vim.fs.basename((path:gsub('/+$', '')))

@@ -27,7 +27,7 @@ local M = {}
 local SAFETY = {
   [0] = '0 · no dry run, no undo',
   [1] = '1 · can be undone',
-  [2] = '2 · dry run: this is what will change',
+  [2] = '2 · dry run: shows what will change',
 }
 
 ---@type [string, string][] keys and what they do, the answers first
@@ -46,7 +46,7 @@ local RULE_HINT = { { 'R', 'rule' } }
 local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
 
 --- The request without empty values; its `subject` is its own id unless it repeats another one.
-function M.known(request)
+function M.without_empty(request)
   local known = {}
   for name, value in pairs(request) do
     if value ~= '' then known[name] = value end

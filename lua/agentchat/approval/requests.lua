@@ -199,7 +199,7 @@ end
 local function update()
   for _, entry in pairs(requests) do
     local visible = not entry.hidden and registry.is_visible(entry.chat)
-    if visible and not panels.placed(entry.panel) then present(entry) end
+    if visible and not panels.has_window(entry.panel) then present(entry) end
     panels.refresh(entry.panel)
   end
 end
@@ -218,7 +218,7 @@ end
 --- Shows an approval request, in place of an older one of the chat.
 function M.show(chat_id, request)
   M.close_all(chat_id)
-  request = document.known(request)
+  request = document.without_empty(request)
   local entry = { chat = chat_id, request = request, arguments = request.arguments, reason = '' }
   entry.detailed, entry.hidden, entry.reported = false, false, false
   entry.panel = panels.new(panel_spec(entry))
@@ -245,7 +245,7 @@ function M.has(chat_id) return requests[chat_id] ~= nil end
 function M.focus(chat_id)
   local entry, problem = find(chat_id)
   if not entry then return notify.warn(problem) end
-  if panels.placed(entry.panel) or show(entry) then panels.enter(entry.panel) end
+  if panels.has_window(entry.panel) or show(entry) then panels.enter(entry.panel) end
 end
 
 --- Answers a request; one that is hidden is shown first, and not answered.
@@ -253,7 +253,7 @@ end
 function M.answer(chat_id, choice, reason)
   local entry, problem = find(chat_id)
   if not entry then return notify.warn(problem) end
-  if not panels.visible(entry.panel) then
+  if not panels.is_visible(entry.panel) then
     show(entry)
     return notify.info(SHOWN_NOW)
   end

@@ -80,18 +80,18 @@ end
 ---@field mods? vim.api.keyset.cmd.mods
 
 --- The chat this tab has: shown now, or shown here last.
-local function of_tab()
+local function chat_of_tab()
   local shown = registry.visible()
   return registry.near() or shown[#shown] or registry.get(vim.t.agentchat_chat)
 end
 
 local function show(chat, mods)
-  local win = window.shown(chat.buf)
+  local win = window.find(chat.buf)
   vim.t.agentchat_chat = chat.id
   if win then return api.nvim_set_current_win(win) end
   window.split(chat.buf, mods)
   -- Inside an autocommand of the user's no other event is fired when the window shows the chat.
-  if vim.wo.winbar == '' then buffer.shown(chat) end
+  if vim.wo.winbar == '' then buffer.set_up_window(chat) end
   api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 })
 end
 
@@ -108,7 +108,7 @@ end
 --- Shows a chat, goes to its prompt, and sends if there is something to send.
 function M.open(opts)
   opts = opts or {}
-  local old = not opts.new and of_tab() or nil
+  local old = not opts.new and chat_of_tab() or nil
   if old and opts.workspace and old.remote ~= opts.workspace then old = nil end
   local chat = enter(old, nil, opts.mods, opts.workspace or settings.get().workspace)
   if (opts.prompt or '') ~= '' then M.send(chat, opts.prompt) end
@@ -183,7 +183,7 @@ end
 
 --- Ends all that only Python could continue.
 ---@param line string why, for the transcript
-local function lose_host(line)
+local function on_host_lost(line)
   for _, chat in ipairs(registry.all()) do
     registry.announce('ended', chat)
     give_back(chat)
@@ -197,7 +197,7 @@ end
 buffer.on_gone(close)
 host.listen({
   ready = function() vim.iter(registry.all()):each(announce) end,
-  lost = lose_host,
+  lost = on_host_lost,
 })
 
 return M

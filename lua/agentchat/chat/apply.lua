@@ -52,7 +52,7 @@ end
 --- Writes to the buffer: nothing of it can be undone, and only windows at the end scroll.
 local function write(chat, act)
   local views, header, queued = window.at_end(chat.buf), marks.header(chat), #chat.outbox
-  undo.without(chat, act)
+  undo.write_as_agent(chat, act)
   window.follow(chat.buf, views, header)
   if #chat.outbox ~= queued then prompt.refresh(chat) end
 end

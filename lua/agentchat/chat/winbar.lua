@@ -76,7 +76,7 @@ end
 
 local function literal(text) return (text:gsub('%%', '%%%%'):gsub('%c', '?')) end
 
-local function drawn(part) return ('%%#%s#%s'):format(part.group, literal(part.text)) end
+local function render_part(part) return ('%%#%s#%s'):format(part.group, literal(part.text)) end
 
 --- The winbar of the window that is being drawn.
 function M.render()
@@ -87,12 +87,12 @@ function M.render()
   local where = vim.fn.fnamemodify(chat.cwd, ':~')
   local short = vim.fs.basename(chat.cwd)
   if chat.remote then
-    where, short = remote.shown(chat.remote)
+    where, short = remote.display_names(chat.remote)
   end
   local parts = parts_of(chat)
   if width_of(parts) + vim.fn.strdisplaywidth(where) > room then where = short end
   squeeze(parts, room - vim.fn.strdisplaywidth(where))
-  local left = vim.iter(parts):map(drawn):join('%#AgentChatFact# · ')
+  local left = vim.iter(parts):map(render_part):join('%#AgentChatFact# · ')
   return (' %s%%=%%#AgentChatFact#  %%<%s'):format(left, literal(where))
 end
 

@@ -39,7 +39,7 @@ function M.split(buf, mods)
 end
 
 --- The window of this tab that shows a buffer.
-function M.shown(buf)
+function M.find(buf)
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if api.nvim_win_get_buf(win) == buf then return win end
   end

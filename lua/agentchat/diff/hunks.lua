@@ -35,10 +35,12 @@ M.HELP = {
   { 'Q', 'put the hunks into the quickfix list' },
 }
 
-local function decided(panel) return decisions.of(panel.spec.chat, panel.spec.subject().subject) end
+local function decisions_of(panel)
+  return decisions.of(panel.spec.chat, panel.spec.subject().subject)
+end
 
 ---@return agentchat.Hunk[] as they are drawn now
-local function drawn(panel) return panel.page and panel.page.hunks or {} end
+local function hunks_of(panel) return panel.page and panel.page.hunks or {} end
 
 ---@class (exact) agentchat.Tally
 ---@field text string how many hunks are kept
@@ -67,7 +69,7 @@ function M.parts(tally, part)
 end
 
 local function mark_hunk(panel, hunk)
-  local buf, decision = panel.view.buf, decisions.get(decided(panel), hunk)
+  local buf, decision = panel.view.buf, decisions.get(decisions_of(panel), hunk)
   render.dim(buf, panel.page, hunk.row + 1, hunk.row + hunk.rows, decision.rejected)
   local look = {}
   if decision.rejected then look.virt_text = { { '✗ rejected', 'AgentChatWarning' } } end
@@ -80,10 +82,10 @@ local function mark_hunk(panel, hunk)
   if next(look) then api.nvim_buf_set_extmark(buf, ns, hunk.row, 0, look) end
 end
 
-local function mark(panel)
+local function mark_hunks(panel)
   if not panel.view then return end
   api.nvim_buf_clear_namespace(panel.view.buf, ns, 0, -1)
-  for _, hunk in ipairs(drawn(panel)) do
+  for _, hunk in ipairs(hunks_of(panel)) do
     mark_hunk(panel, hunk)
   end
   panels.window(panel).refit(panel.view)
@@ -92,19 +94,19 @@ end
 function M.draw(panel)
   side_by_side.draw(panel, function(page)
     panel.page = page
-    mark(panel)
+    mark_hunks(panel)
   end)
 end
 
 --- Draws it again where a window of another size needs that.
 function M.resized(panel)
-  if side_by_side.stale(panel) then M.draw(panel) end
+  if side_by_side.needs_redraw(panel) then M.draw(panel) end
 end
 
 --- The hunk where the cursor is; on the line of a file its first one.
-local function here(panel)
+local function hunk_at_cursor(panel)
   local row, found = api.nvim_win_get_cursor(0)[1] - 1, nil
-  for _, hunk in ipairs(drawn(panel)) do
+  for _, hunk in ipairs(hunks_of(panel)) do
     local first = hunk.index == 0 and hunk.row - 1 or hunk.row
     if first <= row then found = hunk end
   end
@@ -112,19 +114,19 @@ local function here(panel)
 end
 
 local function toggle(panel, hunks)
-  decisions.toggle(decided(panel), hunks)
-  mark(panel)
+  decisions.toggle(decisions_of(panel), hunks)
+  mark_hunks(panel)
 end
 
 local function comment(panel, hunk)
-  local given = decided(panel)
+  local given = decisions_of(panel)
   panel.field = input.ask({
     chat = panel.spec.chat,
     title = ('Comment on lines %d-%d'):format(hunk.first, hunk.last),
     text = decisions.get(given, hunk).comment,
     send = function(text)
       decisions.set(given, hunk, { comment = text })
-      mark(panel)
+      mark_hunks(panel)
     end,
   })
 end
@@ -133,7 +135,7 @@ end
 local KEYS = {
   x = function(panel, hunk) toggle(panel, { hunk }) end,
   X = function(panel, hunk)
-    toggle(panel, vim.tbl_filter(function(it) return it.path == hunk.path end, drawn(panel)))
+    toggle(panel, vim.tbl_filter(function(it) return it.path == hunk.path end, hunks_of(panel)))
   end,
   C = comment,
   E = function(panel, hunk)
@@ -145,8 +147,8 @@ local KEYS = {
 local function quickfix_text(hunk, decision)
   local words = { ('hunk %d'):format(hunk.index + 1) }
   if decision.rejected then table.insert(words, 'rejected') end
-  local said = vim.trim((decision.comment:gsub('%s+', ' ')))
-  if said ~= '' then table.insert(words, said) end
+  local comment_line = vim.trim((decision.comment:gsub('%s+', ' ')))
+  if comment_line ~= '' then table.insert(words, comment_line) end
   return table.concat(words, ': ')
 end
 
@@ -159,10 +161,10 @@ local function open_quickfix(panel)
         filename = url and remote.file(url, hunk.path) or hunk.path,
         lnum = hunk.first,
         end_lnum = hunk.last,
-        text = quickfix_text(hunk, decisions.get(decided(panel), hunk)),
+        text = quickfix_text(hunk, decisions.get(decisions_of(panel), hunk)),
       }
     end,
-    drawn(panel)
+    hunks_of(panel)
   )
   vim.fn.setqflist({}, ' ', { title = panel.spec.subject().title, items = items })
   vim.cmd('botright copen')
@@ -202,7 +204,7 @@ function M.map(panel, buf)
   map_jumps(panel, map)
   for key, act in pairs(KEYS) do
     gated(key, 'Decide about the hunk', function()
-      local hunk = here(panel)
+      local hunk = hunk_at_cursor(panel)
       if hunk then return act(panel, hunk) end
       notify.info(NO_HUNK)
     end)

@@ -18,7 +18,7 @@ local chosen
 
 local function room(panel) return panels.window(panel).columns(panel.view) end
 
-local function wanted(panel)
+local function wants_columns(panel)
   local set, there = chosen, room(panel)
   if set == nil then set = settings.get(registry.buffer(panel.spec.chat)).ui.side_by_side end
   if set == 'auto' then return there >= AUTO end
@@ -26,15 +26,15 @@ local function wanted(panel)
 end
 
 ---@return boolean whether the diff has lines that can face each other
-local function numbered(doc)
+local function has_line_numbers(doc)
   return vim.iter(doc.hunks or {}):any(function(hunk) return hunk.digits ~= nil end)
 end
 
-local function put(view, drawn, before, done)
-  local spot = before and render.spot(view.win, before)
+local function draw_at_cursor(view, drawn, before, done)
+  local spot = before and render.current_spot(view.win, before)
   render.draw(view.buf, drawn, view.win)
   done(drawn)
-  if spot then render.go(view.win, drawn, spot) end
+  if spot then render.restore_spot(view.win, drawn, spot) end
 end
 
 --- Draws a diff as fits its window; the cursor stays at its line. What takes a while to be put into
@@ -48,24 +48,24 @@ function M.draw(panel, done)
     local there = vim.api.nvim_buf_is_valid(view.buf) and vim.api.nvim_win_is_valid(view.win)
     return there and vim.api.nvim_buf_get_changedtick(view.buf) == tick
   end
-  if numbered(doc) and wanted(panel) then
+  if has_line_numbers(doc) and wants_columns(panel) then
     render.in_slices(function(pause)
-      arranged = columns.arranged(doc, room(panel), pause)
-      put(view, arranged, tick and doc or before, done)
+      arranged = columns.arrange(doc, room(panel), pause)
+      draw_at_cursor(view, arranged, tick and doc or before, done)
     end, still_wanted)
   end
   if arranged then return end
-  put(view, doc, before, done)
+  draw_at_cursor(view, doc, before, done)
   tick = vim.api.nvim_buf_get_changedtick(view.buf)
 end
 
 --- Whether a diff must be drawn again as its window has another size.
-function M.stale(panel) return panel.page.from ~= nil or wanted(panel) end
+function M.needs_redraw(panel) return panel.page.from ~= nil or wants_columns(panel) end
 
 --- Chooses the other of the two, from now on and for all diffs.
 function M.toggle(panel)
   if room(panel) < LEAST then return notify.info('The window is too narrow for two columns.') end
-  chosen = not wanted(panel)
+  chosen = not wants_columns(panel)
 end
 
 return M

@@ -12,7 +12,7 @@ local MATCHED = 60 -- lines that are paired by likeness when one hunk replaces o
 ---Cuts what two lines have in common at both ends, in whole characters.
 ---@return integer from, integer to bytes of `old`, `to` excluded
 ---@return string the text there in `new`
-local function core(old, new)
+local function difference(old, new)
   local least = math.min(#old, #new)
   local head = 0
   while head < least and old:byte(head + 1) == new:byte(head + 1) do
@@ -45,12 +45,12 @@ end
 local function line_at(row) return vim.api.nvim_buf_get_lines(0, row, row + 1, true)[1] end
 
 local function change_line(row, new)
-  local from, to, text = core(line_at(row), new)
+  local from, to, text = difference(line_at(row), new)
   if not text:find('[%z\1\r\n]') then pcall(substitute, row, from, to, text) end
   -- It finds no place inside a composed character, and eats a backslash before a combining one.
   local made = line_at(row)
   if made == new then return end
-  from, to, text = core(made, new)
+  from, to, text = difference(made, new)
   vim.api.nvim_buf_set_text(0, row, from, row, to, { text })
 end
 
@@ -72,11 +72,11 @@ local function replace(row, count, new)
   end
 end
 
-local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
+local function join_lines(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
 
 ---Whether as many lines come as go, all of them different: then each faces its own, and comparing
 ---them would cost as much as changing them.
-local function face(old, new)
+local function all_differ(old, new)
   local there = {}
   for _, line in ipairs(old) do
     there[line] = true
@@ -84,13 +84,13 @@ local function face(old, new)
   return #old == #new and not vim.iter(new):any(function(line) return there[line] end)
 end
 
-local function make(edit)
+local function make_edit(edit)
   local first, new = edit[1], edit[3]
   local old = vim.api.nvim_buf_get_lines(0, first, edit[2], true)
-  if face(old, new) then return replace(first, #old, new) end
+  if all_differ(old, new) then return replace(first, #old, new) end
   local opts = { result_type = 'indices', linematch = MATCHED }
   local diff = vim.text and vim.text.diff or vim.diff
-  local hunks = diff(joined(old), joined(new), opts)
+  local hunks = diff(join_lines(old), join_lines(new), opts)
   for i = #hunks, 1, -1 do
     local at, count, from, size = unpack(hunks[i])
     -- A hunk that only adds comes after the line it names.
@@ -135,13 +135,13 @@ function M.make(edits)
     return
   end
   for _, edit in ipairs(edits) do
-    make(edit)
+    make_edit(edit)
   end
 end
 
 local ns = vim.api.nvim_create_namespace('agentchat.views')
 
-local function mark(buf, row, col)
+local function set_mark(buf, row, col)
   return vim.api.nvim_buf_set_extmark(buf, ns, row, col, { strict = false, undo_restore = false })
 end
 
@@ -151,8 +151,8 @@ local function save(buf)
     return {
       win = win,
       view = view,
-      cursor = mark(buf, view.lnum - 1, view.col),
-      top = mark(buf, view.topline - 1, 0),
+      cursor = set_mark(buf, view.lnum - 1, view.col),
+      top = set_mark(buf, view.topline - 1, 0),
     }
   end, vim.fn.win_findbuf(buf))
 end

@@ -17,7 +17,7 @@ function M.rules(root)
   notify.warn(('%s is not trusted: its "allow" rules are ignored'):format(file))
 end
 
-local function opened(file)
+local function loaded_buffer(file)
   return vim.iter(vim.api.nvim_list_bufs()):find(
     function(buf) return vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) == file end
   )
@@ -45,7 +45,7 @@ end
 ---@param sha256 string of what the user agreed to
 ---@return boolean whether the file is trusted now
 function M.agreed(file, sha256)
-  local buf = opened(file)
+  local buf = loaded_buffer(file)
   if buf then
     -- Neovim would ask about a buffer with unsaved changes; that one is left alone.
     if vim.bo[buf].modified then return false end
@@ -65,12 +65,12 @@ end
 ---@type string[] files and folders, as Python names them
 local watched = {}
 
-local function real(path) return vim.uv.fs_realpath(path) or vim.fs.normalize(path) end
+local function real_path(path) return vim.uv.fs_realpath(path) or vim.fs.normalize(path) end
 
 local function is_watched(file)
-  local path = real(file)
+  local path = real_path(file)
   return vim.iter(watched):any(function(place)
-    local there = real(place)
+    local there = real_path(place)
     return path == there or vim.startswith(path, there .. '/')
   end)
 end

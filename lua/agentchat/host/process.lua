@@ -63,7 +63,7 @@ local function on_stderr(_, data)
   end
 end
 
-local function died(code)
+local function report_exit(code)
   local steady = vim.uv.now() - host.since > STEADY_AFTER
   host.deaths = steady and 1 or host.deaths + 1
   host.info = nil
@@ -74,7 +74,7 @@ end
 
 local function on_exit(job, code)
   if job ~= host.job then return end -- stopped on purpose
-  if host.phase == 'ready' then return died(code) end
+  if host.phase == 'ready' then return report_exit(code) end
   give_up(python.explain(host.interpreter, code, host.stderr))
 end
 
@@ -116,7 +116,7 @@ local function spawn()
 end
 
 ---@return integer ms to wait before the next start
-local function pause()
+local function restart_delay()
   if host.deaths < 2 then return 0 end
   local wait = math.min(LONGEST_PAUSE, 1000 * 2 ^ (host.deaths - 2))
   return math.max(0, wait - (vim.uv.now() - host.since))
@@ -132,7 +132,7 @@ function M.ensure()
   if host.phase ~= 'stopped' then return end
   stop_with_nvim()
   host.phase = 'paused'
-  local wait = pause()
+  local wait = restart_delay()
   if wait == 0 then return spawn() end
   vim.defer_fn(function()
     if host.phase == 'paused' then spawn() end

@@ -22,7 +22,7 @@ end
 
 --- The mention that is being typed before a column, and what it may become.
 ---@return agentchat.Started? started, fun(): { word: string, item: agentchat.Name }[]
-local function typed(chat, line, column)
+local function started_at(chat, line, column)
   local started = mentions.started(line, column)
   if started then
     return started, function() return mentions.candidates(chat, started) end
@@ -37,11 +37,11 @@ function M.omni(findstart, base)
   local chat = prompt_at(vim.api.nvim_get_current_buf(), vim.fn.line('.') - 1)
   if findstart == 1 then
     local column = vim.fn.col('.') - 1
-    local started = chat and typed(chat, vim.api.nvim_get_current_line(), column)
+    local started = chat and started_at(chat, vim.api.nvim_get_current_line(), column)
     return started and started.first or -3
   end
   if not chat then return {} end
-  local _, candidates = typed(chat, base, #base)
+  local _, candidates = started_at(chat, base, #base)
   return vim
     .iter(candidates())
     :map(
@@ -64,13 +64,13 @@ local function item(found, range)
   }
 end
 
-local function complete(params)
+local function items_for(params)
   local buf = vim.uri_to_bufnr(params.textDocument.uri)
   local at = params.position
   local chat = prompt_at(buf, at.line)
   if not chat then return {} end
   local line = vim.api.nvim_buf_get_lines(buf, at.line, at.line + 1, false)[1] or ''
-  local started, candidates = typed(chat, line, at.character)
+  local started, candidates = started_at(chat, line, at.character)
   if not started then return {} end
   local range = { start = { line = at.line, character = started.first }, ['end'] = at }
   return vim.iter(candidates()):map(function(found) return item(found, range) end):totable()
@@ -86,7 +86,7 @@ local ANSWERS = {
       serverInfo = { name = 'agentchat' },
     }
   end,
-  ['textDocument/completion'] = complete,
+  ['textDocument/completion'] = items_for,
 }
 
 local function server(dispatchers)

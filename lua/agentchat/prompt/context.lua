@@ -23,7 +23,7 @@ local SIMPLE = { buffer = true, selection = true, diagnostics = true, diff = tru
 local MOST = 100 -- files that completion offers
 
 --- The mention that begins after the `#` at byte `at`: the byte it ends on.
-local function last_of(line, at)
+local function mention_end(line, at)
   local braced = select(2, line:find('^file:{[^{}]+}', at + 1))
   if braced then return braced end
   local path = line:match('^file:([^%s{}]+)', at + 1)
@@ -40,7 +40,7 @@ end
 function M.find(line)
   local out, at = {}, line:find('#', 1, true)
   while at do
-    local last = not line:sub(1, at - 1):find('[%w_#\128-\255]$') and last_of(line, at) or nil
+    local last = not line:sub(1, at - 1):find('[%w_#\128-\255]$') and mention_end(line, at) or nil
     if last then table.insert(out, { name = line:sub(at, last), first = at - 1, last = last }) end
     at = line:find('#', math.max(at, last or 0) + 1, true)
   end
@@ -48,7 +48,7 @@ function M.find(line)
 end
 
 --- Whether a window shows text of the user's rather than something of a plugin's.
-local function is_work(win)
+local function shows_file(win)
   local buf = api.nvim_win_get_buf(win)
   return vim.bo[buf].buftype == '' and api.nvim_win_get_config(win).relative == ''
 end
@@ -58,7 +58,7 @@ local function work_buffer()
   local wins = { api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr('#')) }
   vim.list_extend(wins, api.nvim_tabpage_list_wins(0))
   for _, win in ipairs(wins) do
-    if win ~= 0 and is_work(win) then return api.nvim_win_get_buf(win) end
+    if win ~= 0 and shows_file(win) then return api.nvim_win_get_buf(win) end
   end
   local other = vim.fn.bufnr('#')
   if other > 0 and api.nvim_buf_is_loaded(other) and vim.bo[other].buftype == '' then
@@ -72,7 +72,7 @@ local function name_of(chat, buf)
   return vim.fs.relpath(chat.cwd, name) or name
 end
 
-local function captured_buffer(chat, buf)
+local function capture_buffer(chat, buf)
   if not buf or not api.nvim_buf_is_loaded(buf) then
     return { problem = buf and ('buffer %d is not loaded'):format(buf) or 'no file is open' }
   end
@@ -85,7 +85,7 @@ local function captured_buffer(chat, buf)
   return { name = name_of(chat, buf), text = text }
 end
 
-local function captured_selection(chat)
+local function capture_selection(chat)
   local buf = work_buffer()
   local from = buf and api.nvim_buf_get_mark(buf, '<')
   local to = buf and api.nvim_buf_get_mark(buf, '>')
@@ -109,9 +109,9 @@ function M.capture(chat, text)
   for _, found in ipairs(M.find((text:gsub('\n', ' ')))) do
     local number = found.name:match('^#buffer:(%d+)$')
     if number or found.name == '#buffer' then
-      out[found.name] = captured_buffer(chat, number and tonumber(number) or work_buffer())
+      out[found.name] = capture_buffer(chat, number and tonumber(number) or work_buffer())
     elseif found.name == '#selection' then
-      out[found.name] = captured_selection(chat)
+      out[found.name] = capture_selection(chat)
     end
   end
   return out

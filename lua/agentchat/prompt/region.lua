@@ -14,7 +14,7 @@ local PLACEHOLDER = 'Type a message · <CR> send · g? keys'
 local DECORATED = 400 -- lines of the prompt that get mentions highlighted
 
 --- The text typed so far, without blank lines around it.
-function M.text(chat) return lines.trimmed(marks.prompt_lines(chat)) end
+function M.text(chat) return lines.trim(marks.prompt_lines(chat)) end
 
 --- Replaces the text; cursors in the region go to its end.
 function M.set(chat, text)
@@ -99,7 +99,7 @@ end
 --- Keeps the region whole and its drawing up to date while the user types.
 function M.on_change(chat)
   if chat.undo.tick == api.nvim_buf_get_changedtick(chat.buf) then return end
-  if not marks.intact(chat) then
+  if not marks.is_intact(chat) then
     pcall(vim.cmd.undojoin) -- refused right after an undo
     marks.header(chat)
   end

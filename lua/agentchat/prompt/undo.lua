@@ -33,7 +33,7 @@ function M.keep(chat)
 end
 
 --- Writes to a buffer so that nothing of it can be undone, nor anything before it.
-function M.beyond(buf, write)
+function M.write_untracked(buf, write)
   local levels, modifiable = vim.bo[buf].undolevels, vim.bo[buf].modifiable
   vim.bo[buf].undolevels = -1
   if not modifiable then vim.bo[buf].modifiable = true end
@@ -44,16 +44,16 @@ function M.beyond(buf, write)
 end
 
 --- Writes to a chat what is no change of the user's.
-function M.without(chat, write)
+function M.write_as_agent(chat, write)
   M.keep(chat)
-  M.beyond(chat.buf, write)
+  M.write_untracked(chat.buf, write)
   chat.undo.tick = api.nvim_buf_get_changedtick(chat.buf)
 end
 
 --- Writes an older or newer prompt; the one it replaces is kept already.
-local function travel(chat, text)
+local function replace_prompt(chat, text)
   chat.undo.tick = api.nvim_buf_get_changedtick(chat.buf)
-  M.without(chat, function() marks.set_prompt(chat, text) end)
+  M.write_as_agent(chat, function() marks.set_prompt(chat, text) end)
 end
 
 local function tree_has_more()
@@ -68,14 +68,14 @@ function M.undo(chat)
   if past[#past] == now and #past > 1 then table.remove(past) end
   if past[#past] == now then return vim.cmd.undo() end -- reports that this is the oldest change
   table.insert(chat.undo.future, now)
-  travel(chat, past[#past])
+  replace_prompt(chat, past[#past])
 end
 
 function M.redo(chat)
   local forward = #vim.fn.undotree().entries == 0 and table.remove(chat.undo.future)
   if not forward then return vim.cmd.redo() end
   table.insert(chat.undo.past, forward)
-  travel(chat, forward)
+  replace_prompt(chat, forward)
 end
 
 return M

@@ -85,10 +85,10 @@ end
 
 local function footer(review, edge)
   local hints = edge.inside and INSIDE or OUTSIDE
-  local lefts = {}
-  for words = #hints, 0, -1 do
-    table.insert(lefts, layout.hints(hints, words))
-  end
+  local lefts = vim.tbl_map(
+    function(words) return layout.hints(hints, words) end,
+    { #hints, 5, 2, 1, 0 }
+  )
   return layout.fitting_edge(lefts, hunks.parts(tally(review), edge.part), edge.width)
 end
 
@@ -244,7 +244,7 @@ function M.focus(chat_id)
   local review = reviews[chat_id]
   if not review then return notify.warn('No preview is pending.') end
   if covered[chat_id] then return covered[chat_id]() end
-  if not panels.visible(review.panel) then
+  if not panels.is_visible(review.panel) then
     review.hidden = false
     panels.show(review.panel, review.panel.form)
   end

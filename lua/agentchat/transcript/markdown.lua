@@ -15,7 +15,7 @@ local function highlights(lang)
   return ok and query or nil
 end
 
-local function visible(name)
+local function has_colour(name)
   return not (
     vim.startswith(name, '_')
     or name == 'spell'
@@ -32,7 +32,7 @@ end
 
 --- Where the text is now; nil if it was deleted.
 ---@return integer? first, integer? last rows, the last one excluded
-local function place(painting)
+local function current_rows(painting)
   if not api.nvim_buf_is_loaded(painting.buf) then return nil end
   local at = api.nvim_buf_get_extmark_by_id(painting.buf, ns, painting.mark, { details = true })
   if at[1] and not at[3].invalid then return at[1], at[3].end_row end
@@ -56,7 +56,7 @@ local function paint(painting, tree, lang, row)
   for id, node, metadata in query:iter_captures(tree:root(), painting.text) do
     local name, first = query.captures[id], row()
     if not first or painting.left == 0 then return end
-    if visible(name) then
+    if has_colour(name) then
       local range = vim.treesitter.get_range(node, painting.text, metadata[id])
       colour(painting, first, lang, name, range, tonumber(metadata.priority) or 100)
     end
@@ -64,20 +64,20 @@ local function paint(painting, tree, lang, row)
 end
 
 local function paint_all(painting, parser, pause)
-  local first = place(painting)
+  local first = current_rows(painting)
   local function row()
-    if pause() then first = place(painting) end
+    if pause() then first = current_rows(painting) end
     return first
   end
   parser:for_each_tree(function(tree, inner) paint(painting, tree, inner:lang(), row) end)
 end
 
-local function begin(buf, mark)
+local function start(buf, mark)
   local painting = { buf = buf, mark = mark, text = '', left = MARKS }
   local function done()
     if api.nvim_buf_is_loaded(buf) then api.nvim_buf_del_extmark(buf, ns, mark) end
   end
-  local first, last = place(painting)
+  local first, last = current_rows(painting)
   if not first then return done() end
   painting.text = table.concat(api.nvim_buf_get_lines(buf, first, last, false), '\n') .. '\n'
   local ok, parser = pcall(vim.treesitter.get_string_parser, painting.text, 'markdown')
@@ -99,7 +99,7 @@ function M.decorate(buf, first, last)
   local opts = { end_row = last, end_col = 0, invalidate = true, strict = false }
   local mark = api.nvim_buf_set_extmark(buf, ns, first, 0, opts)
   vim.schedule(function()
-    if api.nvim_buf_is_loaded(buf) then begin(buf, mark) end
+    if api.nvim_buf_is_loaded(buf) then start(buf, mark) end
   end)
 end
 

@@ -88,7 +88,7 @@ function M.restore(buf, saved)
 end
 
 --- Moves text that was typed onto the header to the line below it, with the cursor.
-local function mend_header(chat, row, line)
+local function repair_header(chat, row, line)
   local same = 0
   while same < #M.HEADER and line:byte(same + 1) == M.HEADER:byte(same + 1) do
     same = same + 1
@@ -121,11 +121,11 @@ function M.header(chat)
     api.nvim_buf_set_lines(chat.buf, -1, -1, false, { '' })
   end
   local line = api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1]
-  if line ~= M.HEADER then mend_header(chat, row, line) end
+  if line ~= M.HEADER then repair_header(chat, row, line) end
   return row
 end
 
-function M.intact(chat)
+function M.is_intact(chat)
   local row = M.find(chat.buf, chat.header)
   if not row or row + 1 >= api.nvim_buf_line_count(chat.buf) then return false end
   return api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1] == M.HEADER

@@ -48,11 +48,11 @@ local function write(chat, new, close)
   return row
 end
 
-local function point(chat, row, col, right)
+local function set_point(chat, row, col, right)
   return api.nvim_buf_set_extmark(chat.buf, marks.ns, row, col, { right_gravity = right })
 end
 
-local function forget(chat, id)
+local function delete_mark(chat, id)
   if id then api.nvim_buf_del_extmark(chat.buf, marks.ns, id) end
 end
 
@@ -77,7 +77,7 @@ local function mark_header(chat, role, row)
 end
 
 --- Where the next piece of text goes, if a text is being written and the user left its end alone.
-local function tail(chat)
+local function text_end(chat)
   local row, col = marks.find(chat.buf, chat.transcript.tail)
   if not row or row >= marks.header(chat) then return nil end
   return row, col
@@ -96,10 +96,10 @@ end
 --- Ends the text that is being written: it is decorated once, now that it is whole.
 local function close(chat)
   local state = chat.transcript
-  local last = tail(chat)
+  local last = text_end(chat)
   local first = marks.find(chat.buf, state.first)
-  forget(chat, state.tail)
-  forget(chat, state.first)
+  delete_mark(chat, state.tail)
+  delete_mark(chat, state.first)
   state.tail, state.first, state.thinking = nil, nil, nil
   if first and last and first <= last then
     markdown.decorate(chat.buf, first, trim(chat, first, last) + 1)
@@ -109,13 +109,13 @@ end
 --- Adds text to the message that is being written.
 function M.text(chat, text)
   local state = chat.transcript
-  local row, col = tail(chat)
+  local row, col = text_end(chat)
   if not row then
     text = text:gsub('^[\r\n]+', '')
     if text == '' then return end
     close(chat)
     row, col = write(chat, { '' }), 0
-    state.first, state.tail = point(chat, row, 0, false), point(chat, row, 0, true)
+    state.first, state.tail = set_point(chat, row, 0, false), set_point(chat, row, 0, true)
   end
   state.last, state.thinking = nil, nil
   api.nvim_buf_set_text(chat.buf, row, col, row, col, lines.split(text, col))
@@ -132,7 +132,7 @@ end
 --- Adds to the model's reasoning, a folded block of its own.
 function M.reasoning(chat, text)
   local state = chat.transcript
-  if state.thinking then return tool_block.stream(chat.buf, state.thinking, text) end
+  if state.thinking then return tool_block.update(chat.buf, state.thinking, { stream = text }) end
   text = text:gsub('^[\r\n]+', '')
   if text == '' then return end
   local id = ('reasoning %d'):format(vim.tbl_count(state.blocks))

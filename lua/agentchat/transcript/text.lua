@@ -37,7 +37,7 @@ function M.split(text, column)
 end
 
 --- A list of lines, each without a line end.
-function M.of(value)
+function M.to_lines(value)
   if type(value) == 'string' then return M.split(value) end
   local out = {}
   for _, line in ipairs(value) do
@@ -47,9 +47,9 @@ function M.of(value)
 end
 
 --- One line: what would end it is shown as a sign.
-function M.one(text) return (text:gsub('%s*\r?\n%s*', ' ⏎ ')) end
+function M.one_line(text) return (text:gsub('%s*\r?\n%s*', ' ⏎ ')) end
 
-function M.trimmed(lines)
+function M.trim(lines)
   local first, last = 1, #lines
   while first <= last and not lines[first]:find('%S') do
     first = first + 1

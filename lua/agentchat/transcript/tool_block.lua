@@ -208,19 +208,21 @@ end
 
 --- Takes over what changed of a block, without drawing it.
 function M.set(block, fields)
-  block.title = fields.title and lines.one(fields.title) or block.title
+  block.title = fields.title and lines.one_line(fields.title) or block.title
   block.tool = fields.tool or block.tool
   if block.title == '' then block.title = block.tool or 'tool' end
   block.state = fields.state or block.state
-  block.badge = fields.badge and lines.one(fields.badge) or block.badge
+  block.badge = fields.badge and lines.one_line(fields.badge) or block.badge
   if fields.body then
-    block.output, block.left_out = lines.of(fields.body), 0
+    block.output, block.left_out = lines.to_lines(fields.body), 0
+    -- A line end at the end of a result is no line of its own.
+    if block.output[#block.output] == '' then table.remove(block.output) end
   end
   if (fields.stream or '') ~= '' then
     local last = table.remove(block.output) or ''
     vim.list_extend(block.output, lines.split(last .. fields.stream))
   end
-  if fields.append then vim.list_extend(block.output, lines.of(fields.append)) end
+  if fields.append then vim.list_extend(block.output, lines.to_lines(fields.append)) end
   drop_oldest(block)
 end
 
@@ -245,8 +247,5 @@ function M.update(buf, block, fields)
   if now.inner and not before.inner then table.insert(new, now.inner) end
   folds.make(buf, new)
 end
-
---- Adds text to the output, the first piece to its last line.
-function M.stream(buf, block, text) M.update(buf, block, { stream = text }) end
 
 return M

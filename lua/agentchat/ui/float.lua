@@ -35,15 +35,15 @@ local MARGIN = 2 -- columns beside the text
 ---@field gone boolean
 
 --- Whether the float's window is still there.
-function M.open_now(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
+function M.is_open(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
 
 --- Whether the user sees the float: it is open in this tab.
-function M.visible(float)
-  return M.open_now(float)
+function M.is_visible(float)
+  return M.is_open(float)
     and vim.api.nvim_win_get_tabpage(float.win) == vim.api.nvim_get_current_tabpage()
 end
 
-function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
+function M.is_focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
 
 local function widest(lines, least, most)
   local width = math.min(least, most)
@@ -64,13 +64,13 @@ local function height(win, first, last)
 end
 
 ---Screen rows of the whole text; of a very long one its lines, as measuring those takes too long.
-local function measured(float)
+local function count_rows(float)
   local lines = vim.api.nvim_buf_line_count(float.buf)
   return lines > MEASURED and lines or height(float.win, 0, lines - 1)
 end
 
 ---Which rows are visible; of a very long text, which lines.
-local function seen(float)
+local function visible_part(float)
   local view = vim.api.nvim_win_call(float.win, vim.fn.winsaveview)
   if vim.api.nvim_buf_line_count(float.buf) > MEASURED then
     return { first = view.topline, last = vim.fn.line('w$', float.win), rows = float.rows }
@@ -88,20 +88,20 @@ end
 --- Updates which keys there are and which rows are visible.
 function M.redraw_footer(float)
   local width = vim.api.nvim_win_get_width(float.win)
-  local edge = { width = width, part = seen(float), inside = M.focused(float) }
+  local edge = { width = width, part = visible_part(float), inside = M.is_focused(float) }
   local footer = float.spec.footer(edge)
   vim.api.nvim_win_set_config(float.win, { footer = footer, footer_pos = 'left' })
 end
 
 --- Measures the float again and puts it in its place, after its text or the screen has changed.
 function M.refit(float)
-  if not M.open_now(float) then return end
+  if not M.is_open(float) then return end
   local spec, now = float.spec, layout.screen()
   local columns, rows = layout.limits(now, spec.share)
   local lines = vim.api.nvim_buf_get_lines(float.buf, 0, -1, true)
   local width = widest(lines, spec.least, columns)
   vim.api.nvim_win_set_width(float.win, width)
-  float.rows = measured(float)
+  float.rows = count_rows(float)
   local want = { width = width, height = math.min(float.rows, rows), share = spec.share }
   local rect = spec.place(now, want)
   local config = vim.tbl_extend('error', rect, {
@@ -125,7 +125,7 @@ function M.draw(float, doc)
 end
 
 ---Reports once that the float is gone. Not only by WinClosed, which does not come inside autocommands.
-local function gone(float)
+local function report_closed(float)
   if float.gone then return end
   float.gone = true
   vim.api.nvim_del_augroup_by_name('agentchat.float.' .. float.win)
@@ -136,8 +136,8 @@ local function watch(float)
   local group = vim.api.nvim_create_augroup('agentchat.float.' .. float.win, {})
   local function on(event, pattern, action)
     local function callback()
-      if M.open_now(float) then return action() end
-      gone(float)
+      if M.is_open(float) then return action() end
+      report_closed(float)
     end
     vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
   end
@@ -150,7 +150,7 @@ local function watch(float)
     if layout.covers(layout.screen(), config.row, config.height) then M.refit(float) end
   end)
   on('WinScrolled', tostring(float.win), function() M.redraw_footer(float) end)
-  on('WinClosed', tostring(float.win), function() gone(float) end)
+  on('WinClosed', tostring(float.win), function() report_closed(float) end)
 end
 
 local COLOURS = 'NormalFloat:AgentChatFloat,FloatBorder:AgentChatBorder,FoldColumn:AgentChatFloat'
@@ -210,9 +210,9 @@ end
 
 --- Closes the float and takes the user back, if they were in it.
 function M.close(float)
-  if float and M.open_now(float) then
+  if float and M.is_open(float) then
     M.leave(float)
-    gone(float)
+    report_closed(float)
     vim.api.nvim_win_close(float.win, true)
   end
 end

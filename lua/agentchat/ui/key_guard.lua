@@ -8,14 +8,14 @@ local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.keypress')
 local typed, listeners = '', 0
 
---- Begins to listen; needed before `deliberate`. Each call needs an `ignore`.
+--- Begins to listen; needed before `is_deliberate`. Each call needs a `stop_listening`.
 function M.listen()
   listeners = listeners + 1
   vim.on_key(function(_, keys) typed = keys end, ns)
 end
 
 --- Stops listening, when nobody else does.
-function M.ignore()
+function M.stop_listening()
   listeners = listeners - 1
   if listeners == 0 then vim.on_key(nil, ns) end
 end
@@ -24,7 +24,7 @@ end
 --- `<Nop>` are reported together with the next one, which a plugin may have made: with `key` nothing
 --- else may have been typed.
 ---@param key? string of the mapping, where it is a single key
-function M.deliberate(key)
+function M.is_deliberate(key)
   local pressed = typed ~= '' and (key == nil or typed == vim.keycode(key))
   return pressed and vim.v.count == 0 and vim.fn.reg_executing() == ''
 end
@@ -94,10 +94,10 @@ local function look(countdown)
   local time = now()
   countdown.passed = countdown.passed + math.min(time - countdown.seen, countdown.delay / MOST)
   countdown.seen = time
-  if countdown.passed >= countdown.delay then M.stop(countdown) end
+  if countdown.passed >= countdown.delay then M.stop_countdown(countdown) end
 end
 
-function M.start(delay)
+function M.start_countdown(delay)
   local countdown = { delay = delay, passed = 0, seen = now() }
   countdown.timer = vim.uv.new_timer()
   local every = math.max(1, math.floor(delay / BEATS))
@@ -105,13 +105,13 @@ function M.start(delay)
   return countdown
 end
 
-function M.done(countdown)
+function M.is_over(countdown)
   if not countdown then return false end
   if countdown.timer then look(countdown) end
   return countdown.passed >= countdown.delay
 end
 
-function M.stop(countdown)
+function M.stop_countdown(countdown)
   if countdown and countdown.timer then
     countdown.timer:close()
     countdown.timer = nil

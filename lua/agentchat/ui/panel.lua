@@ -48,19 +48,19 @@ function M.draw(panel) panel.spec.draw(panel) end
 
 --- Draws something new: keys are ignored for a while.
 function M.draw_new(panel)
-  key_guard.stop(panel.countdown)
+  key_guard.stop_countdown(panel.countdown)
   M.draw(panel)
   vim.cmd.redraw()
-  panel.countdown = key_guard.start(panel.spec.delay())
+  panel.countdown = key_guard.start_countdown(panel.spec.delay())
 end
 
 local function forget(panel)
-  key_guard.stop(panel.countdown)
+  key_guard.stop_countdown(panel.countdown)
   panel.view, panel.page, panel.countdown = nil, nil, nil
 end
 
 local function closed(panel)
-  key_guard.ignore()
+  key_guard.stop_listening()
   if panel.moving then return end
   forget(panel)
   panel.form = 'float'
@@ -73,7 +73,7 @@ local function open(panel)
     form = panel.form,
     title = panel.form == 'float' and spec.title or spec.heading,
     footer = function(edge)
-      edge.inside = edge.inside or float.focused(panel.field)
+      edge.inside = edge.inside or float.is_focused(panel.field)
       return spec.footer(edge)
     end,
     resized = function()
@@ -115,22 +115,22 @@ function M.discard(panel)
 end
 
 --- Whether this tab shows it.
-function M.visible(panel) return M.window(panel).visible(panel.view) end
+function M.is_visible(panel) return M.window(panel).is_visible(panel.view) end
 
 --- Whether it has a place: it is shown in this tab, or the user has put it into one of its own.
-function M.placed(panel)
-  return M.visible(panel) or (panel.form ~= 'float' and split.open_now(panel.view))
+function M.has_window(panel)
+  return M.is_visible(panel) or (panel.form ~= 'float' and split.is_open(panel.view))
 end
 
 --- The row of the screen where its float begins, from 0.
 function M.row(panel)
-  if panel.form ~= 'float' or not M.visible(panel) then return nil end
+  if panel.form ~= 'float' or not M.is_visible(panel) then return nil end
   return vim.api.nvim_win_get_config(panel.view.win).row
 end
 
 --- Enters the panel, or its input if one is open.
 function M.enter(panel)
-  if float.visible(panel.field) then return float.enter(panel.field) end
+  if float.is_visible(panel.field) then return float.enter(panel.field) end
   M.window(panel).enter(panel.view)
 end
 
@@ -138,21 +138,21 @@ function M.leave(panel) M.window(panel).leave(panel.view) end
 
 --- Updates the key that leads into the float, after the user entered or left it.
 function M.refresh(panel)
-  if panel.form == 'float' and float.open_now(panel.view) then float.redraw_footer(panel.view) end
+  if panel.form == 'float' and float.is_open(panel.view) then float.redraw_footer(panel.view) end
 end
 
 --- Runs what a key asks for, if a person pressed it after the page had been visible for long enough.
 ---@param key? string that was pressed, where it is a single one
 function M.gate(panel, action, key)
-  if key_guard.done(panel.countdown) and key_guard.deliberate(key) then action() end
+  if key_guard.is_over(panel.countdown) and key_guard.is_deliberate(key) then action() end
 end
 
 --- Shows it as a float, a split or a tab, whichever comes next; the user stays at their line.
 function M.cycle(panel)
-  local spot = render.spot(panel.view.win, panel.page)
+  local spot = render.current_spot(panel.view.win, panel.page)
   if not M.show(panel, NEXT[panel.form]) then return end
   M.enter(panel)
-  render.go(panel.view.win, panel.page, spot)
+  render.restore_spot(panel.view.win, panel.page, spot)
 end
 
 return M

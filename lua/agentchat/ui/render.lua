@@ -59,7 +59,7 @@ function M.create(filetype, chat)
   return buf
 end
 
-local function parsed(marks)
+local function parse_marks(marks)
   local found = {}
   for first, last, group in marks:gmatch('(%d+):(%d+):(%S+)') do
     table.insert(found, { tonumber(first), tonumber(last), group })
@@ -70,7 +70,7 @@ end
 --- The highlighted parts of a row.
 function M.parts(doc, row)
   if doc.parts then return doc.parts(row) end
-  return parsed(doc.marks and doc.marks[row + 1] or '')
+  return parse_marks(doc.marks and doc.marks[row + 1] or '')
 end
 
 -- What would answer elsewhere, and what would change the text.
@@ -161,7 +161,7 @@ function M.rows(doc, group)
 end
 
 ---@return agentchat.Fold[] one for each of several files
-local function folds_of(doc)
+local function file_folds(doc)
   local files, found = M.rows(doc, 'AgentChatFile'), {}
   if #files < 2 or #files > MOST_FOLDS then return found end
   for i, row in ipairs(files) do
@@ -174,7 +174,7 @@ local function folds_of(doc)
 end
 
 local function fold(win, doc)
-  local wanted = folds_of(doc)
+  local wanted = file_folds(doc)
   if #wanted == 0 then return end
   folds.restore(win, wanted)
   vim.api.nvim_win_call(win, function() vim.cmd('normal! zR') end)
@@ -212,7 +212,7 @@ function M.dim(buf, doc, first, last, dimmed)
 end
 
 --- What a closed fold shows.
-function M.folded()
+function M.fold_text()
   local line = vim.fn.getline(vim.v.foldstart)
   local count = vim.v.foldend - vim.v.foldstart
   local hidden = ('  … %d %s'):format(count, count == 1 and 'line' or 'lines')
@@ -224,14 +224,14 @@ end
 ---@field above integer rows between it and the top of the window
 
 --- Where the cursor of a window is.
-function M.spot(win, doc)
+function M.current_spot(win, doc)
   local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
   local row = doc.from and doc.from[view.lnum] or view.lnum - 1
   return { row = row, above = view.lnum - view.topline }
 end
 
 --- Puts the cursor of a window there.
-function M.go(win, doc, spot)
+function M.restore_spot(win, doc, spot)
   local line = math.min(spot.row + 1, #doc.lines)
   for at, row in ipairs(doc.from or {}) do
     if row <= spot.row then line = at end
@@ -255,7 +255,7 @@ function M.set_options(win)
     foldenable = true,
     foldmethod = 'manual',
     foldcolumn = '1', -- a margin; with 'statuscolumn' a click on the border would end Neovim
-    foldtext = [[v:lua.require'agentchat.ui.render'.folded()]],
+    foldtext = [[v:lua.require'agentchat.ui.render'.fold_text()]],
     fillchars = 'fold: ,foldopen: ,foldclose: ,foldsep: ,eob: ,lastline:…',
     scrolloff = 0,
     conceallevel = 0,

@@ -19,7 +19,7 @@ local M = {}
 ---@field win integer
 ---@field spec agentchat.SplitSpec
 
-M.open_now, M.visible, M.focused = float.open_now, float.visible, float.focused
+M.is_open, M.is_visible, M.is_focused = float.is_open, float.is_visible, float.is_focused
 
 local function open_win(buf, form)
   vim.cmd.sbuffer({
@@ -37,7 +37,7 @@ local function follow(split, resized)
   local width = M.columns(split)
   vim.api.nvim_create_autocmd('WinResized', {
     callback = function()
-      if not M.open_now(split) then return true end
+      if not M.is_open(split) then return true end
       local now = M.columns(split)
       if now == width then return end
       width = now
@@ -59,7 +59,7 @@ function M.open(spec)
 end
 
 function M.refit(split)
-  if not M.open_now(split) then return end
+  if not M.is_open(split) then return end
   local title = split.spec.title(vim.api.nvim_win_get_width(split.win)):gsub('%%', '%%%%')
   vim.api.nvim_set_option_value('winbar', title, { win = split.win, scope = 'local' })
 end
@@ -71,14 +71,14 @@ end
 
 --- Takes the user back to where they came from; the split stays.
 function M.leave(split)
-  if M.focused(split) then vim.cmd.wincmd('p') end
+  if M.is_focused(split) then vim.cmd.wincmd('p') end
 end
 
 function M.enter(split) vim.api.nvim_set_current_win(split.win) end
 
 --- Closes the split. The last window of all stays, with an empty buffer.
 function M.close(split)
-  if not (split and M.open_now(split)) then return end
+  if not (split and M.is_open(split)) then return end
   if not pcall(vim.api.nvim_win_close, split.win, true) then
     vim.wo[split.win].winfixbuf = false
     vim.api.nvim_win_call(split.win, vim.cmd.enew)
