@@ -103,7 +103,9 @@ local function add_fact(page, fact, width)
   end
 end
 
-local function add_facts(page, found)
+--- Adds facts with their labels in a column.
+---@param found [string, string, string?][] label, value, group
+function M.add_facts(page, found)
   local width = 0
   for _, fact in ipairs(found) do
     width = math.max(width, vim.api.nvim_strwidth(fact[1]) + 2)
@@ -113,7 +115,8 @@ local function add_facts(page, found)
   end
 end
 
-local function add_notes(page, lines)
+--- Adds a blank line and notes.
+function M.add_notes(page, lines)
   add(page, '')
   for _, line in ipairs(lines) do
     add(page, line, 'AgentChatNote')
@@ -123,13 +126,13 @@ end
 --- The text of a request: its facts, the details if asked for, and what would run.
 function M.page(request, detailed)
   local page = { lines = {}, marks = {}, rows = {} }
-  add_facts(page, facts(request))
+  M.add_facts(page, facts(request))
   if detailed then
     local details = request.details or {}
-    add_notes(page, #details > 0 and details or { 'No details.' })
+    M.add_notes(page, #details > 0 and details or { 'No details.' })
     local keys = request.rule and { { 'R', 'write a rule for similar calls' } } or {}
     if #(request.doc.hunks or {}) > 0 then vim.list_extend(keys, hunks.HELP) end
-    if #keys > 0 then add_notes(page, float.key_lines(keys)) end
+    if #keys > 0 then M.add_notes(page, float.key_lines(keys)) end
   end
   add(page, '')
   add_doc(page, request.doc)
@@ -174,14 +177,14 @@ function M.footer(request, edge, way_in, tally)
   return layout.fitting_edge(lefts, hunks.parts(tally, edge.part), edge.width)
 end
 
---- Matches what comes before a value or a line of code, so that the rest of it wraps behind that.
----@return string 'formatlistpat'
-function M.lead(request)
-  local labels = vim.tbl_map(
-    function(fact) return vim.fn.escape(fact[1], [[\^$.*~[]]) end,
-    facts(request)
-  )
-  return ([[^\%%(%s\)\s\{2,}\|%s]]):format(table.concat(labels, [[\|]]), hunks.GUTTER)
+--- Matches the labels of facts, so that a long value wraps behind its label.
+---@return string pattern for 'formatlistpat'
+function M.label_pattern(found)
+  local labels = vim.tbl_map(function(fact) return vim.fn.escape(fact[1], [[\^$.*~[]]) end, found)
+  return ([[^\%%(%s\)\s\{2,}]]):format(table.concat(labels, [[\|]]))
 end
+
+--- The same for a request, whose lines of code wrap behind their line numbers.
+function M.lead(request) return M.label_pattern(facts(request)) .. [[\|]] .. hunks.GUTTER end
 
 return M

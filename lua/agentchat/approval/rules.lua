@@ -1,5 +1,6 @@
 -- Writing a rule: its text, its meaning, the calls it would have matched, and one key that agrees to it.
 
+local document = require('agentchat.approval.document')
 local host = require('agentchat.host.process')
 local input = require('agentchat.ui.input')
 local key_guard = require('agentchat.ui.key_guard')
@@ -43,20 +44,10 @@ local HINTS = {
 local DISABLED =
   '<CR> <Space> y 1 2 3 4 5 6 7 8 9 a A r R c C x X d D i I o O p P S J u U . ~ < > ='
 
--- Matches the label of a value, so that the rest of the value wraps behind it.
-local LABELS = [[^\%(rule\|means\|kept for\|this call\)\s\{2,}]]
-
 local function page(draft)
   local doc = { lines = {}, marks = {}, rows = {} }
-  for _, fact in ipairs(draft.facts) do
-    table.insert(doc.lines, ('%-11s%s'):format(fact[1], fact[2]))
-    doc.marks[#doc.lines] = '0:11:AgentChatFact'
-  end
-  table.insert(doc.lines, '')
-  for _, line in ipairs(draft.past) do
-    table.insert(doc.lines, line)
-    doc.marks[#doc.lines] = ('0:%d:AgentChatNote'):format(#line)
-  end
+  document.add_facts(doc, draft.facts)
+  document.add_notes(doc, draft.past)
   return doc
 end
 
@@ -123,7 +114,7 @@ local function panel_spec(editor)
       panels.window(panel).draw(panel.view, panel.page)
     end,
     resized = function() end,
-    lead = function() return LABELS end,
+    lead = function() return document.label_pattern(editor.draft.facts) end,
     delay = function() return settings.get(registry.buffer(editor.chat)).ui.prompt_delay_ms end,
     map = function(buf) map_keys(editor, buf) end,
     closed = function() M.close_all(editor.chat) end,
