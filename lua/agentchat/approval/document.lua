@@ -115,7 +115,6 @@ function M.add_facts(page, found)
   end
 end
 
---- Adds a blank line and notes.
 function M.add_notes(page, lines)
   add(page, '')
   for _, line in ipairs(lines) do

@@ -19,8 +19,6 @@ local settings = require('agentchat.config.settings')
 
 local M = {}
 
----@alias agentchat.Choice 'always'|'accept'|'reject'|'cancel'|'edit'
-
 ---@class (exact) agentchat.ResponseDetails
 ---@field reason? string
 ---@field arguments? string JSON
@@ -53,6 +51,7 @@ local function finish(entry)
   review.uncover(entry.chat)
 end
 
+---@param details? agentchat.ResponseDetails
 ---@return boolean whether this answered the request
 local function respond(entry, choice, details)
   local request = entry.request

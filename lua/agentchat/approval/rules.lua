@@ -145,7 +145,6 @@ function M.show(chat_id, draft)
   if stayed and vim.api.nvim_get_mode().mode == 'n' then panels.enter(editor.panel) end
 end
 
---- Closes the rule of a chat without writing it.
 function M.close_all(chat_id)
   local editor = editors[chat_id]
   editors[chat_id], origins[chat_id] = nil, nil

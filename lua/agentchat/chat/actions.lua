@@ -106,6 +106,7 @@ local function enter(old, saved, mods, url)
 end
 
 --- Shows a chat, goes to its prompt, and sends if there is something to send.
+---@param opts? agentchat.OpenOpts
 function M.open(opts)
   opts = opts or {}
   local old = not opts.new and chat_of_tab() or nil
@@ -168,7 +169,6 @@ function M.stop(chat)
   apply.refresh(chat)
 end
 
---- Draws a batch of operations of Python's.
 function M.apply(id, ops)
   local chat = registry.get(id)
   if chat and api.nvim_buf_is_loaded(chat.buf) then apply.apply(chat, ops) end

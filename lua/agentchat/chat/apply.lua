@@ -1,4 +1,4 @@
---- Applies what Python reports of a chat, a batch at a time.
+--- Applies the drawing operations of Python, a batch at a time.
 local events = require('agentchat.events')
 local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
@@ -72,7 +72,6 @@ function M.soon(chat, act)
   act()
 end
 
---- Runs the writes that waited.
 function M.catch_up(chat)
   while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not is_held(chat) do
     table.remove(chat.waiting, 1)()
@@ -105,7 +104,6 @@ function M.apply(chat, ops)
   M.soon(chat, function() apply(chat, ops) end)
 end
 
---- Draws the decorations of the prompt again.
 function M.refresh(chat)
   if api.nvim_buf_is_loaded(chat.buf) then prompt.refresh(chat) end
 end

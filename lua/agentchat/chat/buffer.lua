@@ -1,4 +1,4 @@
---- The buffer of a chat: its options, its life, and what happens when the user types in it.
+--- The buffer of a chat: options, `:edit` and unloading, and the user's changes.
 local apply = require('agentchat.chat.apply')
 local completion = require('agentchat.prompt.completion')
 local folds = require('agentchat.ui.folds')
@@ -79,7 +79,6 @@ local function listen(chat)
   on('BufWipeout', function() on_gone(chat) end)
 end
 
---- Gives a chat's buffer its text, keys and listeners.
 function M.adopt(chat)
   local buf = chat.buf
   vim.b[buf].agentchat_chat = chat.id

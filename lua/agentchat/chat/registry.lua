@@ -69,7 +69,6 @@ function M.all()
   return all
 end
 
---- Whether a window of this tab shows the chat.
 function M.is_visible(id)
   local chat = chats[id]
   return chat ~= nil and vim.fn.bufwinid(chat.buf) ~= -1

@@ -1,4 +1,4 @@
---- What a chat is doing, as other programs read it.
+--- The status of a chat, as other programs read it.
 local M = {}
 
 ---@class agentchat.Status
@@ -21,7 +21,6 @@ local function replace(chat, new)
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Changes some fields of the status.
 function M.set(chat, fields) replace(chat, vim.tbl_extend('force', chat.status, fields)) end
 
 --- Takes over the status that Python reports. A prompt that Python has not accepted yet keeps the chat

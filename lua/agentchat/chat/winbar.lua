@@ -1,4 +1,4 @@
---- The line above a chat: which chat, where it works, and what it does.
+--- The winbar of a chat: its number, state, mode, model, counts and workspace.
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 
@@ -8,11 +8,6 @@ local api = vim.api
 
 local STATES =
   { idle = 'AgentChatFact', running = 'AgentChatRunning', waiting = 'AgentChatWaiting' }
-
----@class agentchat.WinbarPart
----@field text string
----@field group string
----@field weight integer the lightest parts are left out first where the window is narrow
 
 --- A number of tokens in few characters: `950`, `12.3k`, `1.2M`.
 function M.tokens(count)
@@ -63,6 +58,7 @@ local function width_of(parts)
   return width
 end
 
+--- Leaves out the parts with the least weight until the others fit.
 local function squeeze(parts, room)
   while #parts > 1 and width_of(parts) > room do
     local lightest = 1

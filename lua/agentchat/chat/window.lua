@@ -29,7 +29,6 @@ function M.set_options(win)
   end
 end
 
---- Shows a buffer in a new window and goes there.
 ---@param mods? vim.api.keyset.cmd.mods of the command, e.g. `:tab` or `:topleft`
 function M.split(buf, mods)
   mods = vim.tbl_extend('force', {}, mods or {})
@@ -38,17 +37,11 @@ function M.split(buf, mods)
   vim.cmd.sbuffer({ args = { tostring(buf) }, mods = mods })
 end
 
---- The window of this tab that shows a buffer.
 function M.find(buf)
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if api.nvim_win_get_buf(win) == buf then return win end
   end
 end
-
----@class agentchat.View a window as it was before a write
----@field win integer
----@field top integer first line shown
----@field last integer lines the buffer had
 
 --- Windows whose cursor is on the last line: the only ones that scroll.
 function M.at_end(buf)

@@ -1,4 +1,4 @@
--- A diff in two columns: the old text on the left, the new on the right, line facing line. Pure. A
+-- A diff in two columns: the old text on the left, the new text beside it. Pure. A
 -- line too long for its column continues below, so that nothing of it is cut.
 
 local render = require('agentchat.ui.render')

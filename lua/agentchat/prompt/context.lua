@@ -37,6 +37,7 @@ local function mention_end(line, at)
   if SIMPLE[word] and not after:find('[%w_:%-\128-\255]') then return at + #word + #number end
 end
 
+---@return agentchat.Mention[]
 function M.find(line)
   local out, at = {}, line:find('#', 1, true)
   while at do

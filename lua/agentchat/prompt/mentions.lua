@@ -46,6 +46,7 @@ local function name_at(line, at)
 end
 
 --- All mentions of a line, of known and unknown names.
+---@return agentchat.Mention[]
 function M.find(line)
   local out, at = {}, line:find('@', 1, true)
   while at do

@@ -43,7 +43,6 @@ function M.write_untracked(buf, write)
   if not ok then error(err, 0) end
 end
 
---- Writes to a chat what is no change of the user's.
 function M.write_as_agent(chat, write)
   M.keep(chat)
   M.write_untracked(chat.buf, write)

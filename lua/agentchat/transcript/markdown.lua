@@ -24,12 +24,6 @@ local function has_colour(name)
   )
 end
 
----@class agentchat.Painting a finished text that is being coloured
----@field buf integer
----@field mark integer extmark around the text: it moves with what is written elsewhere
----@field text string
----@field left integer marks that may still be made
-
 --- Where the text is now; nil if it was deleted.
 ---@return integer? first, integer? last rows, the last one excluded
 local function current_rows(painting)
@@ -73,6 +67,7 @@ local function paint_all(painting, parser, pause)
 end
 
 local function start(buf, mark)
+  -- The extmark moves with the text; `left` counts the marks that may still be made.
   local painting = { buf = buf, mark = mark, text = '', left = MARKS }
   local function done()
     if api.nvim_buf_is_loaded(buf) then api.nvim_buf_del_extmark(buf, ns, mark) end

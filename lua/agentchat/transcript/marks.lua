@@ -1,4 +1,4 @@
---- Where things are in a chat buffer, known from extmarks and never from text.
+--- Positions in a chat buffer, known from extmarks and never from text.
 local M = {}
 
 M.ns = vim.api.nvim_create_namespace('agentchat.regions')
@@ -131,7 +131,6 @@ function M.is_intact(chat)
   return api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1] == M.HEADER
 end
 
---- All lines of the prompt, below its header.
 function M.prompt_lines(chat) return api.nvim_buf_get_lines(chat.buf, M.header(chat) + 1, -1, false) end
 
 function M.prompt_text(chat) return table.concat(M.prompt_lines(chat), '\n') end

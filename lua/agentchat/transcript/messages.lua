@@ -106,7 +106,6 @@ local function close(chat)
   end
 end
 
---- Adds text to the message that is being written.
 function M.text(chat, text)
   local state = chat.transcript
   local row, col = text_end(chat)

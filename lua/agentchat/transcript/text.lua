@@ -1,4 +1,4 @@
---- Text as lines a buffer can hold and a screen can draw.
+--- Splits text into lines that a buffer can hold and a screen can draw.
 local M = {}
 
 --- A longer line is broken: one line of megabytes makes every redraw slow.

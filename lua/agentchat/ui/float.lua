@@ -34,7 +34,6 @@ local MARGIN = 2 -- columns beside the text
 ---@field rows integer screen rows of the whole text
 ---@field gone boolean
 
---- Whether the float's window is still there.
 function M.is_open(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
 
 --- Whether the user sees the float: it is open in this tab.
@@ -113,7 +112,6 @@ function M.refit(float)
   M.redraw_footer(float)
 end
 
---- The columns that its text may have.
 function M.columns(float)
   local columns = layout.limits(layout.screen(), float.spec.share)
   return columns - MARGIN

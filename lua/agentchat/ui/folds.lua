@@ -36,7 +36,6 @@ function M.restore(win, folds)
   end)
 end
 
---- What a closed fold shows.
 function M.text()
   local first, last = vim.v.foldstart, vim.v.foldend
   local count = last - first + 1

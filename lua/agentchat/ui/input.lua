@@ -76,6 +76,7 @@ function M.ask(spec)
 end
 
 --- Opens a text for editing: `:w` and <C-s> send it, "q" and <Esc> close it.
+---@param spec agentchat.EditorSpec
 function M.edit(spec)
   local input, send = open(spec, { { ':w', spec.use }, { 'q', 'back' } })
   local buf = input.buf

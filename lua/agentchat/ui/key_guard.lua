@@ -14,7 +14,6 @@ function M.listen()
   vim.on_key(function(_, keys) typed = keys end, ns)
 end
 
---- Stops listening, when nobody else does.
 function M.stop_listening()
   listeners = listeners - 1
   if listeners == 0 then vim.on_key(nil, ns) end

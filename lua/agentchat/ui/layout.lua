@@ -111,7 +111,6 @@ end
 --- A text on the edge of a float; without a group it looks like the border.
 function M.on_edge(text, group) return { text, group and { EDGE, group } or EDGE } end
 
---- The border's own line.
 ---@param columns? integer default: 1
 function M.line(columns) return M.on_edge((select(2, M.border())):rep(columns or 1)) end
 

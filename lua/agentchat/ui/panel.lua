@@ -1,5 +1,5 @@
--- Where an approval request or a review is read: in a float, a split or a tab, whichever the user
--- likes. Its owner decides what it shows and what its keys do.
+-- The window of an approval request, a review or a rule: a float, a split or a tab, as the user
+-- chooses. Its owner decides what it shows and what its keys do.
 
 local float = require('agentchat.ui.float')
 local key_guard = require('agentchat.ui.key_guard')
@@ -37,10 +37,8 @@ local NEXT = { float = 'split', split = 'tab', tab = 'float' }
 ---@field moving boolean it is about to be opened elsewhere
 ---@field countdown? agentchat.Countdown since something new was drawn
 
---- A hidden panel.
 function M.new(spec) return { spec = spec, form = 'float', moving = false } end
 
---- The module of its window.
 function M.window(panel) return panel.form == 'float' and float or split end
 
 --- Draws the same again; keys need not wait again.
@@ -114,7 +112,6 @@ function M.discard(panel)
   M.close(panel)
 end
 
---- Whether this tab shows it.
 function M.is_visible(panel) return M.window(panel).is_visible(panel.view) end
 
 --- Whether it has a place: it is shown in this tab, or the user has put it into one of its own.

@@ -1,4 +1,4 @@
--- A buffer on which a doc is drawn, and the window options that show all of it as it is.
+-- Draws a doc into a buffer, and sets window options that hide nothing of it.
 
 local folds = require('agentchat.ui.folds')
 local key_guard = require('agentchat.ui.key_guard')
@@ -67,7 +67,6 @@ local function parse_marks(marks)
   return found
 end
 
---- The highlighted parts of a row.
 function M.parts(doc, row)
   if doc.parts then return doc.parts(row) end
   return parse_marks(doc.marks and doc.marks[row + 1] or '')
@@ -180,7 +179,6 @@ local function fold(win, doc)
   vim.api.nvim_win_call(win, function() vim.cmd('normal! zR') end)
 end
 
---- Draws `doc` in place of what the buffer showed.
 ---@param win integer its window; of several files in `doc` each gets a fold there, all of them open
 function M.draw(buf, doc, win)
   local editable = vim.bo[buf].modifiable
@@ -211,7 +209,6 @@ function M.dim(buf, doc, first, last, dimmed)
   end
 end
 
---- What a closed fold shows.
 function M.fold_text()
   local line = vim.fn.getline(vim.v.foldstart)
   local count = vim.v.foldend - vim.v.foldstart
@@ -219,18 +216,12 @@ function M.fold_text()
   return { { line, 'AgentChatFile' }, { hidden, 'AgentChatFact' } }
 end
 
----@class (exact) agentchat.Spot
----@field row integer of the diff in one column, from 0
----@field above integer rows between it and the top of the window
-
---- Where the cursor of a window is.
 function M.current_spot(win, doc)
   local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
   local row = doc.from and doc.from[view.lnum] or view.lnum - 1
   return { row = row, above = view.lnum - view.topline }
 end
 
---- Puts the cursor of a window there.
 function M.restore_spot(win, doc, spot)
   local line = math.min(spot.row + 1, #doc.lines)
   for at, row in ipairs(doc.from or {}) do
