@@ -111,7 +111,7 @@ def test_functions_refuse_what_is_no_chat(drawn: Drawn) -> None:
     drawn.editor.command("enew")
     assert drawn.editor.lua("return require('agentchat').status()") is None
     told = drawn.editor.lua("return select(2, pcall(require('agentchat').send, 0, 'x'))")
-    assert "is no chat" in told
+    assert "is not a chat" in told
     told = drawn.editor.lua("return select(2, pcall(require('agentchat').approve, 'maybe'))")
     assert "always, accept, reject or cancel" in told
 

@@ -131,17 +131,21 @@ local function comment(panel, hunk)
   })
 end
 
----@type table<string, fun(panel: agentchat.Panel, hunk: agentchat.Hunk)>
+local function toggle_file(panel, hunk)
+  toggle(panel, vim.tbl_filter(function(other) return other.path == hunk.path end, hunks_of(panel)))
+end
+
+local function edit_text(panel, hunk)
+  local subject = panel.spec.subject().id
+  host.send('propose', { chat = panel.spec.chat, subject = subject, path = hunk.path })
+end
+
+---@type table<string, { act: fun(panel: agentchat.Panel, hunk: agentchat.Hunk), desc: string }>
 local KEYS = {
-  x = function(panel, hunk) toggle(panel, { hunk }) end,
-  X = function(panel, hunk)
-    toggle(panel, vim.tbl_filter(function(it) return it.path == hunk.path end, hunks_of(panel)))
-  end,
-  C = comment,
-  E = function(panel, hunk)
-    local subject = panel.spec.subject().id
-    host.send('propose', { chat = panel.spec.chat, subject = subject, path = hunk.path })
-  end,
+  x = { act = function(panel, hunk) toggle(panel, { hunk }) end, desc = 'Reject or keep the hunk' },
+  X = { act = toggle_file, desc = 'Reject or keep all hunks of the file' },
+  C = { act = comment, desc = 'Comment on the hunk' },
+  E = { act = edit_text, desc = 'Edit the proposed text of the file' },
 }
 
 local function quickfix_text(hunk, decision)
@@ -170,9 +174,12 @@ local function open_quickfix(panel)
   vim.cmd('botright copen')
 end
 
+---@type [string, integer, string, string][] key, direction, group of the rows, what it does
 local JUMPS = {
-  { '[c', ']c', 'AgentChatHunk', 'hunk' },
-  { '[f', ']f', 'AgentChatFile', 'file' },
+  { '[c', -1, 'AgentChatHunk', 'Previous hunk' },
+  { ']c', 1, 'AgentChatHunk', 'Next hunk' },
+  { '[f', -1, 'AgentChatFile', 'Previous file' },
+  { ']f', 1, 'AgentChatFile', 'Next file' },
 }
 
 --- Goes some rows on, or back where `steps` is negative.
@@ -186,26 +193,21 @@ local function jump(rows, steps)
   vim.cmd('normal! zvzt')
 end
 
-local function map_jumps(panel, map)
-  for _, keys in ipairs(JUMPS) do
-    for i, direction in ipairs({ -1, 1 }) do
-      map(keys[i], 'Go to the other ' .. keys[4], function()
-        if panel.page then jump(render.rows(panel.page, keys[3]), direction * vim.v.count1) end
-      end)
-    end
-  end
-end
-
 function M.map(panel, buf)
   local function map(key, desc, action) render.map(buf, { key }, action, desc) end
   local function gated(key, desc, action)
     map(key, desc, function() panels.gate(panel, action) end)
   end
-  map_jumps(panel, map)
-  for key, act in pairs(KEYS) do
-    gated(key, 'Decide about the hunk', function()
+  for _, entry in ipairs(JUMPS) do
+    local key, direction, group, desc = unpack(entry)
+    map(key, desc, function()
+      if panel.page then jump(render.rows(panel.page, group), direction * vim.v.count1) end
+    end)
+  end
+  for key, entry in pairs(KEYS) do
+    gated(key, entry.desc, function()
       local hunk = hunk_at_cursor(panel)
-      if hunk then return act(panel, hunk) end
+      if hunk then return entry.act(panel, hunk) end
       notify.info(NO_HUNK)
     end)
   end

@@ -157,7 +157,7 @@ local function watch_uis()
   end
   vim.api.nvim_create_autocmd({ 'UIEnter', 'UILeave' }, {
     group = vim.api.nvim_create_augroup('agentchat.ui_attached', {}),
-    desc = 'Report whether somebody can be asked',
+    desc = 'Report whether a user interface is attached',
     -- Later: a screen that leaves is still listed now.
     callback = vim.schedule_wrap(report),
   })
