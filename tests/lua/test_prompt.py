@@ -212,7 +212,9 @@ def test_a_key_of_the_users_own_takes_the_place_of_the_default(start_editor: Sta
 
 def test_the_keys_are_listed(drawn: Drawn) -> None:
     drawn.editor.keys("g?")
-    assert "<C-s>" in drawn.editor.float_text()
+    text = drawn.editor.float_text()
+    assert "<C-s>" in text
+    assert max(len(line) for line in text.splitlines()) <= 72
 
 
 @pytest.mark.parametrize("command", ["AgentChat @r", "AgentMode ", "AgentResolve d"])

@@ -44,8 +44,9 @@ function M.help()
     'Keys of the chat',
     vim.list_extend(float.key_lines(keys), {
       '',
-      '@name in the prompt adds a tool or a group to the chat; #buffer and #file:PATH attach context.',
-      '<C-x><C-o> completes both. To change a key, see :help agentchat-plug.',
+      '@name in the prompt adds a tool or a group to the chat; #buffer and',
+      '#file:PATH attach context. <C-x><C-o> completes both.',
+      'To change a key, see :help agentchat-plug.',
     })
   )
 end

@@ -53,7 +53,7 @@ local INSIDE = {
 }
 local HELP = {
   { 'a', 'apply the kept hunks, like :AgentResolve apply' },
-  { 'r', 'discard the preview and give a reason, like :AgentResolve discard' },
+  { 'r', 'discard the preview with a reason, like :AgentResolve discard' },
   { '<Esc>', 'return to the window you came from' },
   { 'q', 'hide the review without a decision' },
   { 'g? ?', 'list these keys' },
@@ -93,7 +93,7 @@ local function footer(review, edge)
 end
 
 local function help()
-  local lines = float.key_lines(vim.list_extend(vim.list_extend({}, hunks.HELP), HELP))
+  local lines = float.key_lines(vim.list_extend(vim.list_extend({}, HELP), hunks.HELP))
   vim.list_extend(lines, { '', ':AgentResolve apply|discard [reason] works here, too.' })
   float.page('Keys of the review', lines)
 end
