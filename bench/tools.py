@@ -69,13 +69,13 @@ def _chat(tools: Sequence[Tool], threshold: int = 0) -> Chat:
 
 def _request(chat: Chat) -> None:
     """Make the bytes of a request."""
-    json.dumps(OpenAIChat().body(chat.request(), "bench"))
+    json.dumps(OpenAIChat("bench").body(chat.request()))
 
 
 def _searches() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         _plant(Path(folder))
-        rg = ripgrep.programs()[-1]
+        rg = ripgrep.program_paths()[-1]
         plain = (rg, "--no-config", "--hidden", "--line-number", NEEDLE, ".")
 
         def alone() -> None:

@@ -53,7 +53,15 @@ end
 
 --- Settings by path, with what they must be and their default as Lua.
 -- How the help names the kinds of numbers and of rules.
-local KINDS = { ms = 'number', count = 'integer', positive = 'integer', rules = 'list' }
+local KINDS = {
+  ms = 'number',
+  temperature = 'number',
+  count = 'integer',
+  positive = 'integer',
+  window = 'integer',
+  rules = 'list',
+  named = 'table',
+}
 
 local function settings()
   local found, inner = {}, {}
@@ -66,7 +74,7 @@ local function settings()
       local each = type(shape) == 'table' and shape['*']
       local kind = one_of and 'string' or each and 'tables' or 'table'
       if type(shape) == 'string' then kind = KINDS[shape] or shape end
-      local leaf = kind ~= 'table'
+      local leaf = type(shape) == 'string' or one_of or each
       found[below] = { kind = kind, one_of = one_of, default = leaf and as_lua(value) or nil }
       if each then inner[below] = sorted(vim.tbl_keys(each)) end
       if not leaf then walk(shape, below, value) end

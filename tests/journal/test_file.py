@@ -20,13 +20,15 @@ from agentchat.core.messages import (
     Note,
     Reply,
     Status,
+    TextPart,
+    ThinkingPart,
     ToolCall,
     ToolResult,
     Usage,
     UserText,
 )
 from agentchat.journal import records as r
-from agentchat.journal.codec import FORMAT
+from agentchat.journal.codec import FORMAT, from_fields
 from agentchat.journal.file import JournalFile, journal_path
 from agentchat.journal.reader import read_records
 
@@ -52,6 +54,21 @@ EVERYTHING: list[r.Record] = [
             "m",
         ),
         at=4.0,
+    ),
+    r.MessageRecorded(
+        Reply(
+            parts=(
+                ThinkingPart("hm", {"anthropic": {"signature": "a+/=\ud83d", "n": [1.5, None]}}),
+                TextPart("I read.", {"gemini": {"thoughtSignature": "x"}}),
+                ThinkingPart("", {"anthropic": {"type": "redacted_thinking", "data": "ZA=="}}),
+                ToolCall("b", "read", "{}", "b", opaque={"gemini": {"thoughtSignature": "y"}}),
+                TextPart("Then."),
+            ),
+            usage=Usage(9, 2, 11, None, 5, 3),
+            model="m",
+            provider="anthropic",
+        ),
+        at=4.5,
     ),
     r.DecisionMade("a~2", "read", "tool read", "allow", "it only reads", "policy", at=5.0),
     r.CallStarted("a~2", "read", {"path": "x", "deep": [1, {"y": None}]}, at=6.0),
@@ -188,6 +205,29 @@ def test_records_and_fields_of_a_later_version_are_skipped_but_kept(state: Path)
     assert known == r.TurnStarted(9, at=5.0)
     JournalFile.open(state, CHAT).close()
     assert len(list(read_records(path))) == 5
+
+
+def test_a_reply_of_an_older_journal_has_its_parts() -> None:
+    said = {
+        "who": "reply",
+        "text": "I read.",
+        "calls": [{"id": "a", "name": "read", "arguments": "{}", "provider_id": "a"}],
+        "reasoning": "hm",
+        "finish": "tool_calls",
+        "model": "m",
+    }
+    record = from_fields({"v": 1, "kind": "said", "message": said})
+    call = ToolCall("a", "read", "{}", "a")
+    parts = (ThinkingPart("hm"), TextPart("I read."), call)
+    assert record == r.MessageRecorded(Reply(parts=parts, finish="tool_calls", model="m"))
+
+
+def test_vendor_data_that_is_no_map_is_left_out() -> None:
+    part = {"part": "thinking", "text": "hm", "opaque": ["corrupt"]}
+    later = {"part": "hologram", "text": "?"}
+    said = {"who": "reply", "parts": [part, later]}
+    record = from_fields({"v": 1, "kind": "said", "message": said})
+    assert record == r.MessageRecorded(Reply(reasoning="hm"))
 
 
 def test_a_second_process_cannot_write_it(state: Path) -> None:

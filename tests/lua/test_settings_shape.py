@@ -34,6 +34,12 @@ BAD: list[tuple[Any, str]] = [
         {"ui": {"delay": 1}},
         "unknown setting g:agentchat.ui.delay: known are prompt_delay_ms",
     ),
+    ({"model": {"temperature": 3}}, "g:agentchat.model.temperature must be at most 2, got 3"),
+    ({"model": {"max_tokens": 0}}, "g:agentchat.model.max_tokens must be at least 1, got 0"),
+    (
+        {"model": {"params": ["a"]}},
+        "g:agentchat.model.params must be a table of named values, got table",
+    ),
     ({"model": "gpt"}, "g:agentchat.model must be a table, got string"),
     (
         {"ui": {"prompt_delay_ms": "soon"}},

@@ -12,12 +12,25 @@ from agentchat.core.messages import (
     Message,
     Note,
     Reply,
+    TextPart,
+    ThinkingPart,
     ToolCall,
     ToolResult,
     UserText,
 )
-from agentchat.models.protocols.openai_chat import NO_RESULT, OpenAIChat
+from agentchat.core.tools.model import Notice, Piece
+from agentchat.models.api_key import NoKey
+from agentchat.models.client import ModelClient
+from agentchat.models.protocols.conversation import NO_RESULT
+from agentchat.models.protocols.openai_chat import OpenAIChat, OpenAIChatReader
+from agentchat.models.protocols.options import ModelOptions
+from agentchat.models.protocols.protocol import REASONING_REFUSED
+from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.stream import BodyReader
+from tests.models.notation import D, F, Z
 from tests.models.requests import request, tool
+from tests.support.model_server import ModelServer
+from tests.support.replies import status, text
 
 ASKED = UserText("look")
 PNG = Image("image/png", b"\x89PNG")
@@ -25,7 +38,7 @@ PNG = Image("image/png", b"\x89PNG")
 
 def sent(*said: Message, **more: Any) -> list[dict[str, Any]]:
     """The messages after the system prompt."""
-    whole = OpenAIChat().body(request(*said, **more), "m")
+    whole = OpenAIChat("m").body(request(*said, **more))
     assert whole["messages"][0] == {"role": "system", "content": "Be brief."}
     messages: list[dict[str, Any]] = whole["messages"][1:]
     return messages
@@ -102,7 +115,7 @@ def test_images_of_the_user_are_parts_of_the_message() -> None:
 
 def test_the_reminder_comes_last_and_is_no_part_of_the_history() -> None:
     asked = request(ASKED, reminder="<system-reminder>")
-    messages = OpenAIChat().body(asked, "m")["messages"]
+    messages = OpenAIChat("m").body(asked)["messages"]
     assert messages[-1] == {"role": "user", "content": "<system-reminder>"}
     assert len(asked.history.messages) == 1
 
@@ -153,13 +166,13 @@ def test_a_name_that_servers_refuse_goes_back_as_one_they_take(name: str, told: 
 
 def test_tools_with_a_dry_run_come_first_and_the_rest_keeps_its_order() -> None:
     tools = (tool("read"), tool("edit", dry_run=True), tool("ls"), tool("delete", dry_run=True))
-    whole = OpenAIChat().body(request(tools=tools), "m")
+    whole = OpenAIChat("m").body(request(tools=tools))
     names = [entry["function"]["name"] for entry in whole["tools"]]
     assert names == ["edit", "delete", "read", "ls"]
 
 
 def test_a_tool_that_wants_confidence_says_so_and_has_a_field_for_it() -> None:
-    whole = OpenAIChat().body(request(tools=(tool("x", min_confidence=80),)), "m")
+    whole = OpenAIChat("m").body(request(tools=(tool("x", min_confidence=80),)))
     function = whole["tools"][0]["function"]
     assert function["description"] == "The x tool. requires _confidence (0-100) in input, min=80"
     assert function["parameters"]["required"] == ["_confidence"]
@@ -168,18 +181,124 @@ def test_a_tool_that_wants_confidence_says_so_and_has_a_field_for_it() -> None:
 
 def test_nothing_is_sent_that_a_server_did_not_take() -> None:
     asked = request(tools=(tool("resolve"),), forced="resolve")
-    plain = OpenAIChat(tool_choice=False, stream_options=False).body(asked, "m")
+    plain = OpenAIChat("m", refused=("tool_choice", "stream_options")).body(asked)
     assert sorted(plain) == ["messages", "model", "stream", "tools"]
-    assert "tools" not in OpenAIChat().body(request(), "m")
+    assert "tools" not in OpenAIChat("m").body(request())
 
 
 def test_where_nobody_may_speak_twice_texts_are_joined() -> None:
     said = (ASKED, Note("By the way."), calls("1"), result("1"), UserText("And b?"))
     asked = request(*said, reminder="Call resolve.")
-    messages = OpenAIChat(alternating=True).body(asked, "m")["messages"][1:]
+    messages = OpenAIChat("m", refused=("two turns of one side",)).body(asked)["messages"][1:]
     assert [(m["role"], m["content"]) for m in messages] == [
         ("user", "look\n\nBy the way."),
         ("assistant", None),
         ("tool", "ok\n\nAnd b?\n\nCall resolve."),
     ]
     assert [m["role"] for m in sent(*said)] == ["user", "user", "assistant", "tool", "user"]
+
+
+# --- what servers want back -----------------------------------------------------------------
+
+ROUTED = [
+    {"type": "reasoning.text", "text": "hm", "signature": "s+/=", "index": 0, "format": "x"},
+    {"type": "reasoning.encrypted", "data": "ZGF0YQ==", "index": 1},
+]
+SIGNED = {"google": {"thought_signature": "sig+/="}}
+
+
+def routed(**more: Any) -> Reply:
+    opaque = {"openai-chat": {"reasoning_details": ROUTED}}
+    call = ToolCall("1", "read", "{}", opaque={"openai-chat": {"extra_content": SIGNED}})
+    about = {"model": "m", "provider": "openrouter", **more}
+    return Reply(parts=(ThinkingPart("hm", opaque), call), **about)
+
+
+def assistant(provider: str, reply: Reply) -> dict[str, Any]:
+    asked = request(ASKED, reply, ToolResult("1", "read", "ok"))
+    message: dict[str, Any] = OpenAIChat("m", provider).body(asked)["messages"][2]
+    return message
+
+
+def test_reasoning_details_and_signatures_go_back_unchanged() -> None:
+    message = assistant("openrouter", routed())
+    assert message["reasoning_details"] == ROUTED
+    assert message["tool_calls"][0]["extra_content"] == SIGNED
+    assert "reasoning_content" not in message
+
+
+@pytest.mark.parametrize("more", [{"model": "n"}, {"provider": "p"}, {"error": "cut"}])
+def test_they_go_to_nobody_else(more: dict[str, str]) -> None:
+    message = assistant("openrouter", routed(**more))
+    assert "reasoning_details" not in message
+    assert "extra_content" not in message["tool_calls"][0]
+
+
+def test_gemini_gets_the_word_that_skips_its_check_for_foreign_calls() -> None:
+    (call,) = assistant("gemini", routed())["tool_calls"]
+    word = "skip_thought_signature_validator"
+    assert call["extra_content"] == {"google": {"thought_signature": word}}
+
+
+def test_pieces_of_reasoning_details_are_joined_and_kept() -> None:
+    reader = BodyReader(OpenAIChatReader(ReplyAssembly()))
+    first = {"type": "reasoning.text", "text": "h", "index": 0, "format": "x"}
+    rest = {"type": "reasoning.text", "text": "m", "index": 0, "signature": None}
+    signature = {"type": "reasoning.text", "text": "", "index": 0, "signature": "s+/="}
+    deltas = [
+        {"reasoning": "h", "reasoning_details": [first]},
+        {"reasoning": "m", "reasoning_details": [rest]},
+        {"reasoning_details": [signature, ROUTED[1]]},
+        {"content": "ok"},
+    ]
+    reader.add(("".join(map(D, deltas)) + F("stop") + Z).encode())
+    thinking, text = reader.reply().parts
+    assert text == TextPart("ok")
+    assert thinking == ThinkingPart("hm", {"openai-chat": {"reasoning_details": ROUTED}})
+
+
+def test_a_signature_on_a_call_is_kept() -> None:
+    reader = BodyReader(OpenAIChatReader(ReplyAssembly()))
+    call = {"index": 0, "id": "1", "function": {"name": "ls", "arguments": "{}"}}
+    reader.add((D({"tool_calls": [{**call, "extra_content": SIGNED}]}) + F("stop") + Z).encode())
+    assert reader.reply().calls[0].opaque == {"openai-chat": {"extra_content": SIGNED}}
+
+
+def test_effort_has_another_place_at_openrouter() -> None:
+    options = ModelOptions(effort="high")
+    assert OpenAIChat("m", "openrouter", options).body(request())["reasoning"] == {"effort": "high"}
+    assert OpenAIChat("m", "groq", options).body(request())["reasoning_effort"] == "high"
+
+
+async def test_a_model_with_a_newer_name_for_the_limit_gets_it(server: ModelServer) -> None:
+    message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    server.script(status(400, message), text("ok"))
+    model = ModelClient("m", server.url, NoKey("K"), options=ModelOptions(max_tokens=9))
+    reply = await model.ask(request(), lambda piece: None)
+    await model.close()
+    assert reply.text == "ok"
+    assert server.requests[1].body["max_completion_tokens"] == 9
+    assert "max_tokens" not in server.requests[1].body
+
+
+async def test_refused_reasoning_details_are_left_out_and_the_user_is_told(
+    server: ModelServer,
+) -> None:
+    server.script(status(400, "Invalid signature in thinking block"), text("ok"))
+    model = ModelClient("m", server.url, NoKey("K"), provider="openrouter")
+    pieces: list[Piece] = []
+    asked = request(ASKED, routed(), ToolResult("1", "read", "ok"))
+    reply = await model.ask(asked, pieces.append)
+    await model.close()
+    assert reply.text == "ok"
+    assert [p.text for p in pieces if isinstance(p, Notice)] == [REASONING_REFUSED]
+    assert "reasoning_details" not in server.requests[1].messages[2]
+
+
+async def test_a_model_that_sees_nothing_is_asked_without_images(server: ModelServer) -> None:
+    server.script(status(400, "image input is not supported"), text("ok"))
+    model = ModelClient("m", server.url, NoKey("K"))
+    reply = await model.ask(request(UserText("look", images=(PNG,))), lambda piece: None)
+    await model.close()
+    assert reply.text == "ok"
+    assert "[1 image left out: this model takes no images.]" in server.requests[1].last

@@ -12,8 +12,11 @@ from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply
 from agentchat.models.client import ModelClient
 from agentchat.models.offline import OfflineModel
+from agentchat.models.providers import PROVIDERS
 from agentchat.models.select import ModelSelection, choose_model, environment_keys
 from tests.models.notation import C, F, Z
+from tests.models.protocol_server import events, in_turn, refusal
+from tests.models.protocol_server import serving as protocol_serving
 from tests.models.raw_server import BARE_HEAD, ServerScript, serving, waits
 from tests.models.requests import request
 from tests.support.model_server import ModelServer
@@ -21,6 +24,10 @@ from tests.support.replies import text
 
 KEY = {"OPENAI_API_KEY": "sk-1"}
 LOCAL = "http://127.0.0.1:8080/v1"
+GEMINI = "https://generativelanguage.googleapis.com/v1beta"
+COMPATIBLE = f"{GEMINI}/openai"
+AZURE = "https://x.openai.azure.com/openai/v1"
+EVERY_KEY = {provider.key_variable: "k" for provider in PROVIDERS.values()}
 DEFAULTS = {
     "provider": None,
     "name": None,
@@ -109,6 +116,105 @@ async def test_the_key_goes_to_the_server_it_belongs_to(
     await model.close()
     assert reply.text == "ok"
     assert server.requests[0].headers["authorization"] == f"Bearer {sent}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "protocol", "url"),
+    [
+        (
+            {"provider": "openai", "name": "gpt-5.4"},
+            "openai-responses",
+            "https://api.openai.com/v1",
+        ),
+        ({"provider": "openai", "name": "o3"}, "openai-responses", "https://api.openai.com/v1"),
+        ({"provider": "openai", "name": "gpt-4.1"}, "openai-chat", "https://api.openai.com/v1"),
+        ({"name": "gpt-5", "base_url": LOCAL}, "openai-chat", LOCAL),
+        ({"name": "m", "base_url": LOCAL, "protocol": "anthropic"}, "anthropic", LOCAL),
+        ({"provider": "anthropic", "name": "m"}, "anthropic", "https://api.anthropic.com/v1"),
+        ({"provider": "anthropic", "name": "m", "base_url": LOCAL}, "anthropic", LOCAL),
+        ({"provider": "gemini", "name": "m"}, "gemini", GEMINI),
+        ({"provider": "gemini", "name": "m", "protocol": "openai-chat"}, "openai-chat", COMPATIBLE),
+        ({"provider": "ollama", "name": "m"}, "ollama", "http://127.0.0.1:11434/v1"),
+        ({"provider": "azure", "name": "gpt-5", "base_url": AZURE}, "openai-chat", AZURE),
+        ({"provider": "xai", "name": "grok"}, "openai-chat", "https://api.x.ai/v1"),
+    ],
+)
+def test_the_protocol_follows_from_settings_provider_and_model(
+    settings: Mapping[str, Any], protocol: str, url: str
+) -> None:
+    model = choose_model(settings, EVERY_KEY)
+    assert isinstance(model, ModelClient)
+    assert (model.protocol, model.base_url) == (protocol, url)
+
+
+async def test_a_protocol_that_a_server_asked_for_is_remembered_for_other_chats() -> None:
+    message = "This model is only supported in v1/responses and not in v1/chat/completions."
+    done = {"type": "response.completed", "response": {"status": "completed", "output": []}}
+    answers = in_turn(refusal(400, message), events(done))
+    async with protocol_serving(answers) as server:
+        settings = {"base_url": f"{server.url}/v1", "name": "gpt-next"}
+        first, second = ModelSelection(settings), ModelSelection(settings)
+        await ask(first)
+        await ask(second)
+        await first.close()
+        await second.close()
+    chat, responses = "/v1/chat/completions", "/v1/responses"
+    assert [asked.path for asked in server.asked] == [chat, responses, responses]
+
+
+async def test_the_key_of_azure_has_a_header_of_its_own() -> None:
+    answers = in_turn(refusal(403, "no"))
+    async with protocol_serving(answers) as server:
+        settings = {"provider": "azure", "base_url": server.url, "name": "gpt-5"}
+        model = choose_model(settings, {"AZURE_OPENAI_API_KEY": "az"})
+        await model.ask(request(), lambda piece: None)
+        await model.close()
+    (asked,) = server.asked
+    assert asked.headers["api-key"] == "az"
+    assert "authorization" not in asked.headers
+
+
+async def test_the_settings_of_a_model_are_in_each_request(server: ModelServer) -> None:
+    server.script(text("ok"))
+    settings = {
+        "base_url": server.url,
+        "name": "m",
+        "effort": "low",
+        "temperature": 0,
+        "max_tokens": 100.0,
+        "params": {"top_p": 0.5},
+    }
+    model = choose_model(settings, {})
+    reply = await model.ask(request(), lambda piece: None)
+    await model.close()
+    body = server.requests[0].body
+    assert body["reasoning_effort"] == "low"
+    assert (body["temperature"], body["max_tokens"], body["top_p"]) == (0, 100, 0.5)
+    assert reply.provider == f"openai@{server.url.split('/')[2]}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (
+            {"protocol": "antropic"},
+            "Unknown protocol 'antropic' in g:agentchat.model. Did you mean",
+        ),
+        ({"effort": "hihg"}, "Unknown effort 'hihg' in g:agentchat.model. Did you mean 'high'?"),
+        ({"temperature": 3}, "temperature in g:agentchat.model must be a number from 0 to 2"),
+        ({"temperature": True}, "temperature in g:agentchat.model must be a number"),
+        ({"max_tokens": 0}, "max_tokens in g:agentchat.model must be a whole number, at least 1"),
+        ({"max_tokens": 1.5}, "max_tokens in g:agentchat.model must be a whole number"),
+        ({"context": 100}, "context in g:agentchat.model must be a whole number, at least 512"),
+        ({"params": "x"}, "params in g:agentchat.model must be a table"),
+        ({"params": {"messages": []}}, "params in g:agentchat.model cannot hold 'messages'"),
+        ({"provider": "azure", "name": "x"}, "No base_url for azure"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_named(settings: Mapping[str, Any], says: str) -> None:
+    with pytest.raises(UserError) as caught:
+        choose_model({"name": "m", **settings}, EVERY_KEY)
+    assert says in str(caught.value)
 
 
 def test_every_key_in_the_environment_is_a_secret() -> None:

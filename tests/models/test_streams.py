@@ -13,8 +13,8 @@ from agentchat.core.tools.model import CallDelta, ReasoningDelta, TextDelta
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.protocols.openai_chat import OpenAIChatReader
-from agentchat.models.response.body import NOT_AN_ANSWER, NOTHING, WEB_PAGE, BodyReader
 from agentchat.models.response.reply import CUT_OFF, FILTERED, ReplyAssembly
+from agentchat.models.response.stream import NOT_AN_ANSWER, NOTHING, WEB_PAGE, BodyReader
 from tests.models.notation import ABSENT, C, D, F, T, Z, chunk
 from tests.models.requests import request
 from tests.support.model_server import ModelServer
@@ -443,7 +443,9 @@ def fed(case: Case) -> Reply:
 
 
 def seen(reply: Reply) -> object:
-    return replace(reply, calls=tuple(replace(call, id="") for call in reply.calls))
+    """The reply but for the ids, which are made up."""
+    parts = (replace(p, id="") if isinstance(p, ToolCall) else p for p in reply.parts)
+    return replace(reply, parts=tuple(parts))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from agentchat.core.messages import UserText
-from agentchat.core.tools.model import Notice, Piece
+from agentchat.core.messages import History, Image, Reply, ToolCall, UserText
+from agentchat.core.tools.model import ModelRequest, Notice, Piece
 from agentchat.models.api_key import NoKey
-from agentchat.models.client import ModelClient
-from agentchat.models.token_estimate import TokenEstimate, size_of
-from tests.models.requests import request
+from agentchat.models.client import ModelClient, TokenEstimate, size_of
+from tests.models.requests import request, tool
 from tests.support.model_server import ModelServer
 from tests.support.replies import text
 
 
-def said(characters: int) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": "x" * characters}]}
+def said(characters: int) -> ModelRequest:
+    return ModelRequest(system="", history=History((UserText("x" * characters),)))
 
 
 def test_a_count_far_below_the_estimate_is_a_warning() -> None:
@@ -43,13 +40,10 @@ def test_the_estimate_learns_from_the_server() -> None:
 
 
 def test_images_do_not_count_but_calls_and_schemas_do() -> None:
-    image = {"type": "image_url", "image_url": {"url": "data:" + "x" * 9000}}
-    call = {"function": {"name": "read", "arguments": "{}"}}
-    messages = [
-        {"role": "user", "content": [{"type": "text", "text": "see"}, image]},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-    ]
-    assert size_of({"messages": messages, "tools": [{}]}) == 3 + 2 + 4
+    seen = UserText("see", images=(Image("image/png", b"x" * 9000),))
+    history = History((seen, Reply(calls=(ToolCall("1", "read", "{}"),))))
+    assert size_of(ModelRequest(system="", history=history)) == 3 + 2
+    assert size_of(ModelRequest(system="", history=history, tools=(tool("read"),))) > 5 + 40
 
 
 async def test_the_user_is_told_once(server: ModelServer) -> None:

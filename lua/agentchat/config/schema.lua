@@ -3,7 +3,8 @@ local remote = require('agentchat.remote')
 
 local M = {}
 
----@alias agentchat.Kind 'string'|'boolean'|'switch'|'ms'|'count'|'positive'|'strings'|'rules'|'command'|'place'
+---@alias agentchat.Kind 'string'|'boolean'|'switch'|'ms'|'temperature'|'count'|'positive'|'window'
+---  |'strings'|'rules'|'named'|'command'|'place'
 
 ---@alias agentchat.Shape agentchat.Kind|string[]|table<string, agentchat.Shape> a kind, the values to
 ---  choose from, or named settings; `*` stands for every name
@@ -26,6 +27,13 @@ M.settings = {
     base_url = 'string',
     api_key_env = 'string',
     api_key_cmd = 'command',
+    -- Python checks the names: it knows the nearest right one.
+    protocol = 'string',
+    effort = 'string',
+    temperature = 'temperature',
+    max_tokens = 'positive',
+    context = 'window',
+    params = 'named',
   },
   tools = {
     default = 'strings',
@@ -54,7 +62,7 @@ local function is_number(value) return type(value) == 'number' and value == valu
 
 local function is_whole(value) return type(value) == 'number' and value % 1 == 0 end
 
----@type table<agentchat.Kind, { name: string, fits: fun(value: any): boolean, min?: integer }>
+---@type table<agentchat.Kind, { name: string, fits: fun(value: any): boolean, min?: integer, max?: integer }>
 local KINDS = {
   string = { name = 'a string', fits = function(v) return type(v) == 'string' end },
   boolean = { name = 'true or false', fits = function(v) return type(v) == 'boolean' end },
@@ -63,10 +71,16 @@ local KINDS = {
     fits = function(v) return type(v) == 'boolean' or v == 'auto' end,
   },
   ms = { name = 'a number', fits = is_number, min = 0 },
+  temperature = { name = 'a number', fits = is_number, min = 0, max = 2 },
   count = { name = 'a whole number', fits = is_whole, min = 0 },
   positive = { name = 'a whole number', fits = is_whole, min = 1 },
+  window = { name = 'a whole number', fits = is_whole, min = 512 },
   strings = { name = 'a list of strings', fits = is_strings },
   rules = { name = 'a list', fits = vim.islist },
+  named = {
+    name = 'a table of named values',
+    fits = function(v) return type(v) == 'table' and (not vim.islist(v) or #v == 0) end,
+  },
   command = {
     name = 'a string or a list of strings',
     fits = function(v) return type(v) == 'string' or is_strings(v) end,
@@ -93,6 +107,9 @@ local function misfit(shape, value)
   end
   if kind.min and value < kind.min then
     return ('must be at least %d, got %s'):format(kind.min, got(value))
+  end
+  if kind.max and value > kind.max then
+    return ('must be at most %d, got %s'):format(kind.max, got(value))
   end
 end
 

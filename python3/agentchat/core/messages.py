@@ -29,13 +29,33 @@ class Image:
     data: bytes
 
 
+VendorData = Mapping[str, Any]
+"""What a server sent along with a part and wants back unchanged, under the protocol's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """Text of a reply; ``opaque`` goes back to the provider and model of the reply only."""
+
+    text: str
+    opaque: VendorData = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPart:
+    """Reasoning of a reply; the text may be empty where a server sends it encrypted only."""
+
+    text: str
+    opaque: VendorData = field(default_factory=dict, hash=False)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call in a reply.
 
     ``id`` is unique in the chat, ``provider_id`` is what the server sent (and gets back);
     ``arguments`` is the JSON text as sent. ``cut_off`` marks a call whose stream ended, or hit
-    the length limit, before it was complete.
+    the length limit, before it was complete. ``opaque``: see ``TextPart``.
     """
 
     id: str
@@ -43,16 +63,22 @@ class ToolCall:
     arguments: str
     provider_id: str = ""
     cut_off: bool = False
+    opaque: VendorData = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request as the server counted them; ``cost`` in US dollars if known."""
+    """Tokens of one request as the server counted them; ``cost`` in US dollars if known.
+
+    ``prompt_tokens`` is the whole prompt, what was read from a cache or written to it included.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     total_tokens: int = 0
     cost: float | None = None
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +97,60 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The model's answer to one request.
+ReplyPart = TextPart | ThinkingPart | ToolCall
 
-    ``error`` is set when the stream failed, with the text so far kept in ``text``.
+
+@dataclass(frozen=True, slots=True, init=False)
+class Reply:
+    """The model's answer to one request: its parts in the order in which they came.
+
+    ``error`` is set when the stream failed, with the parts so far kept. ``provider`` and
+    ``model`` say who gave the answer: nobody else gets the parts' ``opaque`` data.
     """
 
-    text: str = ""
-    calls: tuple[ToolCall, ...] = ()
-    reasoning: str = ""
-    finish: FinishReason = "stop"
-    error: str | None = None
-    usage: Usage | None = None
-    model: str = ""
+    parts: tuple[ReplyPart, ...]
+    finish: FinishReason
+    error: str | None
+    usage: Usage | None
+    model: str
+    provider: str
+
+    def __init__(
+        self,
+        text: str = "",
+        calls: tuple[ToolCall, ...] = (),
+        reasoning: str = "",
+        finish: FinishReason = "stop",
+        error: str | None = None,
+        usage: Usage | None = None,
+        model: str = "",
+        provider: str = "",
+        parts: tuple[ReplyPart, ...] | None = None,
+    ) -> None:
+        """Make a reply of ``parts``, or of one text, one reasoning and calls."""
+        if parts is None:
+            thinking = (ThinkingPart(reasoning),) if reasoning else ()
+            parts = (*thinking, *((TextPart(text),) if text else ()), *calls)
+        elif text or calls or reasoning:
+            raise TypeError("A reply is made of parts, or of text, calls and reasoning: not both.")
+        values = (parts, finish, error, usage, model, provider)
+        for name, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def reasoning(self) -> str:
+        """The whole reasoning, as far as the server shows it."""
+        return "".join(part.text for part in self.parts if isinstance(part, ThinkingPart))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,10 @@ from agentchat.core.messages import (
     Message,
     Note,
     Reply,
+    ReplyPart,
     Status,
+    TextPart,
+    ThinkingPart,
     ToolCall,
     ToolResult,
     Usage,
@@ -57,6 +60,7 @@ AUTHORS: dict[str, type[Any]] = {
     "reply": Reply,
     "result": ToolResult,
 }
+PARTS: dict[str, type[Any]] = {"text": TextPart, "thinking": ThinkingPart, "call": ToolCall}
 STORED_NAMES = {
     (r.ToolsGiven, "removed"): "taken",
     (r.ChangeStarted, "reverts"): "takes",
@@ -75,12 +79,13 @@ MAX_NESTING = 64
 Fields = dict[str, Any]
 
 _KIND_NAMES = {cls: name for name, cls in KINDS.items()}
+_PART_NAMES = {cls: name for name, cls in PARTS.items()}
 _AUTHOR_NAMES = {cls: name for name, cls in AUTHORS.items()}
 _FIELDS = {
     cls: tuple(
         (field.name, STORED_NAMES.get((cls, field.name), field.name)) for field in fields(cls)
     )
-    for cls in (*KINDS.values(), *AUTHORS.values(), r.RecordedFile, ToolCall, Usage, Image)
+    for cls in (*KINDS.values(), *AUTHORS.values(), r.RecordedFile, *PARTS.values(), Usage, Image)
 }
 
 
@@ -170,7 +175,7 @@ def _packable(leaf: Any) -> Any:
 def _encode_message(message: Message) -> Fields:
     plain: Fields = {"who": _AUTHOR_NAMES[type(message)], **_encode(message)}
     if isinstance(message, Reply):
-        plain["calls"] = [_encode(call) for call in message.calls]
+        plain["parts"] = [{"part": _PART_NAMES[type(p)], **_encode(p)} for p in message.parts]
         plain["usage"] = _encode(message.usage) if message.usage else None
     elif isinstance(message, ToolResult):
         plain["status"] = message.status.value
@@ -208,7 +213,7 @@ def _decode_message(plain: Mapping[str, Any]) -> Message:
     cls = AUTHORS[plain["who"]]
     values = _decode(cls, plain)
     if cls is Reply:
-        values["calls"] = tuple(ToolCall(**_decode(ToolCall, call)) for call in plain["calls"])
+        values["parts"] = _decode_parts(plain)
         usage = plain.get("usage")
         values["usage"] = Usage(**_decode(Usage, usage)) if usage else None
     elif cls is ToolResult:
@@ -217,6 +222,23 @@ def _decode_message(plain: Mapping[str, Any]) -> Message:
         values["images"] = tuple(Image(**_decode(Image, image)) for image in plain["images"])
     message: Message = cls(**values)
     return message
+
+
+def _decode_parts(plain: Mapping[str, Any]) -> tuple[ReplyPart, ...]:
+    """Return the parts of a reply; older journals have text, reasoning and calls instead."""
+    if "parts" in plain:
+        return tuple(_decode_part(part) for part in plain["parts"] if part["part"] in PARTS)
+    calls = tuple(ToolCall(**_decode(ToolCall, call)) for call in plain["calls"])
+    return Reply(plain.get("text", ""), calls, plain.get("reasoning", "")).parts
+
+
+def _decode_part(plain: Mapping[str, Any]) -> ReplyPart:
+    cls = PARTS[plain["part"]]
+    values = _decode(cls, plain)
+    if not isinstance(values.get("opaque"), Mapping):
+        values["opaque"] = {}
+    part: ReplyPart = cls(**values)
+    return part
 
 
 def _decode(cls: type[Any], plain: Mapping[str, Any]) -> Fields:

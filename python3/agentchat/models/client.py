@@ -3,33 +3,107 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator
 
 from agentchat.core.errors import ModelError, UserError
-from agentchat.core.messages import Reply
+from agentchat.core.messages import Note, Reply, UserText
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
+from agentchat.core.turn.validate import offered_description, offered_schema
 from agentchat.models.api_key import ApiKey
-from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, silence
-from agentchat.models.protocols.openai_chat import OpenAIChat
-from agentchat.models.response.body import BodyReader
+from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
+from agentchat.models.protocols import PROTOCOLS
+from agentchat.models.protocols.options import ModelOptions, ProtocolName
+from agentchat.models.protocols.protocol import Body
 from agentchat.models.response.refusal import (
     ServerRefusal,
-    biggest_part,
     explain,
     one_line,
     read_refusal,
 )
 from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.stream import BodyReader
 from agentchat.models.retry import RetryPolicy, is_worth_retrying, retry_after
-from agentchat.models.token_estimate import TokenEstimate
+
+BYTES_PER_TOKEN = 6.0
+"""Before a server was measured. English and code have 4 to 5, so this asks for few tokens."""
+
+LEAST_TOKENS = 1_000
+"""A request estimated below this is not judged: a server's own template weighs too much in it."""
+
+LEAST_COUNTED = 512
+"""A server that cuts the prompt fills its context, and no context is smaller than this."""
+
+SHORTFALL = 0.8
+"""A count below this share of the estimate means that the server left something out."""
+
+
+class TokenEstimate:
+    """Learns from each count of one server how many bytes make a token there."""
+
+    def __init__(self) -> None:
+        self._bytes_per_token = BYTES_PER_TOKEN
+
+    def check(self, request: ModelRequest, counted: int) -> str | None:
+        """Return a warning if ``counted`` prompt tokens are far too few, else None."""
+        size = size_of(request)
+        expected = size / self._bytes_per_token
+        if counted < LEAST_COUNTED or expected < LEAST_TOKENS:
+            return None
+        if counted >= SHORTFALL * expected:
+            self._bytes_per_token = size / counted
+            return None
+        return (
+            f"The server counted {counted} prompt tokens where about {round(expected)} were sent: "
+            "it seems to cut the conversation. Raise its context size, or start a new chat."
+        )
+
+
+def size_of(request: ModelRequest) -> int:
+    """Return the bytes of text in a request; images and reasoning are not counted."""
+    return sum(size for _, size in _sizes(request))
+
+
+def biggest_part(request: ModelRequest) -> str:
+    """Name the biggest part of a request, with its size."""
+    name, size = max(_sizes(request), key=lambda part: part[1])
+    return f"{name} ({max(1, size // 1024)} KiB)"
+
+
+def _sizes(request: ModelRequest) -> Iterator[tuple[str, int]]:
+    schemas = [
+        [tool.name, offered_description(tool), offered_schema(tool)] for tool in request.tools
+    ]
+    dumped = json.dumps(schemas, ensure_ascii=False, separators=(",", ":"))
+    yield "the tools' schemas", len(dumped.encode("utf-8", "replace")) if schemas else 0
+    yield "the system prompt", _bytes(request.system)
+    yield "a message of the user", _bytes(request.reminder or "")
+    for message in request.history.messages:
+        if isinstance(message, Reply):
+            calls = (call.arguments for call in message.calls)
+            yield "an answer of the model", _bytes("".join([message.text, *calls]))
+        elif isinstance(message, UserText | Note):
+            yield "a message of the user", _bytes(message.text)
+        else:
+            yield "a tool's result", _bytes(message.text)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
 
 LIST_SECONDS = 3.0
 """How long the list of models may take that an error message names."""
 
 Failure = ServerRefusal | ConnectionFailure
 OnPiece = Callable[[Piece], None]
+OnProtocol = Callable[[ProtocolName], None]
+
+RESPONSES_PATH = "v1/responses"
+"""What a server names that serves a model through the Responses protocol only."""
+
+SWITCHED = "The server wants the protocol openai-responses for this model. It is used from now on."
 
 
 class ModelClient:
@@ -39,6 +113,10 @@ class ModelClient:
         name: the model's name as the server knows it.
         base_url: where the paths of the protocol begin; must begin with http or https.
         key: where the key comes from.
+        provider: who serves it; what its answers hold for it alone goes to nobody else.
+        key_header: the header for the key, where it is not the protocol's.
+        written_calls: calls that the model writes as text are taken as calls.
+        on_protocol: called when the server wants another protocol.
 
     Raises:
         UserError: ``base_url`` is not one.
@@ -50,13 +128,25 @@ class ModelClient:
         base_url: str,
         key: ApiKey,
         *,
+        protocol: ProtocolName = "openai-chat",
+        provider: str = "",
+        options: ModelOptions | None = None,
+        key_header: str = "",
+        written_calls: bool = True,
+        on_protocol: OnProtocol | None = None,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
     ) -> None:
+        self.base_url = check_url(base_url)
         self._name = name
         self._key = key
-        self._http = HttpClient(base_url, timeouts)
-        self._protocol = OpenAIChat()
+        self._provider = provider
+        self._options = options or ModelOptions()
+        self._key_header = key_header
+        self._written_calls = written_calls
+        self._on_protocol = on_protocol
+        self._protocol = PROTOCOLS[protocol](name, provider, self._options)
+        self._http = HttpClient(self._protocol.root(self.base_url), timeouts)
         self._retry = retry or RetryPolicy()
         self._estimate = TokenEstimate()
         self._is_warned = False
@@ -70,9 +160,9 @@ class ModelClient:
         return self._name
 
     @property
-    def base_url(self) -> str:
-        """Where the server is."""
-        return self._http.base_url
+    def protocol(self) -> ProtocolName:
+        """The protocol that the model is asked in."""
+        return self._protocol.name
 
     def warm_up(self) -> None:
         """Begin to load the HTTP library, in a thread; needs a running event loop."""
@@ -90,7 +180,9 @@ class ModelClient:
         try:
             return await self._ask(request, await self._key.get(), on_piece)
         except UserError as error:
-            return Reply(error=str(error), finish="unknown", model=self._name)
+            return Reply(
+                error=str(error), finish="unknown", model=self._name, provider=self._provider
+            )
         finally:
             self._running -= 1
             if not self._running:
@@ -98,31 +190,29 @@ class ModelClient:
 
     async def _ask(self, request: ModelRequest, key: str, on_piece: OnPiece) -> Reply:
         tries = 0
+        await self._protocol.prepare(self._http, self._headers(key))
         while True:
-            body = self._protocol.body(request, self._name)
+            body = self._protocol.body(request)
             outcome = await self._send(key, body, request, on_piece)
             if isinstance(outcome, Reply):
-                self._check_count(body, outcome, on_piece)
+                self._check_count(request, outcome, on_piece)
                 return outcome
-            if isinstance(outcome, ServerRefusal) and self._protocol.adapt(outcome, body):
+            if isinstance(outcome, ServerRefusal) and self._adapt(outcome, body, request, on_piece):
                 continue
             tries += 1
             delay = self._delay(outcome, tries)
             if delay is None:
-                raise UserError(await self._explain(key, outcome, body))
+                raise UserError(await self._explain(key, outcome, request))
             on_piece(RetryDelay(delay, self._reason(outcome, tries)))
             await asyncio.sleep(delay)
 
     async def _send(
-        self, key: str, body: dict[str, Any], request: ModelRequest, on_piece: OnPiece
+        self, key: str, body: Body, request: ModelRequest, on_piece: OnPiece
     ) -> Reply | Failure:
         """Send the request once; what fails before the answer begins is returned."""
-        replies = (m for m in request.history.messages if isinstance(m, Reply))
-        used_ids = {call.id for reply in replies for call in reply.calls}
-        answer = BodyReader(self._protocol.reader(ReplyAssembly(used_ids, self._name)))
-        headers = self._protocol.headers(key)
+        answer = BodyReader(self._protocol.reader(self._assembly(request)))
         try:
-            async with self._http.post(self._protocol.path, headers, body) as response:
+            async with self._http.post(self._protocol.path, self._headers(key), body) as response:
                 if response.status // 100 != 2:
                     beginning = await response.beginning()
                     return read_refusal(response.status, response.headers, beginning)
@@ -131,10 +221,45 @@ class ModelClient:
         except ConnectionFailure as failure:
             return failure
 
-    def _check_count(self, body: dict[str, Any], reply: Reply, on_piece: OnPiece) -> None:
+    def _assembly(self, request: ModelRequest) -> ReplyAssembly:
+        messages = request.history.messages
+        replies = (m for m in messages if isinstance(m, Reply))
+        may_write = self._written_calls and self._protocol.written_calls
+        return ReplyAssembly(
+            used_ids={call.id for reply in replies for call in reply.calls},
+            model=self._name,
+            provider=self._provider,
+            tools={t.name: t.arguments.schema() for t in request.tools} if may_write else None,
+            sources=[message.text for message in messages if not isinstance(message, Reply)],
+        )
+
+    def _headers(self, key: str) -> dict[str, str]:
+        if self._key_header:
+            return {self._key_header: key}
+        return self._protocol.headers(key)
+
+    def _adapt(
+        self, refusal: ServerRefusal, body: Body, request: ModelRequest, on_piece: OnPiece
+    ) -> bool:
+        """Learn from a refusal; return whether to send the request again in another form."""
+        if refusal.names(RESPONSES_PATH) and self._protocol.name == "openai-chat":
+            self._switch("openai-responses")
+            on_piece(Notice(SWITCHED))
+            return True
+        notice = self._protocol.adapt(refusal, body, request)
+        if notice:
+            on_piece(Notice(notice))
+        return notice is not None
+
+    def _switch(self, protocol: ProtocolName) -> None:
+        self._protocol = PROTOCOLS[protocol](self._name, self._provider, self._options)
+        if self._on_protocol is not None:
+            self._on_protocol(protocol)
+
+    def _check_count(self, request: ModelRequest, reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
         counted = reply.usage.prompt_tokens if reply.usage else 0
-        warning = self._estimate.check(body, counted)
+        warning = self._estimate.check(request, counted)
         if warning is not None and not self._is_warned:
             self._is_warned = True
             on_piece(Notice(warning))
@@ -158,7 +283,7 @@ class ModelClient:
             reason = failure.short
         return f"{reason} (try {tries} of {self._retry.tries})."
 
-    async def _explain(self, key: str, failure: Failure, body: dict[str, Any]) -> str:
+    async def _explain(self, key: str, failure: Failure, request: ModelRequest) -> str:
         if isinstance(failure, ConnectionFailure):
             return str(failure)
         if failure.status in (401, 403):
@@ -168,13 +293,13 @@ class ModelClient:
             url=self.base_url,
             model=self._name,
             key_hint=self._key.hint,
-            biggest=biggest_part(body) if failure.is_overflow else "",
+            biggest=biggest_part(request) if failure.is_overflow else "",
         )
         return line + await self._other_models(key) if failure.status == 404 else line
 
     async def _other_models(self, key: str) -> str:
         """Return which models the server has, if it says so."""
-        path, headers = self._protocol.models_path, self._protocol.headers(key)
+        path, headers = self._protocol.models_path, self._headers(key)
         names = self._protocol.model_names(await self._http.get_json(path, headers, LIST_SECONDS))
         if not names or self._name in names:
             return ""

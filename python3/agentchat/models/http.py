@@ -150,14 +150,37 @@ class HttpClient:
 
     async def get_json(self, path: str, headers: Mapping[str, str], seconds: float) -> object:
         """Return the JSON at ``path``, None if there is none within ``seconds``."""
+        return await self._json("GET", path, headers, None, seconds)
+
+    async def post_json(
+        self, path: str, headers: Mapping[str, str], body: Mapping[str, Any], seconds: float
+    ) -> object:
+        """Return the JSON that answers ``body``, None if there is none within ``seconds``."""
+        return await self._json("POST", path, headers, body, seconds)
+
+    async def _json(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any] | None,
+        seconds: float,
+    ) -> object:
         import httpx2
 
         client = await self._client()
+        url = f"{self.base_url}/{path}"
         try:
             async with asyncio.timeout(seconds):
-                response = await client.get(f"{self.base_url}/{path}", headers=dict(headers))
+                response = await client.request(
+                    method,
+                    url,
+                    headers=dict(headers),
+                    json=body,
+                    follow_redirects=_may_follow(headers),
+                )
             return response.json() if response.is_success else None
-        except (httpx2.HTTPError, OSError, ValueError, RecursionError):
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, RecursionError):
             return None
 
     def _request(
@@ -183,7 +206,9 @@ class HttpClient:
         import httpx2
 
         try:
-            return await client.send(request, stream=True)
+            return await client.send(
+                request, stream=True, follow_redirects=_may_follow(request.headers)
+            )
         except (httpx2.ReadTimeout, httpx2.WriteTimeout, httpx2.PoolTimeout):
             line = silence("nothing", self.timeouts.byte_idle)
             raise ConnectionFailure("No answer", line, may_pass=False) from None
@@ -226,6 +251,11 @@ def check_url(url: str) -> str:
     return url.strip().rstrip("/")
 
 
+def _may_follow(headers: Mapping[str, str]) -> bool:
+    """Whether a redirect may be followed: the library keeps only one header from other hosts."""
+    return not {"x-api-key", "x-goog-api-key", "api-key"} & {name.lower() for name in headers}
+
+
 def _new_client(url: str, timeouts: Timeouts) -> httpx2.AsyncClient:
     """Load the library and make a client; slow, so it runs in a thread.
 
@@ -244,7 +274,6 @@ def _new_client(url: str, timeouts: Timeouts) -> httpx2.AsyncClient:
             timeout=httpx2.Timeout(timeouts.byte_idle, connect=timeouts.connect),
             headers={"User-Agent": "agentchat.nvim"},
             trust_env=not is_own,
-            follow_redirects=True,
         )
     except Exception as error:
         raise UserError(

@@ -1,34 +1,86 @@
-"""Servers that are known by name: where they are and which variable holds their key."""
+"""Servers that are known by name: where they are, what they speak, which variable holds the key."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from agentchat.models.protocols.options import ProtocolName
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """One kind of server. Local ones need no key; ``default_model`` is empty where none is sure."""
+    """One kind of server. Local ones need no key; ``default_model`` is empty where none is sure.
 
-    base_url: str
+    Args:
+        base_url: empty where every user has another.
+        protocol: what it speaks.
+        by_model: other protocols for the models whose name a pattern finds.
+        chat_url: where its chat completions are, if elsewhere.
+        key_header: the header for the key, if it is not the protocol's.
+        written_calls: its models may write calls as text, which it does not recognise.
+    """
+
+    base_url: str = ""
     key_variable: str = ""
     default_model: str = ""
+    protocol: ProtocolName = "openai-chat"
+    by_model: tuple[tuple[str, ProtocolName], ...] = ()
+    chat_url: str = ""
+    key_header: str = ""
+    written_calls: bool = False
 
     @property
     def needs_key(self) -> bool:
         """Whether it refuses requests without a key."""
         return bool(self.key_variable)
 
+    def url(self, protocol: ProtocolName) -> str:
+        """Return where it is reached in a protocol."""
+        return (protocol == "openai-chat" and self.chat_url) or self.base_url
+
+    def protocol_of(self, model: str) -> ProtocolName:
+        """Return the protocol for a model at the provider's own URL."""
+        return next((p for found, p in self.by_model if re.search(found, model)), self.protocol)
+
 
 PROVIDERS = {
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-5"),
-    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek-chat"),
-    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    "groq": Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "llamacpp": Provider("http://127.0.0.1:8080/v1", default_model="default"),
-    "lmstudio": Provider("http://127.0.0.1:1234/v1", default_model="default"),
-    "ollama": Provider("http://127.0.0.1:11434/v1"),
-    "vllm": Provider("http://127.0.0.1:8000/v1"),
+    "openai": Provider(
+        base_url="https://api.openai.com/v1",
+        key_variable="OPENAI_API_KEY",
+        default_model="gpt-5",
+        by_model=((r"^(o\d|codex|gpt-([5-9]|\d\d))", "openai-responses"),),
+    ),
+    "anthropic": Provider(
+        base_url="https://api.anthropic.com/v1",
+        key_variable="ANTHROPIC_API_KEY",
+        protocol="anthropic",
+    ),
+    "gemini": Provider(
+        base_url="https://generativelanguage.googleapis.com/v1beta",
+        chat_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        key_variable="GEMINI_API_KEY",
+        protocol="gemini",
+    ),
+    "openrouter": Provider(
+        base_url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY"
+    ),
+    "deepseek": Provider(
+        base_url="https://api.deepseek.com/v1",
+        key_variable="DEEPSEEK_API_KEY",
+        default_model="deepseek-chat",
+    ),
+    "mistral": Provider(base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY"),
+    "groq": Provider(base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY"),
+    "xai": Provider(base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY"),
+    "azure": Provider(key_variable="AZURE_OPENAI_API_KEY", key_header="api-key"),
+    "github": Provider(base_url="https://models.github.ai/inference", key_variable="GITHUB_TOKEN"),
+    "ollama": Provider(base_url="http://127.0.0.1:11434/v1", protocol="ollama", written_calls=True),
+    "llamacpp": Provider(
+        base_url="http://127.0.0.1:8080/v1", default_model="default", written_calls=True
+    ),
+    "vllm": Provider(base_url="http://127.0.0.1:8000/v1", written_calls=True),
+    "lmstudio": Provider(
+        base_url="http://127.0.0.1:1234/v1", default_model="default", written_calls=True
+    ),
 }

@@ -9,17 +9,22 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from agentchat.core.errors import UserError
 from agentchat.core.tools.model import Model
 from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey, OnKey
 from agentchat.models.client import ModelClient
 from agentchat.models.offline import OfflineModel
+from agentchat.models.protocols.options import ProtocolName, read_options, read_protocol
 from agentchat.models.providers import PROVIDERS, Provider
 
 OPENAI = "openai"
 OFFLINE = "offline"
 KEY_VARIABLE = "OPENAI_API_KEY"
+
+LEARNED: dict[tuple[str, str], ProtocolName] = {}
+"""The protocol that a server asked for, by its URL and the model: for all chats of this process."""
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +103,7 @@ def choose_model(
     offline = provider == OFFLINE or (not provider and settings.get("name") == OFFLINE)
     if offline or not _wants_server(settings, environ):
         return OfflineModel()
-    return _client(_find_provider(provider or OPENAI), settings, environ, on_key)
+    return _client(provider or OPENAI, settings, environ, on_key)
 
 
 def environment_keys(settings: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -118,7 +123,8 @@ async def _close(model: Model) -> None:
 
 def _wants_server(settings: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
     """Whether anything names a server: the settings, or the environment."""
-    named = any(settings.get(key) for key in ("provider", "name", "base_url", "api_key_cmd"))
+    keys = ("provider", "name", "base_url", "api_key_cmd", "protocol")
+    named = any(settings.get(key) for key in keys)
     own = settings.get("api_key_env") or KEY_VARIABLE
     return (
         named
@@ -140,23 +146,55 @@ def _find_provider(provider: str) -> Provider:
 
 
 def _client(
-    provider: Provider,
+    provider_name: str,
     settings: Mapping[str, Any],
     environ: Mapping[str, str],
     on_key: OnKey | None,
 ) -> ModelClient:
-    own = provider is PROVIDERS[OPENAI]
-    url = settings.get("base_url") or (own and environ.get("OPENAI_BASE_URL")) or provider.base_url
+    provider = _find_provider(provider_name)
     name = settings.get("name") or environ.get("AGENTCHAT_MODEL") or provider.default_model
+    protocol, url = _protocol_and_url(provider, name, settings, environ)
+    if not url:
+        raise UserError(
+            f"No base_url for {provider_name}: set base_url in g:agentchat.model, "
+            "like https://NAME.openai.azure.com/openai/v1."
+        )
     if not name:
         raise UserError(
             f"No model is named for {url}: set name in g:agentchat.model, or $AGENTCHAT_MODEL."
         )
-    needs_key = provider.needs_key and url == provider.base_url
+    is_own = url == provider.url(protocol)
+    needs_key = provider.needs_key and (is_own or not provider.base_url)
     command = settings.get("api_key_cmd")
-    if command:
-        return ModelClient(name, url, CommandKey(command, on_key=on_key))
-    return ModelClient(name, url, _environment_key(provider, needs_key, settings, environ))
+    key = (
+        CommandKey(command, on_key=on_key)
+        if command
+        else _environment_key(provider, needs_key, settings, environ)
+    )
+    return ModelClient(
+        name,
+        url,
+        key,
+        protocol=protocol,
+        provider=provider_name if is_own else f"{provider_name}@{urlsplit(url).netloc}",
+        options=read_options(settings),
+        key_header=provider.key_header,
+        written_calls=provider.written_calls or not (is_own or provider.key_header),
+        on_protocol=lambda learned: LEARNED.update({(url, name): learned}),
+    )
+
+
+def _protocol_and_url(
+    provider: Provider, name: str, settings: Mapping[str, Any], environ: Mapping[str, str]
+) -> tuple[ProtocolName, str]:
+    """Return the protocol, and the URL: the user's, else that of the provider."""
+    set_protocol = read_protocol(settings)
+    url = settings.get("base_url")
+    if not url and provider is PROVIDERS[OPENAI]:
+        url = environ.get("OPENAI_BASE_URL")
+    protocol = set_protocol or (provider.protocol if url else provider.protocol_of(name))
+    url = url or provider.url(protocol)
+    return set_protocol or LEARNED.get((url, name), protocol), url
 
 
 def _environment_key(

@@ -25,6 +25,7 @@ from agentchat.tools.custom.files import (
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.registry import CustomRegistry, FileRegistry
 from agentchat.tools.custom.worker import start_worker
+from agentchat.tools.format import count_summary
 from agentchat.workspace.process.run import KEEPER
 
 log = logging.getLogger(__name__)
@@ -136,7 +137,10 @@ class CustomTools:
             counts = [await self._load(files, again) for files in tuple(self._chats.values())]
             if again:
                 names = {name for files in self._chats.values() for name in files.registry.names}
-                tools, paths = _count(len(names), "tool"), _count(max(counts, default=0), "file")
+                tools, paths = (
+                    count_summary(len(names), "tool"),
+                    count_summary(max(counts, default=0), "file"),
+                )
                 self._notify("info", f"{tools} of your own from {paths}")
 
     async def _load(self, files: ChatFiles, again: bool) -> int:
@@ -145,8 +149,7 @@ class CustomTools:
         if now == files.loaded and not again:
             return 0
         sources, problems = await run_in_thread(lambda: self._sources(files))
-        await self._files.load(sources)
-        loaded, broken = self._files.contents(sources)
+        loaded, broken = await self._files.load(sources)
         files.problems = [*problems, *broken, *files.registry.replace_all(loaded)]
         files.loaded = now
         files.changed()
@@ -179,10 +182,6 @@ class CustomTools:
 
     def _notify(self, level: str, text: str) -> None:
         self._bridge.notify(level, text)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _short(text: str, files: ChatFiles) -> str:

@@ -1,25 +1,37 @@
-"""Files for tools: located by the path of a call, read for a change, changed."""
+"""What tools do with files: locate, read and change them."""
 
 from __future__ import annotations
 
-from agentchat.core.diff.changeset import ChangeSet
+from typing import Any
+
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.text_file import LARGEST_EDIT
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import AppliedFile, BufferState, FileTarget
-from agentchat.core.tools.tool import ToolContext
+from agentchat.core.tools.tool import Access, DryRunResult, ToolContext
+
+
+def reads_path(arguments: Any) -> Access:
+    """Return what a call with a ``path`` reads; without one, the workspace."""
+    return Access(reads=(arguments.path or ".",))
+
+
+def writes_path(arguments: Any) -> Access:
+    """Return what a call with a ``path`` writes."""
+    return Access(writes=(arguments.path,))
 
 
 async def locate_existing(path: str, context: ToolContext) -> tuple[FileTarget, str]:
     """Return the target and its kind (``file``, ``directory``, ``other``).
 
     Raises:
-        ToolError: nothing is there, or the path is none.
+        ToolError: the path does not exist, or is not valid.
     """
     target = await context.workspace.locate(path)
     try:
         kind = await context.workspace.kind(target.path)
     except OSError as error:
-        raise cannot_read(target, error) from error
+        raise read_error(target, error) from error
     if kind is None:
         raise ToolError(f"Path not found: {target.shown}")
     return target, kind
@@ -44,7 +56,7 @@ async def locate_directory(path: str, context: ToolContext) -> FileTarget:
 
 
 async def read_for_change(target: FileTarget, context: ToolContext) -> bytes:
-    """Return all bytes of a file that is to be changed; raises ToolError, also if it is huge."""
+    """Return the bytes of a file before a change; raises ToolError, also if it is too large."""
     try:
         if await context.workspace.size(target.path) > LARGEST_EDIT:
             size = LARGEST_EDIT // (1024 * 1024)
@@ -56,7 +68,7 @@ async def read_for_change(target: FileTarget, context: ToolContext) -> bytes:
     except FileNotFoundError as error:
         raise ToolError(f"Path not found: {target.shown}") from error
     except OSError as error:
-        raise cannot_read(target, error) from error
+        raise read_error(target, error) from error
 
 
 def refuse_locked(target: FileTarget) -> None:
@@ -65,32 +77,43 @@ def refuse_locked(target: FileTarget) -> None:
         raise ToolError(f"The buffer of {target.shown} is 'nomodifiable'. Nothing was changed.")
 
 
-def cannot_read(target: FileTarget, error: OSError) -> ToolError:
-    """Return what the model is told when the system refuses to read."""
+def read_error(target: FileTarget, error: OSError) -> ToolError:
+    """Return the error for a file that the system does not let us read."""
     return ToolError(f"Cannot read {target.shown}: {error.strerror or error}.")
 
 
-async def apply_change(change: ChangeSet, context: ToolContext) -> list[str]:
-    """Make the change; return a line for each thing that is not as the model would think.
+async def apply_change(change: ChangeSet | None, context: ToolContext) -> list[str]:
+    """Make the change; return a line for each file that is not as the model expects.
 
-    Raises Stale or ToolError; then nothing was changed.
+    Raises StalePreview or ToolError; then nothing was changed.
     """
+    if change is None:
+        raise ToolError("There is no change to make. Nothing was changed.")
     applied = await context.workspace.apply(change)
-    return [note for one in applied for note in apply_notes(one)]
+    return [note for file in applied for note in apply_notes(file)]
+
+
+async def apply_file_change(
+    preview: DryRunResult, context: ToolContext
+) -> tuple[FileChange, list[str]]:
+    """Make the change of one file, as ``apply_change`` does; return it with the notes."""
+    notes = await apply_change(preview.change, context)
+    assert preview.change is not None
+    return preview.change.files[0], notes
 
 
 def apply_notes(applied: AppliedFile) -> list[str]:
-    """Return what the model must know of one file."""
-    found = []
+    """Return what the model must know about one file."""
+    notes = []
     if not applied.saved:
-        found.append(
+        notes.append(
             "Not saved: the file is open with the user's unsaved changes, so the change is in "
             "the editor only."
         )
     if applied.reformatted:
         ranges = ", ".join(_range(first, last) for first, last in applied.reformatted)
-        found.append(f"Saving changed {ranges} as well (a formatter or autocommand).")
-    return found
+        notes.append(f"Saving changed {ranges} as well (a formatter or autocommand).")
+    return notes
 
 
 def _range(first: int, last: int) -> str:

@@ -1,4 +1,4 @@
-"""How tools write their results: notices, names on one line, the plain text of a terminal."""
+"""Format results of tools: notices, names on one line, plain text of terminal output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from agentchat.core.text import escape
 
 
-def with_notices(text: str, notices: Sequence[str]) -> str:
+def add_notices(text: str, notices: Sequence[str]) -> str:
     """Return a text with notices below it, a blank line between."""
     if not notices:
         return text
@@ -17,18 +17,23 @@ def with_notices(text: str, notices: Sequence[str]) -> str:
     return text + gap + "\n".join(notices)
 
 
-def limit_reached(limit: int, what: str) -> str:
+def limit_notice(limit: int, what: str) -> str:
     """Return the notice of a listing that was cut after ``limit`` of ``what``."""
     return f"[{limit} {what} limit reached. Use limit={2 * limit} for more, or refine pattern]"
 
 
+def count_summary(number: int, noun: str) -> str:
+    """Return ``1 file`` or ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def argument_text(value: object, missing: str = "...") -> str:
-    """Return an argument as far as it has arrived, on one line; ``missing`` if it has not."""
+    """Return an argument on one line; ``missing`` if it has not arrived yet."""
     return escape_name(value) if isinstance(value, str) and value else missing
 
 
 def escape_name(name: str) -> str:
-    """Return a file name without anything that would break or hide the line."""
+    """Return a file name with line breaks and control characters made visible."""
     return escape(name).replace("\n", "<U+000A>").replace("\t", "<U+0009>")
 
 
@@ -48,22 +53,22 @@ class TerminalText:
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._held = ""
+        self._rest = ""
 
     def feed(self, data: bytes, final: bool = False) -> str:
-        """Return the text that is certain by now."""
-        text = self._held + self._decoder.decode(data, final)
-        cut = len(text) if final else _complete_until(text)
-        self._held = text[cut:]
-        return _ESCAPES.sub("", text[:cut]).translate(_CONTROLS)
+        """Return the text up to an escape that may continue in the next piece."""
+        text = self._rest + self._decoder.decode(data, final)
+        end = len(text) if final else _complete_end(text)
+        self._rest = text[end:]
+        return _ESCAPES.sub("", text[:end]).translate(_CONTROLS)
 
 
-def _complete_until(text: str) -> int:
-    """Return where an escape begins that may go on in the next piece; else the text's end."""
+def _complete_end(text: str) -> int:
+    """Return where an unfinished escape begins, or the end of the text."""
     last = text.rfind("\x1b")
-    for at in (text.rfind("\x1b", 0, max(last, 0)), last):
-        if at >= 0 and _UNFINISHED.match(text, at):
-            return at
+    for index in (text.rfind("\x1b", 0, max(last, 0)), last):
+        if index >= 0 and _UNFINISHED.match(text, index):
+            return index
     return len(text)
 
 

@@ -21,7 +21,7 @@ WholeNumber = Annotated[int, BeforeValidator(_integral)]
 class ToolArguments(BaseModel):
     """Base of all arguments: no unknown fields, no conversion between types."""
 
-    # Built when first used: building every model would hold up the start of the process.
+    # Built when first used: building every model would delay the start of the process.
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
@@ -35,7 +35,7 @@ class PydanticArguments:
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema that the model is given."""
         if self._schema is None:
-            self._schema = plain_schema(self._model)
+            self._schema = model_schema(self._model)
         return self._schema
 
     def parse(self, value: Mapping[str, Any]) -> Any:
@@ -43,11 +43,11 @@ class PydanticArguments:
         try:
             return self._model.model_validate(dict(value))
         except ValidationError as error:
-            raise ArgumentError(problems(error)) from error
+            raise ArgumentError(field_problems(error)) from error
 
 
-def problems(error: ValidationError) -> tuple[tuple[str, str], ...]:
-    """Return what is wrong as pairs of field and reason."""
+def field_problems(error: ValidationError) -> tuple[tuple[str, str], ...]:
+    """Return the problems as pairs of field and reason."""
     return tuple(
         (_field(problem["loc"]), problem["msg"].removeprefix("Value error, "))
         for problem in error.errors(include_url=False, include_input=False)
@@ -60,18 +60,18 @@ def _field(location: tuple[int | str, ...]) -> str:
     return path.removeprefix(".") or "arguments"
 
 
-def plain_schema(model: type[BaseModel]) -> dict[str, Any]:
+def model_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return a model's JSON Schema without titles, references and ``null`` alternatives."""
-    return plain(model.model_json_schema())
+    return simplify_schema(model.model_json_schema())
 
 
-def plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON Schema of pydantic's in its plainest form; a recursive one cannot be."""
+def simplify_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema of pydantic in a simple form; raises RecursionError if it is recursive."""
     definitions = schema.pop("$defs", {})
     for described in (schema, *definitions.values()):
         described.pop("description", None)  # the docstring is for readers of the code
-    found: dict[str, Any] = _plain(schema, definitions)
-    return found
+    simple: dict[str, Any] = _plain(schema, definitions)
+    return simple
 
 
 def _plain(node: Any, definitions: Mapping[str, Any]) -> Any:
@@ -93,12 +93,12 @@ def _plain_entry(key: str, value: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _without_noise(node: dict[str, Any]) -> dict[str, Any]:
-    """Drop titles (texts; a property may be called ``title``), and what is ``null`` by default."""
+    """Drop titles (texts; a property may be named ``title``) and defaults that are ``null``."""
     if isinstance(node.get("title"), str):
         del node["title"]
     if "default" in node and node["default"] is None:
         del node["default"]
-    if isinstance(node.get("ge"), int):  # what becomes of a bound on a converted number
+    if isinstance(node.get("ge"), int):  # pydantic's form of a bound on a converted number
         node["minimum"] = node.pop("ge")
     return node
 

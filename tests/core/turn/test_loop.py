@@ -409,7 +409,7 @@ def test_other_calls_beside_resolve_are_refused_and_the_third_time_ends_the_turn
     chat = a_chat_with_preview(QUIET)
     batch = calls(resolve("1"), a_call("2", "quiet"))  # type: ignore[arg-type]
     more = [
-        replace(batch, calls=tuple(replace(c, id=f"{c.id}{n}") for c in batch.calls)) for n in "abc"
+        replace(batch, parts=tuple(replace(c, id=f"{c.id}{n}") for c in batch.calls)) for n in "abc"
     ]
     world = World(more)
     assert play(chat, world) == "error"

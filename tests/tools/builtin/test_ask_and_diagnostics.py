@@ -55,7 +55,7 @@ TWO: list[Mapping[str, Any]] = [{"question": "A?", "options": [{"label": "x"}]},
         ([], "Cancelled by the user. No answer was given to: A?"),
     ],
 )
-async def test_answers_are_told_question_by_question(
+async def test_the_result_has_the_answers_question_by_question(
     bench: Bench, answers: list[tuple[str, ...]], text: str
 ) -> None:
     result = await call(bench, ask.TOOL, Desk(answers), questions=TWO)

@@ -285,7 +285,7 @@ async def test_data_files_are_searched_only_where_they_are_named(bench: Bench) -
 
 
 @pytest.mark.parametrize("pat", ["f($A,", ") (", "a b c"])
-async def test_a_pattern_that_does_not_parse_is_told(bench: Bench, pat: str) -> None:
+async def test_a_pattern_that_does_not_parse_is_an_error(bench: Bench, pat: str) -> None:
     bench.write("a.py", "f(1, 2)\n")
     with pytest.raises(ToolError, match=r"ops\[0\]\.pat does not parse: "):
         await call(bench, {"pat": pat, "out": "x"}, lang="python")
@@ -420,7 +420,7 @@ async def test_many_files_are_previewed_in_one_go(bench: Bench) -> None:
         ({"ops": "no list"}, "ast_edit ... → "),
     ],
 )
-def test_a_call_is_told_in_one_line(given: Mapping[str, object], line: str) -> None:
+def test_a_call_is_rendered_in_one_line(given: Mapping[str, object], line: str) -> None:
     assert ast_edit.TOOL.render_call(given) == line
 
 

@@ -45,7 +45,7 @@ async def dead(pids: list[int], within: float) -> bool:
         ("export X=1; echo $X", "1", 0),
     ],
 )
-async def test_output_and_end_are_told(
+async def test_the_result_is_the_output_and_how_the_command_ended(
     bench: Bench, command: str, text: str | None, code: int
 ) -> None:
     result = await bench.call(TOOL, command=command)
@@ -86,7 +86,9 @@ async def test_a_background_process_does_not_outlive_its_command(bench: Bench) -
 @pytest.mark.parametrize(
     "command", ["setsid sleep 30 & echo $!; sleep 0.1", "(setsid sleep 30 & echo $!)"]
 )
-async def test_not_even_what_left_its_group_outlives_a_command(bench: Bench, command: str) -> None:
+async def test_a_process_that_left_the_group_does_not_outlive_its_command(
+    bench: Bench, command: str
+) -> None:
     result = await bench.call(TOOL, command=command)
     assert await dead([int(result.text)], within=1)
 

@@ -63,7 +63,7 @@ def test_each_tool_has_the_contracts_nature(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("tool", BUILTINS, ids=lambda tool: tool.name)
-def test_each_schema_is_plain_and_tells_what_each_field_is(tool: Tool) -> None:
+def test_each_schema_is_simple_and_describes_each_field(tool: Tool) -> None:
     schema = tool.arguments.schema()
     text = json.dumps(schema)
     assert schema["type"] == "object"

@@ -75,7 +75,7 @@ def test_edits_that_do_not_fit_the_schema_are_named(
     assert list(raised.value.problems) == problems
 
 
-async def test_several_replacements_are_counted_and_tolerance_is_told(bench: Bench) -> None:
+async def test_replacements_are_counted_and_a_tolerant_match_is_reported(bench: Bench) -> None:
     path = bench.write("f", "foo\n\tbar\nfoo\n")
     result = await bench.call(
         edit.TOOL,

@@ -70,6 +70,6 @@ async def test_structures_are_matched_here_in_texts_from_there(there: Bench) -> 
     assert "- broken.py: " in text
 
 
-async def test_a_path_outside_and_a_missing_one_are_told(there: Bench) -> None:
+async def test_a_path_outside_and_a_missing_path_are_reported(there: Bench) -> None:
     with pytest.raises(ToolError, match="Path not found: gone"):
         await there.call(read.TOOL, path="gone")

@@ -35,7 +35,9 @@ async def test_an_unsaved_buffer_is_read_searched_and_edited_and_not_saved(
     assert path.read_text() == "disk\n"
 
 
-async def test_what_a_formatter_did_is_told(bench: Bench, editor: Buffers) -> None:
+async def test_the_lines_that_a_formatter_changed_are_reported(
+    bench: Bench, editor: Buffers
+) -> None:
     editor.load(bench.write("a", "1\n2\n"))
     editor.formatter = lambda lines: tuple(line.strip() for line in lines)
     result = await bench.call(write.TOOL, path="a", content=" 1\n2\n 3\n 4\n")

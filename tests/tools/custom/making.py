@@ -110,7 +110,6 @@ async def tools_of(
     path.write_text(f"import os, sys, time\nfrom agentchat import *\n{code}")
     registry = a_registry(most=most)
     source = read_source(path)
-    await registry.load([source])
-    loaded, problems = registry.contents([source])
+    loaded, problems = await registry.load([source])
     assert problems == []
     return {tool.name: tool for contents in loaded for tool in contents.tools(str(cwd or folder))}

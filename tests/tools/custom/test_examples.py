@@ -28,8 +28,7 @@ DONE = Reply("Done.")
 async def example(name: str, folder: Path) -> Tool:
     """Return the one tool of an example; all of them load."""
     registry, sources = a_registry(), [read_source(path) for path in EXAMPLES]
-    await registry.load(sources)
-    loaded, problems = registry.contents(sources)
+    loaded, problems = await registry.load(sources)
     assert problems == []
     found = {contents.source.path.stem: contents for contents in loaded}
     assert list(found) == ["batch_rename", "todos", "word_count"]

@@ -140,7 +140,7 @@ def test_a_projects_tools_load_once_it_is_trusted(
     assert "of_project" in model_server.requests[3].tools
 
 
-def test_a_reload_tells_what_is_wrong_and_what_is_there(
+def test_a_reload_reports_problems_and_the_number_of_tools(
     start_editor: StartEditor, model_server: ModelServer, home: Path, tmp_path: Path
 ) -> None:
     first = write(tmp_path / "more", "a.py", TOOL.format(name="same"))

@@ -99,7 +99,7 @@ def round_and_round() -> list[Any]:
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_what_a_function_returns_is_told_or_refused(
+async def test_what_a_function_returns_is_the_result_or_refused(
     tmp_path: Path, value: Any, text: str, is_error: bool
 ) -> None:
     result = await result_of(tmp_path, lambda: value)
@@ -123,7 +123,7 @@ async def test_a_text_without_end_is_cut(tmp_path: Path) -> None:
     assert len(result.text) < 70_000
 
 
-async def test_an_iterator_is_told_as_a_list_and_one_without_end_times_out(tmp_path: Path) -> None:
+async def test_an_iterator_is_a_list_and_one_without_end_times_out(tmp_path: Path) -> None:
     assert (await result_of(tmp_path, lambda: iter("ab"))).text == '["a","b"]'
     tools = await tools_of(
         tmp_path,
@@ -164,7 +164,7 @@ class Mute(Exception):
     ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-async def test_what_a_function_raises_is_told(
+async def test_what_a_function_raises_is_an_error_result(
     tmp_path: Path,
     error: BaseException,
     text: str,
@@ -303,7 +303,7 @@ async def test_a_workspace_that_is_gone_is_an_error(tmp_path: Path) -> None:
         await remote.call("hook", {}, role="setup")
 
 
-async def test_a_context_reads_runs_and_tells(tmp_path: Path) -> None:
+async def test_a_context_reads_runs_and_shows_progress(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
 
     async def uses(ctx: Context) -> str:
@@ -319,7 +319,7 @@ async def test_a_context_reads_runs_and_tells(tmp_path: Path) -> None:
     assert "half way\n" in "".join(block.append or "" for block in scene.screen.blocks["1"])
 
 
-async def test_what_is_printed_is_shown_and_bounded_and_told_to_nobody(
+async def test_printed_text_is_shown_and_bounded_and_no_result(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     tools = await tools_of(
@@ -346,24 +346,24 @@ def t():
 
 
 async def test_every_function_is_given_the_arguments_it_names(tmp_path: Path) -> None:
-    told: list[Any] = []
+    events: list[Any] = []
 
     def word(path: str, most: int = 3) -> str:
         return "worked"
 
     def asks(path: str) -> bool:
-        told.append(("asks", path))
+        events.append(("asks", path))
         return True
 
     def would(args: Any) -> str:
-        told.append(("dry_run", args.path, args["most"]))
+        events.append(("dry_run", args.path, args["most"]))
         return "Would work."
 
     found = made(
         tmp_path, word, name="t",
         require_approval_before=asks, dry_run=would,
-        setup=lambda: told.append("setup"),
-        on_exit=lambda **all: told.append(("exit", all)),
+        setup=lambda: events.append("setup"),
+        on_exit=lambda **all: events.append(("exit", all)),
         render_call=lambda path: f"word of {path}",
         render_result=lambda result, path: f"{result.text} on {path}",
     )  # fmt: skip
@@ -376,10 +376,10 @@ async def test_every_function_is_given_the_arguments_it_names(tmp_path: Path) ->
     assert question.preview.text.startswith("Would work.\n\nArguments:\n{")
     await scene.answer("accept")
     await scene.finished()
-    assert "setup" in told
-    assert ("asks", "p") in told
-    assert ("dry_run", "p", 3) in told
-    assert told[-1] == ("exit", {"path": "p", "most": 3})
+    assert "setup" in events
+    assert ("asks", "p") in events
+    assert ("dry_run", "p", 3) in events
+    assert events[-1] == ("exit", {"path": "p", "most": 3})
     assert scene.screen.blocks["1"][0].title == "word of p"
     result = scene.chat.history.messages[-2]
     assert isinstance(result, ToolResult)
@@ -393,29 +393,29 @@ async def test_what_a_set_up_returns_is_dropped(tmp_path: Path) -> None:
     assert scene.results() == {"1": "fine"}
 
 
-async def test_a_rejected_call_is_left_once_and_told_once(tmp_path: Path) -> None:
-    told: list[str] = []
+async def test_a_rejected_call_exits_once_and_is_reported_once(tmp_path: Path) -> None:
+    events: list[str] = []
     found = made(
-        tmp_path, lambda: told.append("run"), name="t", require_approval_before=True,
-        setup=lambda: told.append("setup"), on_exit=lambda: told.append("exit"),
+        tmp_path, lambda: events.append("run"), name="t", require_approval_before=True,
+        setup=lambda: events.append("setup"), on_exit=lambda: events.append("exit"),
     )  # fmt: skip
     scene = scene_of(tmp_path, found)
     await scene.play("go", "reject")
-    assert told.count("exit") == 1
-    assert "run" not in told
+    assert events.count("exit") == 1
+    assert "run" not in events
     finished = scene.screen.named("AgentToolFinished")
     assert [event["status"] for event in finished] == ["rejected"]
 
 
 async def test_set_up_and_exit_of_neighbours_are_shared_where_asked(tmp_path: Path) -> None:
-    told: list[str] = []
+    events: list[str] = []
     found = made(
-        tmp_path, lambda: told.append("run"), name="t", setup_once=True,
-        setup=lambda: told.append("setup"), on_exit=lambda: told.append("exit"),
+        tmp_path, lambda: events.append("run"), name="t", setup_once=True,
+        setup=lambda: events.append("setup"), on_exit=lambda: events.append("exit"),
     )  # fmt: skip
     scene = scene_of(tmp_path, found, found)
     await scene.play()
-    assert told == ["setup", "run", "run", "exit"]
+    assert events == ["setup", "run", "run", "exit"]
 
 
 async def test_steps_are_given_what_came_before(tmp_path: Path) -> None:
@@ -492,11 +492,11 @@ async def test_a_command_and_its_steps_may_be_lists_of_words(tmp_path: Path) -> 
 
 
 async def test_a_command_leaves_a_flag_behind(tmp_path: Path) -> None:
-    def told(ctx: Context) -> dict[str, bool]:
+    def read_flags(ctx: Context) -> dict[str, bool]:
         return dict(ctx.flags)
 
     fails = made(tmp_path, lambda: None, name="t", command="exit 1", flag="tests")
-    scene = scene_of(tmp_path, fails, made(tmp_path, told, name="told"))
+    scene = scene_of(tmp_path, fails, made(tmp_path, read_flags, name="flags"))
     await scene.play()
     assert scene.results()["2"] == '{"tests":false}'
 
@@ -554,9 +554,9 @@ def a_resolve(call_id: str, action: str) -> Reply:
     return calls(a_call(call_id, "resolve", given))
 
 
-def stager(told: list[Any], **more: Any) -> Callable[..., str]:
+def stager(events: list[Any], **more: Any) -> Callable[..., str]:
     async def apply(reason: str, extra: Any) -> Result:
-        told.append(("apply", reason, dict(extra or {})))
+        events.append(("apply", reason, dict(extra or {})))
         return Result("Applied it.", details={"files": 2})
 
     def stages(ctx: Context) -> str:
@@ -581,11 +581,11 @@ def resolving(folder: Path, action: str, function: Callable[..., Any]) -> Scene:
 async def test_a_function_stages_a_preview(
     tmp_path: Path, action: str, answers: list[str], text: str, said: list[Any]
 ) -> None:
-    told: list[Any] = []
-    scene = resolving(tmp_path, action, stager(told))
+    events: list[Any] = []
+    scene = resolving(tmp_path, action, stager(events))
     await scene.play("go", *answers)
     assert scene.results() == {"1": f"{STAGED}\na -> b", "2": text}
-    assert told == said
+    assert events == said
     result = scene.chat.history.messages[-2]
     assert isinstance(result, ToolResult)
     assert result.details is not None
@@ -594,8 +594,8 @@ async def test_a_function_stages_a_preview(
 
 
 async def test_a_rejecting_callback_may_take_the_reason_only(tmp_path: Path) -> None:
-    told: list[Any] = []
-    scene = resolving(tmp_path, "discard", stager(told, reject=lambda reason: f"No: {reason}"))
+    events: list[Any] = []
+    scene = resolving(tmp_path, "discard", stager(events, reject=lambda reason: f"No: {reason}"))
     await scene.play()
     assert scene.results()["2"] == "No: ok"
 
@@ -704,7 +704,7 @@ DEATHS = {
 
 
 @pytest.mark.parametrize("code", DEATHS)
-async def test_a_function_that_ends_its_process_is_told_and_the_next_call_has_another(
+async def test_a_function_that_ends_its_process_fails_and_the_next_call_has_another(
     tmp_path: Path, code: str
 ) -> None:
     tools = await tools_of(
@@ -719,7 +719,7 @@ async def test_a_function_that_ends_its_process_is_told_and_the_next_call_has_an
     assert int(results["3"]) not in (0, os.getpid())
 
 
-async def test_looks_survive_the_end_of_a_process(tmp_path: Path) -> None:
+async def test_rendering_survives_the_end_of_a_process(tmp_path: Path) -> None:
     tools = await tools_of(
         tmp_path,
         f"""{ALONE}
@@ -759,7 +759,7 @@ def t():
     assert time.monotonic() - before < 10
 
 
-async def test_a_call_is_told_that_the_files_were_read_anew(tmp_path: Path) -> None:
+async def test_a_call_fails_with_the_reason_when_the_files_are_reloaded(tmp_path: Path) -> None:
     tools = await tools_of(
         tmp_path,
         """
@@ -812,7 +812,7 @@ def process():
     assert results["3"].isdigit()
 
 
-async def test_a_process_lives_from_call_to_call_and_knows_nothing_of_the_hosts(
+async def test_a_process_serves_many_calls_without_the_environment_of_the_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
@@ -852,9 +852,9 @@ def t(ctx: Context):
     ]  # fmt: skip
     scene = Scene(tmp_path, replies, tools["t"])
     await scene.play("go", "accept", "accept")
-    told = "its process ended (exit code 3). Discard the preview and call t again."
-    assert scene.results()["2"] == f"Apply failed: {told}"
-    assert scene.results()["3"] == f"Apply failed: {told}"
+    message = "its process ended (exit code 3). Discard the preview and call t again."
+    assert scene.results()["2"] == f"Apply failed: {message}"
+    assert scene.results()["3"] == f"Apply failed: {message}"
     assert scene.results()["4"] == "Discarded: it. Reason: ok"
     assert len(scene.chat.pending) == 0
 
@@ -881,15 +881,14 @@ def t():
     assert len(shown) < 2_000_000
 
 
-async def test_a_process_is_gone_when_the_files_are_read_anew(tmp_path: Path) -> None:
+async def test_a_process_ends_when_the_files_are_reloaded(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text(f"import os, time\nfrom agentchat import tool\n{ALONE}")
     registry = a_registry()
     source = read_source(path)
     pids = []
     for _ in range(2):
-        await registry.load([source])
-        (loaded,), _ = registry.contents([source])
+        (loaded,), _ = await registry.load([source])
         (found,) = loaded.tools(str(tmp_path))
         scene = scene_of(tmp_path, found)
         await scene.play()
@@ -908,8 +907,7 @@ from tests.tools.custom.making import OPEN, a_registry
 
 async def main():
     registry, source = a_registry(), read_source(Path(sys.argv[1]))
-    await registry.load([source])
-    (loaded,), _ = registry.contents([source])
+    (loaded,), _ = await registry.load([source])
     (holds,) = loaded.tools("/")
     call = asyncio.ensure_future(holds.arguments.call("hook", {}, role="setup"))
     while not os.path.exists(sys.argv[2]):
@@ -920,7 +918,7 @@ asyncio.run(main())
 """
 
 
-def test_a_process_that_hears_nothing_ends_with_a_host_that_was_killed(tmp_path: Path) -> None:
+def test_a_process_that_blocks_ends_with_a_host_that_was_killed(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     (tmp_path / "a.py").write_text(
         f"""

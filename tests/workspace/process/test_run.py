@@ -149,9 +149,9 @@ async def test_many_programs_run_at_the_same_time(tmp_path: Path) -> None:
 HOST = """
 import asyncio, sys
 from agentchat.core.tools.ports import Command
-from agentchat.workspace import processes
+from agentchat.workspace.process.run import run
 command = Command(("/bin/sh", "-c", "sleep 60 & echo $! $$; sleep 60"), "/")
-asyncio.run(processes.run(command, lambda data: print(data.decode(), end="", flush=True)))
+asyncio.run(run(command, lambda data: print(data.decode(), end="", flush=True)))
 """
 
 
@@ -162,6 +162,7 @@ async def test_nothing_outlives_a_host_that_is_killed(tmp_path: Path) -> None:
     )  # fmt: skip
     assert host.stdout is not None
     pids = [int(pid) for pid in (await host.stdout.readline()).split()]
+    assert len(pids) == 2
     host.kill()
     await host.wait()
     assert all([await soon_gone(pid) for pid in pids])

@@ -231,10 +231,8 @@ class ToolRunner:
 async def parse_arguments(tool: Tool, given: Mapping[str, Any]) -> Any:
     """Return the arguments as the tool takes them; raises ArgumentError or ToolError."""
     try:
-        if tool.source:
-            # Those of the user's own tools are checked in another process, which may be busy.
-            return await asyncio.to_thread(tool.arguments.parse, given)
-        return tool.arguments.parse(given)
+        parsed = tool.arguments.parse(given)
+        return await parsed if inspect.isawaitable(parsed) else parsed
     except (ArgumentError, ToolError):
         raise
     except Exception as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentchat.agent.execution.locate import suppose, survey
+from agentchat.agent.execution.tool_runner import parse_arguments
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.core.errors import UserError
@@ -208,7 +209,7 @@ class RuleDrafts:
         if tool is None:
             return None
         try:
-            arguments = tool.arguments.parse(past.given)
+            arguments = await parse_arguments(tool, past.given)
             touch = tool.touches(arguments)
         except Exception:  # the tool is another one now, or the user's and broken
             return None

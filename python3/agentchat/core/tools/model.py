@@ -14,7 +14,7 @@ from agentchat.core.tools.tool import Tool
 class ModelRequest:
     """One request: ``forced`` names the tool the model must call now, if any.
 
-    ``reminder`` is added after the history, for this request only.
+    ``reminder`` is added after the history, for this request only. ``chat`` is the chat's uuid.
     """
 
     system: str
@@ -22,6 +22,7 @@ class ModelRequest:
     tools: tuple[Tool, ...] = ()
     forced: str | None = None
     reminder: str | None = None
+    chat: str = ""
 
 
 @dataclass(frozen=True, slots=True)

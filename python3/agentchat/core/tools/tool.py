@@ -57,7 +57,7 @@ class Arguments(Protocol):
         """Return the JSON Schema (an object) that the model is given."""
 
     def parse(self, value: Mapping[str, Any]) -> Any:
-        """Return the arguments as the tool takes them; raises ArgumentError."""
+        """Return the arguments as the tool takes them, or an awaitable; raises ArgumentError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,7 @@ class Capability:
 
     dry_run: bool = False
     reversible: bool = False
-    undo_method: str = ""
-    undo_tool: str = ""
     min_confidence: int = 0
-    affected_resources: tuple[str, ...] = ()
 
     @property
     def safety_level(self) -> int:

@@ -56,6 +56,7 @@ class Chat:
             tools=tuple(_described(tool, self.surroundings) for tool in tools),
             forced=RESOLVE if waiting else None,
             reminder=REMINDER if waiting else None,
+            chat=self.uuid,
         )
 
     def _system(self, tools: tuple[Tool, ...]) -> str:

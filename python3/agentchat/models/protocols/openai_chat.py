@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from agentchat.core.messages import (
     FinishReason,
-    History,
     Image,
-    Note,
-    Reply,
+    ThinkingPart,
     ToolCall,
-    ToolResult,
     Usage,
-    UserText,
 )
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.validate import offered_description, offered_schema
+from agentchat.models.protocols.conversation import (
+    Answer,
+    Round,
+    arguments_text,
+    data_url,
+    dry_run_first,
+    entries,
+    function_name,
+    images_intro,
+    server_id,
+    without_images,
+)
+from agentchat.models.protocols.gemini import SKIP_SIGNATURE
+from agentchat.models.protocols.protocol import (
+    IMAGES_REFUSED,
+    NO_IMAGES_NOTICE,
+    REASONING_REFUSED,
+    VENDOR_DATA,
+    Body,
+    Feature,
+    WireProtocol,
+    feature,
+    merge,
+)
 from agentchat.models.response.call_fragments import CallFragment
-from agentchat.models.response.refusal import ServerRefusal, one_line
+from agentchat.models.response.fields import (
+    count,
+    error_in,
+    error_message,
+    integer,
+    mapping,
+    mappings,
+    string,
+)
 from agentchat.models.response.reply import ReplyAssembly
+from agentchat.models.response.stream import Framing
 
-NO_RESULT = "There is no result: the call was not answered."
-NOT_JSON = "_not_json"
-"""The key under which arguments that are no JSON object go back, for servers that parse them."""
-
-MOST_TOKENS = 10**12
-"""A larger count (JSON allows ``Infinity``) is not one."""
+NAME: Final = "openai-chat"
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
     "stop": "stop",
@@ -42,89 +65,174 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
     "content_filter": "content_filter",
 }
 
-_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_ALTERNATE = re.compile(r"roles? must alternate|alternating (user|roles)", re.IGNORECASE)
+_ALTERNATE = r"roles? must alternate|alternating (user|roles)"
 
 WireMessage = dict[str, Any]
 
 
-class OpenAIChat:
-    """The protocol as one server speaks it; what that server refuses is learned.
+def _sends(key: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Return the check whether a message of a body, or one of its calls, has a key."""
 
-    Args:
-        tool_choice: it takes a forced ``tool_choice``.
-        stream_options: it takes ``stream_options``.
-        reasoning: it takes back the ``reasoning_content`` of a reply with calls.
-        alternating: its template wants the user and the model to take turns.
-    """
+    def check(body: Mapping[str, Any]) -> bool:
+        messages = body["messages"]
+        calls = [call for message in messages for call in message.get("tool_calls") or ()]
+        return any(key in holder for holder in (*messages, *calls))
 
-    path = "chat/completions"
-    models_path = "models"
+    return check
 
-    def __init__(
-        self,
-        *,
-        tool_choice: bool = True,
-        stream_options: bool = True,
-        reasoning: bool = True,
-        alternating: bool = False,
-    ) -> None:
-        self.tool_choice = tool_choice
-        self.stream_options = stream_options
-        self.reasoning = reasoning
-        self.alternating = alternating
 
-    def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry the key."""
-        return {"Authorization": f"Bearer {key}"}
+def _sends_images(body: Mapping[str, Any]) -> bool:
+    parts = [p for m in body["messages"] if isinstance(m["content"], list) for p in m["content"]]
+    return any(part.get("type") == "image_url" for part in parts)
 
-    def body(self, request: ModelRequest, model: str) -> dict[str, Any]:
-        """Return the JSON body of a streaming request.
 
-        Args:
-            model: the name the server knows; also tells whose reasoning is sent back.
-        """
-        sent = messages(request, model if self.reasoning else None)
-        body: dict[str, Any] = {
-            "model": model,
-            "messages": merge_turns(sent) if self.alternating else sent,
+class OpenAIChat(WireProtocol):
+    """The protocol as one server speaks it."""
+
+    name = NAME
+    written_calls = True
+    features = (
+        feature("tool_choice", "tool_choice"),
+        feature("stream_options", "stream_options"),
+        Feature("reasoning_content", re.compile("reasoning_content"), _sends("reasoning_content")),
+        Feature(
+            VENDOR_DATA,
+            re.compile(
+                "reasoning_details|extra_content|thought_?signature|thinking|signature", re.I
+            ),
+            lambda body: _sends("reasoning_details")(body) or _sends("extra_content")(body),
+            REASONING_REFUSED,
+        ),
+        feature("max_tokens", "max_completion_tokens|max_tokens"),
+        feature("reasoning_effort", "reasoning_effort|reasoning effort"),
+        feature("temperature", "temperature", notice="The model takes no temperature."),
+        Feature(
+            "images",
+            IMAGES_REFUSED,
+            _sends_images,
+            NO_IMAGES_NOTICE,
+        ),
+        Feature("two turns of one side", re.compile(_ALTERNATE, re.I), lambda body: True),
+    )
+
+    @property
+    def path(self) -> str:
+        """Where requests go."""
+        return "chat/completions"
+
+    def body(self, request: ModelRequest) -> Body:
+        """Return the JSON body of a streaming request."""
+        messages = self._messages(request)
+        alternating = "two turns of one side" not in self.takes
+        body: Body = {
+            "model": self.model,
+            "messages": merge_turns(messages) if alternating else messages,
             "stream": True,
         }
-        if self.stream_options:
+        if "stream_options" in self.takes:
             body["stream_options"] = {"include_usage": True}
         if request.tools:
             body["tools"] = [tool_schema(tool) for tool in dry_run_first(request.tools)]
-            if request.forced and self.tool_choice:
+            if request.forced and "tool_choice" in self.takes:
                 body["tool_choice"] = {"type": "function", "function": {"name": request.forced}}
-        return body
-
-    def adapt(self, refusal: ServerRefusal, body: Mapping[str, Any]) -> bool:
-        """Give up what the server does not take; return whether to send the request again."""
-        if "tool_choice" in body and refusal.names("tool_choice"):
-            self.tool_choice = False
-        elif "stream_options" in body and refusal.names("stream_options"):
-            self.stream_options = False
-        elif self.reasoning and refusal.names("reasoning_content"):
-            self.reasoning = False
-        elif not self.alternating and _ALTERNATE.search(refusal.message):
-            self.alternating = True
-        else:
-            return False
-        return True
+        return merge({**body, **self._options()}, self.options.params)
 
     def reader(self, reply: ReplyAssembly) -> OpenAIChatReader:
         """Return what reads one answer into ``reply``."""
         return OpenAIChatReader(reply)
 
-    def model_names(self, page: object) -> list[str]:
-        """Return the names in the server's list of models."""
-        models = page.get("data") if isinstance(page, dict) else None
-        models = models if isinstance(models, list) else []
-        return [str(model["id"]) for model in models if isinstance(model, dict) and model.get("id")]
+    def _options(self) -> Body:
+        options, body = self.options, Body()
+        if options.effort and "reasoning_effort" in self.takes:
+            if self.provider == "openrouter":
+                body["reasoning"] = {"effort": options.effort}
+            else:
+                body["reasoning_effort"] = options.effort
+        if options.temperature is not None and "temperature" in self.takes:
+            body["temperature"] = options.temperature
+        if options.max_tokens:
+            is_old = "max_tokens" in self.takes
+            body["max_tokens" if is_old else "max_completion_tokens"] = options.max_tokens
+        return body
+
+    def _messages(self, request: ModelRequest) -> list[WireMessage]:
+        """Return all messages, oldest first; each call is followed by exactly one answer."""
+        system = [{"role": "system", "content": request.system}] if request.system.strip() else []
+        reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
+        return [*system, *self._history(request), *reminder]
+
+    def _history(self, request: ModelRequest) -> Iterator[WireMessage]:
+        for entry in entries(request.history):
+            if isinstance(entry, Round):
+                yield from self._assistant(entry)
+                yield from self._results(entry.answers)
+            else:
+                images = getattr(entry, "images", ())
+                yield {"role": "user", "content": self._content(entry.text, images)}
+
+    def _assistant(self, entry: Round) -> Iterator[WireMessage]:
+        """Yield the assistant's message, unless it is empty, which a server would refuse."""
+        reply = entry.reply
+        if not reply.text and not reply.calls:
+            return
+        message: WireMessage = {"role": "assistant", "content": reply.text or None}
+        if reply.calls:
+            message["tool_calls"] = [
+                self._call(entry, call, is_first=index == 0)
+                for index, call in enumerate(reply.calls)
+            ]
+        yield {**message, **self._reasoning(entry)}
+
+    def _reasoning(self, entry: Round) -> WireMessage:
+        """Return the reasoning that goes back: as the server sent it, or as text on tool turns."""
+        reply = entry.reply
+        thoughts = [part for part in entry.parts if isinstance(part, ThinkingPart)]
+        details = [
+            detail
+            for part in thoughts
+            for detail in self.opaque(reply, entry.index, part).get("reasoning_details") or ()
+        ]
+        if details:
+            return {"reasoning_details": details}
+        is_same = reply.model == self.model and reply.provider in ("", self.provider)
+        if reply.calls and reply.reasoning and is_same and "reasoning_content" in self.takes:
+            return {"reasoning_content": reply.reasoning}
+        return {}
+
+    def _call(self, entry: Round, call: ToolCall, is_first: bool) -> dict[str, Any]:
+        """Return a call as servers take it back: a name they allow, arguments they can parse."""
+        function = {"name": function_name(call), "arguments": arguments_text(call)}
+        sent: dict[str, Any] = {"id": server_id(call), "type": "function", "function": function}
+        extra = self.opaque(entry.reply, entry.index, call).get("extra_content")
+        if extra is None and is_first and self.provider == "gemini":
+            extra = {"google": {"thought_signature": SKIP_SIGNATURE}}
+        return {**sent, "extra_content": extra} if extra else sent
+
+    def _results(self, answers: tuple[Answer, ...]) -> Iterator[WireMessage]:
+        """Yield one message a call, then their images, which a tool message cannot hold."""
+        images: list[tuple[str, Image]] = []
+        for answer in answers:
+            yield {"role": "tool", "tool_call_id": server_id(answer.call), "content": answer.text}
+            images += [(answer.call.name, image) for image in answer.images]
+        if images:
+            pictures = tuple(image for _, image in images)
+            yield {"role": "user", "content": self._content(images_intro(images), pictures)}
+
+    def _content(self, text: str, images: tuple[Image, ...]) -> str | list[dict[str, Any]]:
+        if not images:
+            return text
+        if "images" not in self.takes:
+            return without_images(text, images)
+        parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+        urls = ({"url": data_url(image)} for image in images)
+        return parts + [{"type": "image_url", "image_url": url} for url in urls]
 
 
 class OpenAIChatReader:
     """Reads the chunks of one answer into its reply."""
+
+    protocol = NAME
+    framing: Framing = "sse"
 
     def __init__(self, reply: ReplyAssembly) -> None:
         self.reply = reply
@@ -133,7 +241,7 @@ class OpenAIChatReader:
 
     def is_answer(self, chunk: object) -> bool:
         """Whether a chunk is a part of an answer, and no mere sign of life."""
-        return isinstance(chunk, dict) and bool(chunk.get("choices") or _error(chunk))
+        return isinstance(chunk, dict) and bool(chunk.get("choices") or error_in(chunk))
 
     def read(self, chunk: object) -> list[Piece]:
         """Take one decoded chunk; return what is new in it."""
@@ -142,7 +250,7 @@ class OpenAIChatReader:
         self._read_usage(chunk)
         if self.reply.is_finished or self.reply.error is not None:
             return []
-        error = _error(chunk)
+        error = error_in(chunk)
         if error is not None:
             self.reply.fail(error)
             return []
@@ -151,12 +259,12 @@ class OpenAIChatReader:
 
     def _read_usage(self, chunk: dict[str, Any]) -> None:
         """Take the token count; some servers put it into the choice."""
-        for holder in (chunk, *_dicts(chunk.get("choices"))):
+        for holder in (chunk, *mappings(chunk.get("choices"))):
             self.reply.usage = _usage(holder.get("usage")) or self.reply.usage
 
     def _first_choice(self, chunk: dict[str, Any]) -> dict[str, Any] | None:
         """Return the part of the choice that the stream began with, if there is one."""
-        for choice in _dicts(chunk.get("choices")):
+        for choice in mappings(chunk.get("choices")):
             index = choice.get("index") or 0
             if self._choice is None:
                 self._choice = index
@@ -172,15 +280,16 @@ class OpenAIChatReader:
             yield from self._read_delta(delta)
         finish = choice.get("finish_reason")
         if finish == "error":
-            self.reply.fail(_message(choice.get("error")))
+            self.reply.fail(error_message(choice.get("error")))
         elif isinstance(finish, str) and finish:
             yield from self.reply.finish(FINISH_REASONS.get(finish, "unknown"))
 
     def _read_delta(self, delta: dict[str, Any]) -> Iterator[Piece]:
         yield from self.reply.add_reasoning(self._reasoning(delta))
+        yield from self._keep_details(mappings(delta.get("reasoning_details")))
         yield from self.reply.add_text(_text(delta.get("content") or delta.get("refusal")))
         calls = delta.get("tool_calls")
-        for call in _dicts([calls] if isinstance(calls, dict) else calls):
+        for call in mappings([calls] if isinstance(calls, dict) else calls):
             yield from self.reply.add_call(_fragment(call))
         legacy = delta.get("function_call")
         if isinstance(legacy, dict) and not calls:
@@ -195,10 +304,17 @@ class OpenAIChatReader:
                 return value
         return ""
 
-
-def dry_run_first(tools: Iterable[Tool]) -> list[Tool]:
-    """Return the tools with those that can show a dry run first, else in their order."""
-    return sorted(tools, key=lambda tool: not tool.capability.dry_run)
+    def _keep_details(self, details: list[dict[str, Any]]) -> list[Piece]:
+        """Keep OpenRouter's ``reasoning_details``; pieces of one detail are joined."""
+        if not details:
+            return []
+        kept = list(mapping(self.reply.opaque("thinking").get(NAME)).get("reasoning_details") or ())
+        for detail in details:
+            if kept and _continues(kept[-1], detail):
+                kept[-1] = _joined(kept[-1], detail)
+            else:
+                kept.append(detail)
+        return self.reply.attach("thinking", {NAME: {"reasoning_details": kept}})
 
 
 def tool_schema(tool: Tool) -> dict[str, Any]:
@@ -209,17 +325,6 @@ def tool_schema(tool: Tool) -> dict[str, Any]:
         "parameters": offered_schema(tool),
     }
     return {"type": "function", "function": function}
-
-
-def messages(request: ModelRequest, reasoner: str | None) -> list[WireMessage]:
-    """Return all messages, oldest first; each call is followed by exactly one answer.
-
-    Args:
-        reasoner: the model whose reasoning is sent back.
-    """
-    system = [{"role": "system", "content": request.system}] if request.system.strip() else []
-    reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
-    return [*system, *_history(request.history, reasoner), *reminder]
 
 
 def merge_turns(messages: Iterable[WireMessage]) -> list[WireMessage]:
@@ -238,142 +343,60 @@ def merge_turns(messages: Iterable[WireMessage]) -> list[WireMessage]:
     return merged
 
 
-def _history(history: History, reasoner: str | None) -> Iterator[WireMessage]:
-    results: dict[str, ToolResult] = {}
-    for message in history.messages:
-        if isinstance(message, ToolResult):
-            results.setdefault(message.call_id, message)
-    for message in history.messages:
-        if isinstance(message, UserText):
-            yield {"role": "user", "content": _content(message.text, message.images)}
-        elif isinstance(message, Note):
-            yield {"role": "user", "content": message.text}
-        elif isinstance(message, Reply):
-            yield from _assistant(message, reasoner)
-            yield from _results(message.calls, results)
-
-
-def _assistant(reply: Reply, reasoner: str | None) -> Iterator[WireMessage]:
-    """Yield the assistant's message, unless it is empty, which a server would refuse."""
-    if not reply.text and not reply.calls:
-        return
-    message: WireMessage = {"role": "assistant", "content": reply.text or None}
-    if reply.calls:
-        message["tool_calls"] = [_call(call) for call in reply.calls]
-        if reply.reasoning and reply.model == reasoner:
-            message["reasoning_content"] = reply.reasoning
-    yield message
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    """Return a call as servers take it back: a name they allow, arguments they can parse."""
-    name = _NAME.sub("_", call.name)[:64] or "_"
-    function = {"name": name, "arguments": _parsable(call.arguments)}
-    return {"id": _server_id(call), "type": "function", "function": function}
-
-
-def _parsable(arguments: str) -> str:
-    try:
-        value = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict):
-        return arguments or "{}"
-    return json.dumps({NOT_JSON: arguments}, ensure_ascii=False)
-
-
-def _results(
-    calls: tuple[ToolCall, ...], results: Mapping[str, ToolResult]
-) -> Iterator[WireMessage]:
-    """Yield one message a call, then their images, which a tool message cannot hold."""
-    images: list[tuple[str, Image]] = []
-    for call in calls:
-        result = results.get(call.id)
-        text = result.text if result else NO_RESULT
-        yield {"role": "tool", "tool_call_id": _server_id(call), "content": text}
-        images += [(call.name, image) for image in (result.images if result else ())]
-    if images:
-        names = ", ".join(dict.fromkeys(name for name, _ in images))
-        text = f"Images in the results of {names}, in order:"
-        yield {"role": "user", "content": _content(text, tuple(image for _, image in images))}
-
-
-def _server_id(call: ToolCall) -> str:
-    return call.provider_id or call.id
-
-
-def _content(text: str, images: tuple[Image, ...]) -> str | list[dict[str, Any]]:
-    if not images:
-        return text
-    parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
-    return parts + [{"type": "image_url", "image_url": {"url": _url(image)}} for image in images]
-
-
-def _url(image: Image) -> str:
-    return f"data:{image.mime};base64,{base64.b64encode(image.data).decode()}"
-
-
-def _dicts(values: object) -> list[dict[str, Any]]:
-    return (
-        [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
-    )
-
-
 def _fragment(call: dict[str, Any]) -> CallFragment:
     """Return an entry of ``tool_calls``; some servers send its arguments as an object."""
-    function = call.get("function")
-    function = function if isinstance(function, dict) else {}
-    index, arguments = call.get("index"), function.get("arguments")
+    function = mapping(call.get("function"))
+    arguments = function.get("arguments")
     if isinstance(arguments, dict):
         arguments = json.dumps(arguments, ensure_ascii=False)
+    extra = call.get("extra_content")
     return CallFragment(
-        id=_string(call.get("id")),
-        index=index if isinstance(index, int) and not isinstance(index, bool) else None,
-        name=_string(function.get("name")),
-        arguments=_string(arguments),
+        id=string(call.get("id")),
+        index=integer(call.get("index")),
+        name=string(function.get("name")),
+        arguments=string(arguments),
+        opaque={NAME: {"extra_content": extra}} if extra else {},
     )
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _text(content: object) -> str:
     """Return the text of a content that is a string or a list of parts."""
     if isinstance(content, str):
         return content
-    return "".join(_string(part.get("text")) for part in _dicts(content))
+    return "".join(string(part.get("text")) for part in mappings(content))
 
 
-def _error(chunk: dict[str, Any]) -> str | None:
-    """Return the message of a chunk that reports an error, else None."""
-    if chunk.get("error"):
-        return _message(chunk["error"])
-    if chunk.get("object") == "error" or chunk.get("type") == "error":
-        return _message(chunk)
-    return None
+def _continues(before: dict[str, Any], detail: dict[str, Any]) -> bool:
+    """Whether a detail is a later piece of the one before."""
+    keys = ("type", "index")
+    same = all(before.get(key) == detail.get(key) for key in keys) and "index" in detail
+    return same and detail.get("type") != "reasoning.encrypted"
 
 
-def _message(error: object) -> str:
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("detail") or error.get("code")
-    return one_line(str(error or "no reason given"))
+def _joined(before: dict[str, Any], detail: dict[str, Any]) -> dict[str, Any]:
+    joined = dict(before)
+    for key, value in detail.items():
+        both = key in ("text", "summary") and isinstance(joined.get(key), str)
+        if both and isinstance(value, str):
+            joined[key] += value
+        elif value is not None:
+            joined[key] = value
+    return joined
 
 
 def _usage(usage: object) -> Usage | None:
     if not isinstance(usage, dict) or not usage:
         return None
-    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    prompt, completion = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
     cost: Any = usage.get("cost")
     is_known = isinstance(cost, (int, float)) and not isinstance(cost, bool)
+    details = mapping(usage.get("prompt_tokens_details"))
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=completion,
-        total_tokens=_count(usage, "total_tokens") or prompt + completion,
+        total_tokens=count(usage, "total_tokens") or prompt + completion,
         cost=float(cost) if is_known else None,
+        cache_read_tokens=count(details, "cached_tokens")
+        or count(usage, "prompt_cache_hit_tokens"),
+        cache_write_tokens=count(details, "cache_write_tokens"),
     )
-
-
-def _count(usage: dict[str, Any], key: str) -> int:
-    value = usage.get(key)
-    return int(value) if isinstance(value, (int, float)) and 0 < value < MOST_TOKENS else 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.messages import ToolCall
@@ -17,12 +17,16 @@ REPORT_SHARE = 16
 
 @dataclass(frozen=True, slots=True)
 class CallFragment:
-    """What one event says of a call: ``id`` is the server's, empty where it sent none."""
+    """What one event says of a call: ``id`` is the server's, empty where it sent none.
+
+    ``opaque`` is vendor data to send back with the call.
+    """
 
     id: str = ""
     index: int | None = None
     name: str = ""
     arguments: str = ""
+    opaque: Mapping[str, Any] = field(default_factory=dict)
 
 
 class PartialCall:
@@ -34,6 +38,7 @@ class PartialCall:
         self.index = fragment.index
         self.name = ""
         self.arguments = StreamedText()
+        self.opaque: dict[str, Any] = {}
         self._reported = -1
 
     def is_complete(self) -> bool:
@@ -53,6 +58,7 @@ class PartialCall:
         if fragment.name != self.name:
             self.name += fragment.name
         self.arguments.add(fragment.arguments)
+        self.opaque.update(fragment.opaque)
 
     def report(self) -> Iterable[Piece]:
         """Report the call if it grew enough."""
@@ -73,6 +79,7 @@ class PartialCall:
             arguments=arguments,
             provider_id=self.provider_id or self.id,
             cut_off=cut_off,
+            opaque=self.opaque,
         )
 
 
@@ -96,6 +103,7 @@ class CallFragments:
         if call is None:
             call = self._begin(fragment)
         elif fragment.name and call.is_repeated_by(fragment):
+            call.opaque.update(fragment.opaque)
             return ()
         call.add(fragment)
         return call.report()

@@ -6,22 +6,16 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 MESSAGE_CHARACTERS = 300
 """How much of a server's own message is shown."""
 
 _OVERFLOW = re.compile(
-    r"context[ _-]?(length|size|window)|maximum context|prompt is too long|too many tokens"
-    r"|exceeds? the (available|model)|reduce the length|input is too long",
+    r"context[ _-]?(length|size|window|limit)|maximum context|prompt is too long|too many tokens"
+    r"|exceeds? the (available|model|maximum number of tokens)|reduce the length"
+    r"|input is too long",
     re.IGNORECASE,
 )
-_PARTS = {
-    "system": "the system prompt",
-    "user": "a message of the user",
-    "assistant": "an answer of the model",
-    "tool": "a tool's result",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +48,8 @@ def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> Server
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
+    if isinstance(value, list) and value:  # Gemini wraps its error in a list
+        value = value[0]
     if isinstance(value, dict):
         error = value.get("error", value)
         message = _message(error) or text
@@ -103,16 +99,6 @@ def explain(refusal: ServerRefusal, *, url: str, model: str, key_hint: str, bigg
     return f"{url} refused the request ({status}){message}. Choose another model with :AgentModel."
 
 
-def biggest_part(body: Mapping[str, Any]) -> str:
-    """Name the biggest part of a request, with its size."""
-    parts = {"the tools' schemas": _size(body.get("tools"))}
-    for message in body["messages"]:
-        name = _PARTS.get(message["role"], "a message")
-        parts[name] = max(parts.get(name, 0), _size(message))
-    name = max(parts, key=lambda part: parts[part])
-    return f"{name} ({max(1, parts[name] // 1024)} KiB)"
-
-
 def one_line(text: str) -> str:
     """Return text on one line, bounded."""
     line = " ".join(text.split())
@@ -123,7 +109,3 @@ def _message(error: object) -> str:
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail")
     return error if isinstance(error, str) else ""
-
-
-def _size(value: object) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")) if value else 0

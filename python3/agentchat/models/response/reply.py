@@ -6,15 +6,49 @@ to be answered as a bad call: nothing is executed on a guess.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Literal
 
-from agentchat.core.messages import FinishReason, Reply, Usage
+from agentchat.core.messages import (
+    FinishReason,
+    Reply,
+    ReplyPart,
+    TextPart,
+    ThinkingPart,
+    ToolCall,
+    Usage,
+)
 from agentchat.core.tools.model import Piece, ReasoningDelta, TextDelta
 from agentchat.models.response.call_fragments import CallFragment, CallFragments
 from agentchat.models.response.text import StreamedText, ThinkTags
+from agentchat.models.response.text_calls import OfferedTools, WrittenCalls
 
 CUT_OFF = "The answer was cut off: the server ended the stream early. Send the request again."
 FILTERED = "The server's content filter stopped the answer. Rephrase the request."
+
+TextKind = Literal["text", "thinking"]
+
+
+class PartialText:
+    """A text or a reasoning as far as it has arrived; ``opaque`` is the vendor's data about it."""
+
+    def __init__(self, kind: TextKind) -> None:
+        self.kind = kind
+        self.text = StreamedText()
+        self.opaque: dict[str, Any] = {}
+
+    def piece(self, text: str) -> list[Piece]:
+        """Return what there is to show of ``text``."""
+        if not text:
+            return []
+        return [TextDelta(text) if self.kind == "text" else ReasoningDelta(text)]
+
+    def part(self) -> TextPart | ThinkingPart | None:
+        """Return the part, None if there is nothing in it."""
+        if not self.text.value and not self.opaque:
+            return None
+        of = TextPart if self.kind == "text" else ThinkingPart
+        return of(self.text.value, self.opaque)
 
 
 class ReplyAssembly:
@@ -23,13 +57,24 @@ class ReplyAssembly:
     Args:
         used_ids: call ids that are in use in the chat.
         model: what the reply names as its model.
+        provider: what the reply names as its provider.
+        tools: the offered tools, where calls may be written as text.
+        sources: texts that the model has read.
     """
 
-    def __init__(self, used_ids: Collection[str] = (), model: str = "") -> None:
+    def __init__(
+        self,
+        used_ids: Collection[str] = (),
+        model: str = "",
+        provider: str = "",
+        tools: OfferedTools | None = None,
+        sources: Iterable[str] = (),
+    ) -> None:
         self._model = model
-        self._text = StreamedText()
-        self._reasoning = StreamedText()
+        self._provider = provider
+        self._parts: list[PartialText | int] = []
         self._tags = ThinkTags()
+        self._written = WrittenCalls(tools or {}, sources)
         self._calls = CallFragments(used_ids)
         self._reason: FinishReason | None = None
         self._ended = False
@@ -44,22 +89,51 @@ class ReplyAssembly:
     @property
     def is_empty(self) -> bool:
         """Whether nothing of the reply has come yet."""
-        return not (self._text or self._reasoning or self._calls)
+        return not self._parts and not self._written.is_held
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether the reply has a call so far."""
+        return len(self._calls) > 0
+
+    def begin(self, kind: TextKind) -> list[Piece]:
+        """Begin a new part, even where the one before is of the same kind."""
+        pieces = self._flush_newest()
+        self._parts.append(PartialText(kind))
+        return pieces
+
+    def attach(self, kind: TextKind, opaque: Mapping[str, Any]) -> list[Piece]:
+        """Add vendor data to the newest text or reasoning; where there is none, one begins."""
+        pieces = [] if self._newest(kind) else self.begin(kind)
+        newest = self._newest(kind)
+        assert newest is not None
+        newest.opaque.update(opaque)
+        return pieces
+
+    def opaque(self, kind: TextKind) -> Mapping[str, Any]:
+        """Return the vendor data so far of the newest text or reasoning."""
+        newest = self._newest(kind)
+        return newest.opaque if newest else {}
 
     def add_text(self, text: str) -> list[Piece]:
         """Take text; what stands in a leading ``<think>`` tag is reasoning."""
         if not text:
             return []
         reasoning, rest = self._tags.split(text)
-        return [*self.add_reasoning(reasoning), *_text(self._text.add(rest))]
+        return [*self.add_reasoning(reasoning), *self._extend("text", self._written.add(rest))]
 
     def add_reasoning(self, text: str) -> list[Piece]:
         """Take reasoning."""
-        return list(_reasoning(self._reasoning.add(text)))
+        return self._extend("thinking", text)
 
     def add_call(self, fragment: CallFragment) -> list[Piece]:
         """Take a fragment of a call."""
-        return list(self._calls.add(fragment))
+        before = len(self._calls)
+        pieces = list(self._calls.add(fragment))
+        if len(self._calls) > before:
+            pieces = [*self._flush_newest(), *pieces]
+            self._parts.append(before)
+        return pieces
 
     def finish(self, reason: FinishReason) -> list[Piece]:
         """Take the server's reason to end; return what was held back until now."""
@@ -74,9 +148,8 @@ class ReplyAssembly:
     def flush(self) -> list[Piece]:
         """Return what was held back for a second half that will not come."""
         reasoning, text = self._tags.flush()
-        thought = self._reasoning.add(reasoning) + self._reasoning.flush()
-        answer = self._text.add(text) + self._text.flush()
-        return [*_reasoning(thought), *_text(answer)]
+        pieces = [*self.add_reasoning(reasoning), *self._extend("text", self._written.add(text))]
+        return [*pieces, *self._flush_written(), *self._flush_newest()]
 
     def fail(self, reason: str) -> None:
         """Take an error that the server reports in its stream."""
@@ -89,15 +162,48 @@ class ReplyAssembly:
         """Return the reply; ``failure`` says what broke a stream that is not finished."""
         self.flush()
         error = self._error(failure)
+        calls = self._calls.calls(broken=error is not None, too_long=self._reason == "length")
         return Reply(
-            text=self._text.value,
-            calls=self._calls.calls(broken=error is not None, too_long=self._reason == "length"),
-            reasoning=self._reasoning.value,
+            parts=tuple(part for part in (self._part(p, calls) for p in self._parts) if part),
             finish=self._reason or "unknown",
             error=error,
             usage=self.usage,
             model=self._model,
+            provider=self._provider,
         )
+
+    def _part(self, part: PartialText | int, calls: tuple[ToolCall, ...]) -> ReplyPart | None:
+        return calls[part] if isinstance(part, int) else part.part()
+
+    def _newest(self, kind: TextKind) -> PartialText | None:
+        parts = (p for p in reversed(self._parts) if isinstance(p, PartialText) and p.kind == kind)
+        return next(parts, None)
+
+    def _extend(self, kind: TextKind, text: str) -> list[Piece]:
+        if not text:
+            return []
+        newest = self._parts[-1] if self._parts else None
+        pieces: list[Piece] = []
+        if not isinstance(newest, PartialText) or newest.kind != kind:
+            pieces = self.begin(kind)
+            newest = self._parts[-1]
+        assert isinstance(newest, PartialText)
+        return [*pieces, *newest.piece(newest.text.add(text))]
+
+    def _flush_newest(self) -> list[Piece]:
+        newest = self._parts[-1] if self._parts else None
+        return newest.piece(newest.text.flush()) if isinstance(newest, PartialText) else []
+
+    def _flush_written(self) -> list[Piece]:
+        """Return what was held back as a call that is written as text: as calls, or as text."""
+        if not self._written.is_held:
+            return []
+        is_whole = self._reason in (None, "stop", "tool_calls", "unknown") and self.is_finished
+        calls, text = self._written.take(is_whole and self.error is None and not self.has_calls)
+        pieces = self._extend("text", text)
+        for call in calls:
+            pieces += self.add_call(call)
+        return pieces
 
     def _error(self, failure: str | None) -> str | None:
         if self.error is not None:
@@ -105,13 +211,3 @@ class ReplyAssembly:
         if self._reason == "content_filter":
             return FILTERED
         return None if self.is_finished else failure or CUT_OFF
-
-
-def _text(text: str) -> Iterator[Piece]:
-    if text:
-        yield TextDelta(text)
-
-
-def _reasoning(text: str) -> Iterator[Piece]:
-    if text:
-        yield ReasoningDelta(text)

@@ -221,8 +221,6 @@ def _details(question: ApprovalRequest) -> list[str]:
     tool = question.call.tool
     about = tool.description.splitlines()[0] if tool.description else ""
     lines = [f"tool        {tool.name}: {about}"]
-    if tool.capability.affected_resources:
-        lines.append(f"affects     {', '.join(tool.capability.affected_resources)}")
     lines.append(f"definition  {tool.definition[:12]}")
     if any(target.loaded is BufferState.SAVED for target in question.target.writes):
         lines.append(f"saves       {HOOKS}")

@@ -1,6 +1,6 @@
-"""ast-grep, installed beside this Python or on the PATH: where a pattern matches.
+"""Run ast-grep, installed beside this Python or on the PATH, to find where a pattern matches.
 
-It only ever finds; nothing it does writes.
+It only searches; it never writes.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command, ProcessResult, Workspace
 
-SECONDS = 60
-"""A search that takes longer is given up."""
+SEARCH_SECONDS = 60
+"""Seconds after which a search is stopped."""
 
 _AT_ONCE = 4
 _ARGUMENT_BYTES = 200_000
 _LONGEST_PATTERN = 100_000
-"""Bytes; a longer text does not fit into one argument of a program."""
+"""Bytes that fit into one argument of a program."""
 
 _NAME = "ast-grep"
-# From here upwards no project configuration is found, which could name native libraries.
-_NEUTRAL = "/"
+# Here it finds no configuration of a project, which could name native libraries.
+_FOLDER = "/"
 _SAFE = ("--custom-languages=ignore",)
 # Found, not found, and a pattern that does not parse.
 _GOOD_CODES = (0, 1, 8)
@@ -44,7 +44,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class SourceSelection:
-    """Files of one language: ``paths`` on disk, ``texts`` by path that are not (yet) there."""
+    """Files of one language: ``paths`` on disk, and unsaved ``texts`` with their path."""
 
     language: str
     paths: tuple[str, ...]
@@ -53,7 +53,7 @@ class SourceSelection:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One match: ``start`` up to ``end`` in bytes, ``text`` there, and what shall be there."""
+    """One match: ``start`` to ``end`` in bytes, the ``text`` there, and its ``replacement``."""
 
     path: str
     op: int
@@ -71,8 +71,8 @@ class SearchResult:
     bad_pattern: bool
 
 
-class _NotThere(ToolError):
-    """There is no ast-grep on the machine that has the files."""
+class _NotInstalled(ToolError):
+    """The machine with the files has no ast-grep."""
 
 
 class AstGrep:
@@ -86,38 +86,38 @@ class AstGrep:
 
     async def find(self, number: int, op: Op, sources: SourceSelection) -> SearchResult:
         """Return where an op matches; raises ToolError if the program fails."""
-        asked = (f"--pattern={op.pat}", f"--rewrite={op.out}", "--json=stream")
-        outcomes = await self._everywhere(asked, sources)
+        options = (f"--pattern={op.pat}", f"--rewrite={op.out}", "--json=stream")
+        outcomes = await self._run_on_all(options, sources)
         matches = [match for path, outcome in outcomes for match in _matches(outcome, number, path)]
         return SearchResult(tuple(matches), any(_bad_pattern(outcome) for _, outcome in outcomes))
 
-    async def broken(self, sources: SourceSelection) -> set[str]:
+    async def find_syntax_errors(self, sources: SourceSelection) -> set[str]:
         """Return the files that do not parse.
 
-        A file that only lacks something, like a closing bracket, may not be among them: see
-        :meth:`incomplete`.
+        A file that only misses something, like a closing bracket, may not be among them: see
+        :meth:`find_missing_nodes`.
         """
-        found: set[str] = set()
-        asked = ("--kind=ERROR", "--files-with-matches")
-        for path, outcome in await self._everywhere(asked, sources):
+        paths: set[str] = set()
+        options = ("--kind=ERROR", "--files-with-matches")
+        for path, outcome in await self._run_on_all(options, sources):
             lines = os.fsdecode(outcome.head).splitlines()
-            found.update([path] if path and lines else lines)
-        return found
+            paths.update([path] if path and lines else lines)
+        return paths
 
-    async def _everywhere(
-        self, asked: tuple[str, ...], sources: SourceSelection
+    async def _run_on_all(
+        self, options: tuple[str, ...], sources: SourceSelection
     ) -> list[tuple[str | None, ProcessResult]]:
         """Run on all files: one outcome for many of them, or for one text with its path."""
         try:
-            return await self._run_on(asked, sources)
-        except _NotThere:
-            # The files are on a machine without the program: here it gets their text instead.
-            return await self._run_on(asked, await self._as_texts(sources))
+            return await self._run_on(options, sources)
+        except _NotInstalled:
+            # The files are on a machine without the program: search their texts on this one.
+            return await self._run_on(options, await self._as_texts(sources))
 
     async def _run_on(
-        self, asked: tuple[str, ...], sources: SourceSelection
+        self, options: tuple[str, ...], sources: SourceSelection
     ) -> list[tuple[str | None, ProcessResult]]:
-        command = ("run", *_SAFE, f"--lang={sources.language}", *asked)
+        command = ("run", *_SAFE, f"--lang={sources.language}", *options)
         on_disk = [self._run((*command, "--", *paths)) for paths in _chunks(sources.paths)]
         on_texts = [self._run((*command, "--stdin"), text) for _, text in sources.texts]
         outcomes = await asyncio.gather(*on_disk, *on_texts)
@@ -126,35 +126,39 @@ class AstGrep:
 
     async def _as_texts(self, sources: SourceSelection) -> SourceSelection:
         texts = await asyncio.gather(*[self._text(path) for path in sources.paths])
-        found = [(path, text) for path, text in zip(sources.paths, texts, strict=True) if text]
-        return SourceSelection(sources.language, (), (*found, *sources.texts))
+        pairs = [(path, text) for path, text in zip(sources.paths, texts, strict=True) if text]
+        return SourceSelection(sources.language, (), (*pairs, *sources.texts))
 
     async def _text(self, path: str) -> bytes:
         if path not in self._read:
             async with self._slots:
                 try:
                     self._read[path] = await self._workspace.read(path)
-                except OSError:  # it is gone, or nobody may read it: no match is in it
+                except OSError:  # a file that cannot be read has no match
                     self._read[path] = b""
         return self._read[path]
 
-    async def incomplete(self, language: str, texts: Mapping[str, bytes]) -> set[str]:
-        """Return the paths whose text has a place where the parser misses something.
+    async def find_missing_nodes(self, language: str, texts: Mapping[str, bytes]) -> set[str]:
+        """Return the paths of texts in which the parser misses a node.
 
-        What is missing is no node that could be looked for, but the tree that is printed for a
-        pattern names it: so whole texts are given as one, and those of a bad lot one by one.
+        No pattern matches a missing node, but the tree that ast-grep prints for a pattern names
+        it. So the pattern is the texts themselves: many at once, then those of a bad batch singly.
         """
-        lots = list(_lots(texts))
-        bad = await asyncio.gather(*[self._misses(language, lot.values()) for lot in lots])
-        doubtful = [lot for lot, is_bad in zip(lots, bad, strict=True) if is_bad]
-        each = [pair for lot in doubtful for pair in lot.items()]
-        found = await asyncio.gather(*[self._misses(language, [text]) for _, text in each])
-        return {path for (path, _), is_bad in zip(each, found, strict=True) if is_bad}
+        batches = list(_batches(texts))
+        bad = await asyncio.gather(*[self._misses_node(language, b.values()) for b in batches])
+        suspects = [
+            pair
+            for batch, is_bad in zip(batches, bad, strict=True)
+            if is_bad
+            for pair in batch.items()
+        ]
+        bad = await asyncio.gather(*[self._misses_node(language, [text]) for _, text in suspects])
+        return {path for (path, _), is_bad in zip(suspects, bad, strict=True) if is_bad}
 
-    async def _misses(self, language: str, texts: Iterable[bytes]) -> bool:
+    async def _misses_node(self, language: str, texts: Iterable[bytes]) -> bool:
         whole = b"\n".join(text.removeprefix(codecs.BOM_UTF8) for text in texts)
-        asked = ("run", *_SAFE, f"--lang={language}", os.fsdecode(b"--pattern=" + whole))
-        query = (*asked, "--debug-query=sexp", "--", os.devnull)
+        command = ("run", *_SAFE, f"--lang={language}", os.fsdecode(b"--pattern=" + whole))
+        query = (*command, "--debug-query=sexp", "--", os.devnull)
         outcome = await self._run(query, stdin=b"", merge=True)
         tree = outcome.head + outcome.tail
         return b"(MISSING" in tree or b"(ERROR" in tree
@@ -165,15 +169,15 @@ class AstGrep:
         async with self._slots:
             for program in [self._program] if self._program else _programs():
                 own = program != _NAME
-                command = Command((program, *arguments), _NEUTRAL, stdin, SECONDS, own=own)
+                command = Command((program, *arguments), _FOLDER, stdin, SEARCH_SECONDS, own=own)
                 finished = await self._started(command, merge)
                 if finished is not None:
                     self._program = program
                     return _checked(finished)
-        raise _NotThere("ast-grep was not found. :AgentInstall installs it.")
+        raise _NotInstalled("ast-grep was not found. :AgentInstall installs it.")
 
     async def _started(self, command: Command, merge: bool) -> ProcessResult | None:
-        """Run a program; return ``None`` if it cannot start, or is too old to know an option."""
+        """Run a program; return ``None`` if it cannot start, or is too old for an option."""
         try:
             finished = await self._workspace.run(replace(command, merge_stderr=merge))
         except ToolError:
@@ -187,33 +191,33 @@ def _programs() -> list[str]:
 
 def _checked(finished: ProcessResult) -> ProcessResult:
     if finished.code is None:
-        raise ToolError(f"Matching took more than {SECONDS} s. Narrow path or glob.")
+        raise ToolError(f"Matching took more than {SEARCH_SECONDS} s. Narrow path or glob.")
     if finished.dropped:
         raise ToolError("There are more matches than fit. Narrow path, glob or pattern.")
     if finished.code not in _GOOD_CODES:
-        said = finished.stderr.decode("utf-8", "replace").partition("\n")[0]
-        raise ToolError(f"ast-grep failed: {said or f'exit code {finished.code}'}")
+        message = finished.stderr.decode("utf-8", "replace").partition("\n")[0]
+        raise ToolError(f"ast-grep failed: {message or f'exit code {finished.code}'}")
     return finished
 
 
 def _bad_pattern(finished: ProcessResult) -> bool:
-    return any(said in finished.stderr for said in _BAD_PATTERN)
+    return any(message in finished.stderr for message in _BAD_PATTERN)
 
 
-def _lots(texts: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
-    """Yield the texts in lots that fit into one argument; what fits in none is left out."""
-    lot: dict[str, bytes] = {}
+def _batches(texts: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """Yield the texts in batches that fit into one argument, without those that do not fit."""
+    batch: dict[str, bytes] = {}
     size = 0
     for path, text in texts.items():
         if b"\0" in text or len(text) > _LONGEST_PATTERN:
             continue
         if size + len(text) > _LONGEST_PATTERN:
-            yield lot
-            lot, size = {}, 0
-        lot[path] = text
+            yield batch
+            batch, size = {}, 0
+        batch[path] = text
         size += len(text) + 1
-    if lot:
-        yield lot
+    if batch:
+        yield batch
 
 
 def _chunks(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -232,11 +236,18 @@ def _chunks(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _matches(finished: ProcessResult, number: int, name: str | None) -> Iterator[Match]:
     for line in finished.head.splitlines():
-        found = json.loads(line)
-        yield _match(found, number, name or found["file"])
+        data = json.loads(line)
+        yield _match(data, number, name or data["file"])
 
 
-def _match(found: dict[str, Any], number: int, path: str) -> Match:
-    whole, place = found["range"]["byteOffset"], found["replacementOffsets"]
-    text = found["text"].encode()[place["start"] - whole["start"] : place["end"] - whole["start"]]
-    return Match(path, number, place["start"], place["end"], text.decode(), found["replacement"])
+def _match(data: dict[str, Any], number: int, path: str) -> Match:
+    first, place = data["range"]["byteOffset"]["start"], data["replacementOffsets"]
+    start, end = place["start"], place["end"]
+    return Match(
+        path=path,
+        op=number,
+        start=start,
+        end=end,
+        text=data["text"].encode()[start - first : end - first].decode(),
+        replacement=data["replacement"],
+    )

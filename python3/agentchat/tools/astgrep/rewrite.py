@@ -1,4 +1,4 @@
-"""Matches of a pattern as a change: which may be made together, and how they are shown."""
+"""Make a change of the matches of patterns, and describe it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentchat.core.diff.changeset import FileChange, line_edits
 from agentchat.core.diff.text_file import BOM, split_lines
 from agentchat.core.errors import ToolError
 from agentchat.tools.astgrep.program import Match, Op
-from agentchat.tools.format import escape_name
+from agentchat.tools.format import count_summary, escape_name
 
 _VARIABLE = re.compile(r"(\$\$\$|\$)([A-Z_][A-Z0-9_]*)")
 
@@ -27,28 +27,28 @@ class Rewrite:
 
     def change(self) -> FileChange:
         """Return the file's change; every byte outside the matches stays."""
-        out: list[bytes] = []
-        at = 0
+        parts: list[bytes] = []
+        end = 0
         for match in self.matches:
-            out += (self.before[at : match.start], match.replacement.encode())
-            at = match.end
-        after = b"".join([*out, self.before[at:]])
+            parts += (self.before[end : match.start], match.replacement.encode())
+            end = match.end
+        after = b"".join([*parts, self.before[end:]])
         return FileChange(self.path, self.before, after, self.shown)
 
     def within(self, change: FileChange) -> Rewrite:
-        """Return the rewrite with those matches only that lie in lines the change changes.
+        """Return the rewrite with only the matches in lines that the change changes.
 
-        Of a change on top of another text nothing is known, and all are kept.
+        If the change begins with another text, all are kept.
         """
         if change.before != self.before:
             return self
         old, new = (split_lines((side or b"").decode()) for side in (change.before, change.after))
         spans = [range(first + 1, last + 1) for first, last, _ in line_edits(old, new)]
-        kept = (match for match in self.matches if any(self._touches(match, s) for s in spans))
+        kept = (m for m in self.matches if any(self._touches(m, span) for span in spans))
         return replace(self, matches=tuple(kept))
 
     def _touches(self, match: Match, span: range) -> bool:
-        first, last = (position(self.before, at)[0] for at in (match.start, match.end))
+        first, last = (position(self.before, offset)[0] for offset in (match.start, match.end))
         return first < span.stop and last >= span.start
 
     def lines(self) -> Iterator[str]:
@@ -57,12 +57,12 @@ class Rewrite:
         for match in self.matches:
             line, column = position(self.before, match.start)
             for sign, text in (("-", match.text), ("+", match.replacement)):
-                for ahead, part in enumerate(text.splitlines() or [""]):
-                    yield f"{sign}{line + ahead}:{1 if ahead else column} {part}"
+                for index, part in enumerate(text.splitlines() or [""]):
+                    yield f"{sign}{line + index}:{1 if index else column} {part}"
 
 
 def check_ops(ops: Sequence[Op]) -> None:
-    """Raise ToolError for ops that can mean nothing."""
+    """Raise ToolError for invalid ops."""
     if not ops:
         raise ToolError("ops needs at least one entry with pat and out.")
     seen: set[str] = set()
@@ -76,12 +76,12 @@ def check_ops(ops: Sequence[Op]) -> None:
 
 
 def _check_variables(index: int, op: Op) -> None:
-    """Raise ToolError if ``out`` uses what ``pat`` does not capture: it would become nothing."""
-    captured = {found.group() for found in _VARIABLE.finditer(op.pat) if found[2][0] != "_"}
-    for found in _VARIABLE.finditer(op.out):
-        if found.group() not in captured:
+    """Raise ToolError if ``out`` uses a variable that ``pat`` does not capture: it is empty."""
+    captured = {variable[0] for variable in _VARIABLE.finditer(op.pat) if variable[2][0] != "_"}
+    for variable in _VARIABLE.finditer(op.out):
+        if variable[0] not in captured:
             name = f"ops[{index}]"
-            raise ToolError(f"{name}.out uses {found.group()}, which {name}.pat does not capture.")
+            raise ToolError(f"{name}.out uses {variable[0]}, which {name}.pat does not capture.")
 
 
 def drop_no_ops(matches: Sequence[Match], shown: str, before: bytes) -> tuple[Match, ...]:
@@ -92,15 +92,15 @@ def drop_no_ops(matches: Sequence[Match], shown: str, before: bytes) -> tuple[Ma
     """
     changing = {match for match in matches if match.text != match.replacement}
     ordered = sorted(changing, key=lambda match: (match.start, -match.end, match.op))
-    for one, other in pairwise(ordered):
-        if other.start < one.end:
-            line, _ = position(before, other.start)
-            both = sorted({one.op, other.op})
-            raise ToolError(_overlap(both, f"{shown}:{line}"))
+    for match, following in pairwise(ordered):
+        if following.start < match.end:
+            line, _ = position(before, following.start)
+            ops = sorted({match.op, following.op})
+            raise ToolError(_overlap_message(ops, f"{shown}:{line}"))
     return tuple(ordered)
 
 
-def _overlap(ops: list[int], place: str) -> str:
+def _overlap_message(ops: list[int], place: str) -> str:
     if len(ops) == 1:
         problem = f"ops[{ops[0]}] matches inside another match of itself at {place}."
         return f"{problem} Rewrite the inner one first, with a pattern that matches only it."
@@ -108,8 +108,8 @@ def _overlap(ops: list[int], place: str) -> str:
     return f"{problem} Make them one op, or stage one after the other."
 
 
-def fits(match: Match, before: bytes) -> bool:
-    """Whether the match is where it was found: the bytes are the text that was searched."""
+def is_unchanged(match: Match, before: bytes) -> bool:
+    """Whether the bytes at the match are still the text that was searched."""
     return before[match.start : match.end] == match.text.encode("utf-8", "surrogateescape")
 
 
@@ -120,8 +120,3 @@ def position(data: bytes, offset: int) -> tuple[int, int]:
     if start == 0:
         before = before.removeprefix(BOM)
     return data.count(b"\n", 0, start) + 1, len(before) + 1
-
-
-def count_summary(number: int, what: str) -> str:
-    """Return ``1 file`` or ``2 files``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,4 +1,4 @@
-"""Which files a structural search looks at: a path that may be a pattern, a glob, a language."""
+"""Select the files of a structural search by path or pattern, glob and language."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ _OTHER_NAMES = {
     "typescriptreact": "tsx",
 }
 _BY_EXTENSION = {
-    extension: language for language, all_of in _EXTENSIONS.items() for extension in all_of.split()
+    extension: language for language, names in _EXTENSIONS.items() for extension in names.split()
 }
 
 DATA = frozenset({"css", "hcl", "html", "json", "yaml"})
-"""Languages that are only searched where they are asked for by name."""
+"""Languages that are searched only if the call names them."""
 
 
-def language(name: str) -> str:
-    """Return the language that a name, another name or an extension means; raises ToolError."""
-    wanted = name.strip().lower().removeprefix(".")
-    if wanted in _EXTENSIONS:
-        return wanted
-    found = _OTHER_NAMES.get(wanted) or _BY_EXTENSION.get(wanted)
-    if found is None:
+def parse_language(name: str) -> str:
+    """Return the language of a name, an alias or an extension; raises ToolError."""
+    text = name.strip().lower().removeprefix(".")
+    if text in _EXTENSIONS:
+        return text
+    language = _OTHER_NAMES.get(text) or _BY_EXTENSION.get(text)
+    if language is None:
         known = ", ".join(_EXTENSIONS)
         raise ToolError(f'Unknown language "{name}". Known languages: {known}.')
-    return found
+    return language
 
 
 def language_of(path: str) -> str | None:
@@ -87,7 +87,7 @@ _WILD = re.compile(r"[*?\[{]")
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """What the call says about files; ``path`` may have wildcards where no such file is."""
+    """The files that a call names; ``path`` is a pattern if no file has that name."""
 
     path: str
     glob: str | None
@@ -96,85 +96,82 @@ class SearchScope:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A directory, and which paths below it are wanted."""
+    """A directory, and a filter for paths below it."""
 
     path: str
-    wanted: Callable[[str], bool]
+    matches: Callable[[str], bool]
 
 
-def fixed_part(path: str) -> str:
-    """Return the leading folders of a path that hold no wildcard; ``.`` if there are none."""
-    found = _WILD.search(path)
-    if found is None:
+def literal_folder(path: str) -> str:
+    """Return the leading folders of a path without a wildcard; ``.`` if there are none."""
+    wildcard = _WILD.search(path)
+    if wildcard is None:
         return path
-    return path[: found.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
+    return path[: wildcard.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
 
 
-async def select_sources(where: SearchScope, context: ToolContext) -> list[SourceSelection]:
-    """Return the files to look at, by language; raises ToolError.
+async def select_sources(scope: SearchScope, context: ToolContext) -> list[SourceSelection]:
+    """Return the files to search, by language; raises ToolError.
 
-    The text of an unsaved buffer counts instead of its file. Secrets files are left out unless
-    they are named.
+    The text of an unsaved buffer replaces its file. Secrets files are left out unless they are
+    named.
     """
-    wanted = language(where.lang) if where.lang else None
-    if await _is_there(where.path, context.workspace):
-        target, kind = await locate_existing(where.path, context)
+    language = parse_language(scope.lang) if scope.lang else None
+    if await _is_literal(scope.path, context.workspace):
+        target, kind = await locate_existing(scope.path, context)
         if kind == "other":
             raise ToolError(f"Path is a device, socket or pipe: {target.shown}")
         if kind == "file":
-            return await _single(target, wanted, context.workspace)
-        folder = _Folder(target.path, matcher(where.glob or "*", _below(target.shown)))
+            return await _select_file(target, language, context.workspace)
+        prefix = "" if target.shown == "." else target.shown
+        folder = _Folder(target.path, matcher(scope.glob or "*", prefix))
     else:
-        base = fixed_part(where.path)
+        base = literal_folder(scope.path)
         target, _ = await locate_existing(base, context)
-        rest = where.path.removeprefix(base).lstrip("/") if base != "." else where.path
-        folder = _Folder(target.path, _wild(rest.removeprefix("./"), where.glob or "*"))
-    return await _grouped(folder, wanted, where.glob or where.path, context.workspace)
+        rest = scope.path.removeprefix(base).lstrip("/") if base != "." else scope.path
+        folder = _Folder(target.path, _pattern_filter(rest.removeprefix("./"), scope.glob or "*"))
+    return await _select_by_language(folder, language, scope.glob or scope.path, context.workspace)
 
 
-def _below(shown: str) -> str:
-    return "" if shown == "." else shown
-
-
-async def _is_there(path: str, workspace: Workspace) -> bool:
-    """Whether the path is meant literally: it has no wildcard, or it exists as it is."""
+async def _is_literal(path: str, workspace: Workspace) -> bool:
+    """Whether the path is literal: it has no wildcard, or a file has this name."""
     if not _WILD.search(path):
         return True
     return await workspace.kind((await workspace.locate(path)).path) is not None
 
 
-def _wild(pattern: str, glob: str) -> Callable[[str], bool]:
-    """Return whether a path fits a pattern, or lies in a folder that does and fits the glob."""
-    fits, fits_glob = matcher(f"./{pattern.rstrip('/')}"), matcher(glob)
+def _pattern_filter(pattern: str, glob: str) -> Callable[[str], bool]:
+    """Return a filter for paths that match both, or match the glob below a matching folder."""
+    matches, matches_glob = matcher(f"./{pattern.rstrip('/')}"), matcher(glob)
 
-    def wanted(name: str) -> bool:
-        if fits(name):
-            return fits_glob(name)
-        cuts = (at for at, char in enumerate(name) if char == "/")
-        return any(fits(name[:at]) and fits_glob(name[at + 1 :]) for at in cuts)
+    def is_selected(name: str) -> bool:
+        if matches(name):
+            return matches_glob(name)
+        slashes = (index for index, char in enumerate(name) if char == "/")
+        return any(matches(name[:index]) and matches_glob(name[index + 1 :]) for index in slashes)
 
-    return wanted
+    return is_selected
 
 
-async def _single(
-    target: FileTarget, wanted: str | None, workspace: Workspace
+async def _select_file(
+    target: FileTarget, language: str | None, workspace: Workspace
 ) -> list[SourceSelection]:
-    """Return one file that was named; with a language it need not have its extension."""
+    """Return the one file that the call names; ``language`` overrides its extension."""
     path = target.path
-    known = language_of(path)
-    chosen = wanted or known
-    if chosen is None:
+    by_extension = language_of(path)
+    language = language or by_extension
+    if language is None:
         raise ToolError(f"The language of {target.shown} is not known. Give lang.")
     text = (await workspace.unsaved()).get(path)
-    if text is None and chosen != known:
+    if text is None and language != by_extension:
         text = await workspace.read(path)
     if text is not None:
-        return [SourceSelection(chosen, (), ((path, text),))]
-    return [SourceSelection(chosen, (path,))]
+        return [SourceSelection(language, (), ((path, text),))]
+    return [SourceSelection(language, (path,))]
 
 
-async def _grouped(
-    folder: _Folder, wanted: str | None, asked: str, workspace: Workspace
+async def _select_by_language(
+    folder: _Folder, only: str | None, pattern: str, workspace: Workspace
 ) -> list[SourceSelection]:
     prefix = folder.path.rstrip("/") + "/"
     unsaved = {
@@ -186,38 +183,44 @@ async def _grouped(
     paths: dict[str, list[str]] = {}
     texts: dict[str, list[tuple[str, bytes]]] = {}
     for name in _allowed(folder, names, workspace.root):
-        found = language_of(name)
-        if found is None or found != (wanted or _by_default(found, name, asked)):
+        language = language_of(name)
+        if language is None or not (
+            only == language if only else _is_code(language, name, pattern)
+        ):
             continue
         if name in unsaved:
-            texts.setdefault(found, []).append((prefix + name, unsaved[name]))
+            texts.setdefault(language, []).append((prefix + name, unsaved[name]))
         else:
-            paths.setdefault(found, []).append(prefix + name)
+            paths.setdefault(language, []).append(prefix + name)
     return [
-        SourceSelection(each, tuple(paths.get(each, ())), tuple(texts.get(each, ())))
-        for each in sorted({*paths, *texts})
+        SourceSelection(language, tuple(paths.get(language, ())), tuple(texts.get(language, ())))
+        for language in sorted({*paths, *texts})
     ]
 
 
-def _by_default(found: str, name: str, asked: str) -> str | None:
-    """Return the language of a file if it is searched without being named."""
+def _is_code(language: str, name: str, pattern: str) -> bool:
+    """Whether a file is searched without a language: data only if the pattern names it."""
     extension = name.rpartition(".")[2]
-    return None if found in DATA and f".{extension}" not in asked else found
+    return language not in DATA or f".{extension}" in pattern
 
 
 def _allowed(folder: _Folder, names: set[str], root: str) -> Iterator[str]:
     inside = root.rstrip("/") + "/"
     for name in sorted(names, key=path_sort_key):
         parts = os.path.join(folder.path, name).removeprefix(inside).split("/")
-        odd = "\n" in name or not _is_plain(name)
-        if not odd and folder.wanted(name) and not is_secret(parts) and ".git" not in parts:
+        if (
+            _is_line_of_text(name)
+            and folder.matches(name)
+            and not is_secret(parts)
+            and ".git" not in parts
+        ):
             yield name
 
 
-def _is_plain(name: str) -> bool:
-    """Whether the name is text: what is no UTF-8 cannot be told to a program and back."""
+def _is_line_of_text(name: str) -> bool:
+    """Whether a name survives the way to the program and back: one line of valid Unicode."""
     try:
         name.encode()
     except UnicodeEncodeError:
         return False
-    return True
+    return "\n" not in name

@@ -1,4 +1,4 @@
-"""Ask the user."""
+"""Ask the user questions."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 NO_EDITOR = (
-    "Nobody can be asked: this chat runs without an editor. Decide yourself and say what you "
-    "assumed, or end your answer with the question."
+    "The user cannot be asked: this chat runs without an editor. Decide yourself and state what "
+    "you assumed, or end your answer with the question."
 )
 
 
 class OptionArgument(ToolArguments):
-    """One answer on offer."""
+    """One answer to choose."""
 
     label: str = Field(min_length=1, description="The answer, in a few words")
     description: str = Field("", description="What choosing it means")
@@ -30,15 +30,15 @@ class QuestionArgument(ToolArguments):
     """One question."""
 
     question: str = Field(min_length=1, description="The question")
-    header: str = Field("", description="What it is about, in a word or two")
+    header: str = Field("", description="The topic, in one or two words")
     options: list[OptionArgument] = Field(
-        [], description="Answers to choose from; without any the user writes one"
+        [], description="Answers to choose from; without options the user writes an answer"
     )
     multi_select: bool = Field(False, description="Let the user choose several options")
 
     @field_validator("options")
     @classmethod
-    def _distinct(cls, value: list[OptionArgument]) -> list[OptionArgument]:
+    def _refuse_duplicates(cls, value: list[OptionArgument]) -> list[OptionArgument]:
         if len({option.label for option in value}) < len(value):
             raise ValueError("the labels of the options must differ.")
         return value
@@ -47,45 +47,53 @@ class QuestionArgument(ToolArguments):
 class AskArguments(ToolArguments):
     """What ``ask`` takes."""
 
-    questions: list[QuestionArgument] = Field(description="Asked one after the other")
+    questions: list[QuestionArgument] = Field(description="Questions, asked in this order")
 
     @field_validator("questions")
     @classmethod
-    def _some(cls, value: list[QuestionArgument]) -> list[QuestionArgument]:
+    def _refuse_empty(cls, value: list[QuestionArgument]) -> list[QuestionArgument]:
         if not value:
             raise ValueError("questions must contain at least one question.")
         return value
 
 
 async def run(arguments: AskArguments, context: ToolContext) -> ToolOutput:
-    """Return what the user answered, question by question."""
+    """Return the user's answers, question by question."""
     if context.frontend is None:
         raise ToolError(NO_EDITOR)
-    asked = [_inquiry(question) for question in arguments.questions]
-    answers = await context.frontend.ask(asked)
-    said = [
-        f"{question.question}\n{_answer(question, given)}"
-        for question, given in zip(asked, answers, strict=False)
+    questions = [_user_question(argument) for argument in arguments.questions]
+    answers = await context.frontend.ask(questions)
+    texts = [
+        f"{question.question}\n{_answer_text(question, answer)}"
+        for question, answer in zip(questions, answers, strict=False)
     ]
-    details = {"answers": [list(given) for given in answers]}
-    if len(answers) == len(asked):
-        return ToolOutput("\n\n".join(said), details=details)
-    text = f"Cancelled by the user. No answer was given to: {asked[len(answers)].question}"
-    return ToolOutput("\n\n".join([*said, text]), is_error=True, cancelled=True, details=details)
+    details = {"answers": [list(answer) for answer in answers]}
+    if len(answers) == len(questions):
+        return ToolOutput("\n\n".join(texts), details=details)
+    texts.append(
+        f"Cancelled by the user. No answer was given to: {questions[len(answers)].question}"
+    )
+    return ToolOutput("\n\n".join(texts), is_error=True, cancelled=True, details=details)
 
 
-def _inquiry(given: QuestionArgument) -> UserQuestion:
-    options = tuple(AnswerOption(option.label, option.description) for option in given.options)
-    return UserQuestion(given.question, given.header, options, given.multi_select)
+def _user_question(argument: QuestionArgument) -> UserQuestion:
+    return UserQuestion(
+        question=argument.question,
+        header=argument.header,
+        options=tuple(
+            AnswerOption(option.label, option.description) for option in argument.options
+        ),
+        multi_select=argument.multi_select,
+    )
 
 
-def _answer(question: UserQuestion, given: Sequence[str]) -> str:
-    nothing = "(none of the options)" if question.options else "(no answer)"
-    return "\n".join(f"- {answer}" for answer in given) or nothing
+def _answer_text(question: UserQuestion, answer: Sequence[str]) -> str:
+    empty = "(none of the options)" if question.options else "(no answer)"
+    return "\n".join(f"- {line}" for line in answer) or empty
 
 
 def render_call(given: Mapping[str, Any]) -> str:
-    """Return the call in one line, like ``ask: Which file? (1 of 2)``."""
+    """Return the call in one line, like ``ask: Which file? (and 1 more)``."""
     questions = given.get("questions")
     questions = questions if isinstance(questions, list) else []
     first = questions[0] if questions and isinstance(questions[0], Mapping) else {}
@@ -109,6 +117,6 @@ TOOL = Tool(
     ),
     render_call=render_call,
     snippet="Ask the user questions",
-    guidelines=("Use ask when you cannot go on without a decision of the user, and only then.",),
+    guidelines=("Use ask only when you cannot continue without a decision of the user.",),
     asks=False,
 )

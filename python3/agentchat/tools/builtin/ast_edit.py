@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import Field
@@ -24,10 +24,26 @@ from agentchat.core.tools.tool import (
     ToolOutput,
 )
 from agentchat.tools.astgrep.program import AstGrep, Match, Op, SearchResult, SourceSelection
-from agentchat.tools.astgrep.rewrite import Rewrite, check_ops, count_summary, drop_no_ops, fits
-from agentchat.tools.astgrep.source_files import SearchScope, fixed_part, language, select_sources
-from agentchat.tools.files import apply_change as apply_change
-from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
+from agentchat.tools.astgrep.rewrite import (
+    Rewrite,
+    check_ops,
+    drop_no_ops,
+    is_unchanged,
+)
+from agentchat.tools.astgrep.source_files import (
+    SearchScope,
+    literal_folder,
+    parse_language,
+    select_sources,
+)
+from agentchat.tools.files import apply_change
+from agentchat.tools.format import (
+    add_notices,
+    argument_text,
+    count_summary,
+    escape_name,
+    limit_notice,
+)
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 REPLACEMENTS = 1_000
@@ -35,7 +51,7 @@ REPLACEMENTS = 1_000
 
 _ISSUES_SHOWN = 20
 _ALL_CHECKED = 40
-"""So few files are all checked for missing parts; of more, those that would change."""
+"""Up to so many files are all checked for missing nodes; of more, those with matches."""
 
 SYNTAX = "syntax error; the file is skipped"
 
@@ -67,7 +83,7 @@ class AstEditArguments(ToolArguments):
 
 @dataclass(frozen=True, slots=True)
 class RewriteOutcome:
-    """What would change, and which files were left out and why."""
+    """What would change, and which files are skipped, with the reason."""
 
     rewrites: tuple[Rewrite, ...]
     issues: tuple[tuple[str, str], ...]
@@ -80,24 +96,24 @@ class RewriteOutcome:
 
     @property
     def extent(self) -> str:
-        """How much it is, like ``2 replacements in 1 file``."""
+        """The size of the change, like ``2 replacements in 1 file``."""
         files = count_summary(len(self.rewrites), "file")
         return f"{count_summary(self.count, 'replacement')} in {files}"
 
 
 async def run(arguments: AstEditArguments, context: ToolContext) -> ToolOutput:
-    """Stage what the rewrites would change, or say that it is nothing."""
-    ops = [Op(one.pat, one.out) for one in arguments.ops]
+    """Stage what the rewrites would change, if anything, and describe it."""
+    ops = [Op(op.pat, op.out) for op in arguments.ops]
     check_ops(ops)
     if arguments.lang:
-        language(arguments.lang)
-    where = SearchScope(arguments.path or ".", arguments.glob, arguments.lang)
-    outcome = await RewriteSearch(ops, context).run(await select_sources(where, context))
+        parse_language(arguments.lang)
+    scope = SearchScope(arguments.path or ".", arguments.glob, arguments.lang)
+    outcome = await RewriteSearch(ops, context).run(await select_sources(scope, context))
     limit = arguments.limit or REPLACEMENTS
-    outcome = limited(outcome, limit)
+    outcome = limit_outcome(outcome, limit)
     if outcome.rewrites:
-        context.stage(staged(outcome, context))
-    return ToolOutput(described(outcome, limit), details=_details(outcome))
+        context.stage(staged_change(outcome, context))
+    return ToolOutput(outcome_text(outcome, limit), details=_details(outcome))
 
 
 class RewriteSearch:
@@ -120,24 +136,25 @@ class RewriteSearch:
         checked = languages if len(languages) <= _ALL_CHECKED else matches
         texts = await self._texts(checked)
         await self._skip_broken(groups, texts, languages)
-        found = [self._rewrite(path, matches[path], texts) for path in sorted(matches)]
-        issues = sorted((self._shown(path), issue) for path, issue in self._issues.items())
-        return RewriteOutcome(tuple(one for one in found if one and one.matches), tuple(issues))
+        rewrites = [self._rewrite(path, matches[path], texts) for path in sorted(matches)]
+        issues = sorted((self._display_path(path), issue) for path, issue in self._issues.items())
+        changing = (rewrite for rewrite in rewrites if rewrite and rewrite.matches)
+        return RewriteOutcome(tuple(changing), tuple(issues))
 
     async def _matches(self, groups: Sequence[SourceSelection]) -> dict[str, list[Match]]:
         pairs = [(number, op, group) for number, op in enumerate(self._ops) for group in groups]
-        found = await asyncio.gather(*[self._program.find(*pair) for pair in pairs])
-        self._refuse_bad_patterns([pair[0] for pair in pairs], found)
+        results = await asyncio.gather(*[self._program.find(*pair) for pair in pairs])
+        self._refuse_bad_patterns([pair[0] for pair in pairs], results)
         by_path: dict[str, list[Match]] = {}
-        for match in (match for one in found for match in one.matches):
+        for match in (match for result in results for match in result.matches):
             by_path.setdefault(match.path, []).append(match)
         return by_path
 
-    def _refuse_bad_patterns(self, numbers: list[int], found: Sequence[SearchResult]) -> None:
+    def _refuse_bad_patterns(self, numbers: list[int], results: Sequence[SearchResult]) -> None:
         """Raise ToolError for a pattern that parses in no language and so matches nothing."""
         for number in sorted(set(numbers)):
-            mine = [one for at, one in zip(numbers, found, strict=True) if at == number]
-            if all(one.bad_pattern and not one.matches for one in mine):
+            of_op = [result for n, result in zip(numbers, results, strict=True) if n == number]
+            if all(result.bad_pattern and not result.matches for result in of_op):
                 problem = f"ops[{number}].pat does not parse: {self._ops[number].pat}"
                 raise ToolError(f"{problem}. Give one whole piece of code, and lang.")
 
@@ -160,16 +177,16 @@ class RewriteSearch:
         texts: Mapping[str, bytes],
         languages: Mapping[str, str],
     ) -> None:
-        for broken in await asyncio.gather(*map(self._program.broken, groups)):
+        for broken in await asyncio.gather(*map(self._program.find_syntax_errors, groups)):
             self._issues.update({path: SYNTAX for path in broken if path in languages})
-        for each in sorted(set(languages.values())):
+        for language in sorted(set(languages.values())):
             rest = {
                 path: text
                 for path, text in texts.items()
-                if languages[path] == each and path not in self._issues
+                if languages[path] == language and path not in self._issues
             }
-            missing = await self._program.incomplete(each, rest)
-            self._issues.update(dict.fromkeys(missing, SYNTAX))
+            incomplete = await self._program.find_missing_nodes(language, rest)
+            self._issues.update(dict.fromkeys(incomplete, SYNTAX))
 
     def _rewrite(
         self, path: str, matches: Sequence[Match], texts: Mapping[str, bytes]
@@ -177,13 +194,13 @@ class RewriteSearch:
         if path in self._issues:
             return None
         before = texts[path]
-        if not all(fits(match, before) for match in matches):
-            self._issues[path] = "it changed while it was searched; try again"
+        if not all(is_unchanged(match, before) for match in matches):
+            self._issues[path] = "it changed during the search; try again"
             return None
-        shown = self._shown(path)
+        shown = self._display_path(path)
         return Rewrite(path, shown, before, drop_no_ops(matches, shown, before))
 
-    def _shown(self, path: str) -> str:
+    def _display_path(self, path: str) -> str:
         return path.removeprefix(self._context.workspace.root.rstrip("/") + "/")
 
 
@@ -195,37 +212,37 @@ def _why_not_utf8(text: bytes) -> str:
     return why_not_text(text)
 
 
-def limited(outcome: RewriteOutcome, limit: int) -> RewriteOutcome:
-    """Return the outcome with the first ``limit`` replacements only."""
+def limit_outcome(outcome: RewriteOutcome, limit: int) -> RewriteOutcome:
+    """Return the outcome with only the first ``limit`` replacements."""
     if outcome.count <= limit:
         return outcome
     kept: list[Rewrite] = []
     for rewrite in outcome.rewrites:
-        some = rewrite.matches[:limit]
-        limit -= len(some)
-        if some:
-            kept.append(Rewrite(rewrite.path, rewrite.shown, rewrite.before, some))
+        matches = rewrite.matches[:limit]
+        limit -= len(matches)
+        if matches:
+            kept.append(replace(rewrite, matches=matches))
     return RewriteOutcome(tuple(kept), outcome.issues, limited=True)
 
 
-def left(outcome: RewriteOutcome, change: ChangeSet) -> RewriteOutcome:
-    """Return what is left of the outcome where only some of its hunks are made."""
-    made = {file.path: file for file in change.files}
-    rewrites = (one.within(made[one.path]) for one in outcome.rewrites if one.path in made)
-    return RewriteOutcome(
-        tuple(one for one in rewrites if one.matches), outcome.issues, outcome.limited
+def remaining_outcome(outcome: RewriteOutcome, change: ChangeSet) -> RewriteOutcome:
+    """Return the outcome with only the rewrites that a change makes."""
+    files = {file.path: file for file in change.files}
+    rewrites = (
+        rewrite.within(files[rewrite.path]) for rewrite in outcome.rewrites if rewrite.path in files
     )
+    return replace(outcome, rewrites=tuple(rewrite for rewrite in rewrites if rewrite.matches))
 
 
-def staged(outcome: RewriteOutcome, context: ToolContext) -> StagedChange:
-    """Return the preview; applying it makes the change in all files, or in none."""
+def staged_change(outcome: RewriteOutcome, context: ToolContext) -> StagedChange:
+    """Return the preview; applying it changes all files, or none."""
     change = ChangeSet(tuple(rewrite.change() for rewrite in outcome.rewrites))
 
     async def make(preview: DryRunResult) -> ToolOutput:
         notes = await apply_change(preview.change or change, context)
-        said = preview.headline or f"Applied {outcome.extent}."
-        details = _details(left(outcome, preview.change or change))
-        return ToolOutput("\n".join([said, *notes]), details=details)
+        headline = preview.headline or f"Applied {outcome.extent}."
+        details = _details(remaining_outcome(outcome, preview.change or change))
+        return ToolOutput("\n".join([headline, *notes]), details=details)
 
     async def apply(reason: str, extra: Extra) -> ToolOutput:
         return await make(DryRunResult(change))
@@ -240,16 +257,16 @@ def staged(outcome: RewriteOutcome, context: ToolContext) -> StagedChange:
     )
 
 
-def described(outcome: RewriteOutcome, limit: int) -> str:
-    """Return what the model reads: each replacement with its place, then what was left out."""
+def outcome_text(outcome: RewriteOutcome, limit: int) -> str:
+    """Return what the model reads: each replacement with its place, then the skipped files."""
     lines = [line for rewrite in outcome.rewrites for line in rewrite.lines()]
-    notices = [limit_reached(limit, "replacements")] if outcome.limited else []
+    notices = [limit_notice(limit, "replacements")] if outcome.limited else []
     if outcome.issues:
-        notices.append("\n".join(["Parse issues:", *_listed(outcome.issues)]))
-    return with_notices("\n".join(lines) or "No replacements made", notices)
+        notices.append("\n".join(["Parse issues:", *_issue_lines(outcome.issues)]))
+    return add_notices("\n".join(lines) or "No replacements made", notices)
 
 
-def _listed(issues: Sequence[tuple[str, str]]) -> list[str]:
+def _issue_lines(issues: Sequence[tuple[str, str]]) -> list[str]:
     lines = [f"- {escape_name(path)}: {issue}" for path, issue in issues[:_ISSUES_SHOWN]]
     more = len(issues) - _ISSUES_SHOWN
     return [*lines, f"- and {count_summary(more, 'file')} more"] if more > 0 else lines
@@ -264,8 +281,8 @@ def _details(outcome: RewriteOutcome) -> dict[str, Any]:
 
 
 def touches(arguments: AstEditArguments) -> Access:
-    """Return what a call reads; what it would write is asked about when it is applied."""
-    return Access(reads=(fixed_part(arguments.path or "."),))
+    """Return what a call reads; applying the preview asks about what it writes."""
+    return Access(reads=(literal_folder(arguments.path or "."),))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -284,9 +301,9 @@ TOOL = Tool(
     description=(
         "Rewrite code by its structure, over many files. pat is code with metavariables: $A is "
         "any one node, $$$ARGS any number of nodes; the same name twice must be the same code. "
-        "Only previews: call resolve to apply or discard it. Files that do not parse are skipped. "
-        "Files of data or markup (JSON, YAML, HTML, CSS) are searched only if lang or glob names "
-        "them."
+        "This only stages a preview: call resolve to apply or discard it. Files that do not parse "
+        "are skipped. Data and markup files (JSON, YAML, HTML, CSS) are searched only if lang or "
+        "glob names them."
     ),
     arguments=PydanticArguments(AstEditArguments),
     steps=(run,),
@@ -295,7 +312,7 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="stage",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
+    capability=Capability(dry_run=True, reversible=True),
     touches=touches,
     render_call=render_call,
     snippet="Rewrite code structurally over many files, as a preview",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field
@@ -16,10 +17,10 @@ from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolO
 from agentchat.tools.format import TerminalText, argument_text, strip_terminal_codes
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
-KEPT = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
-"""Variables of the machine that a command sees; others may hold secrets or run code."""
+PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
+"""Variables of the machine that a command gets; others may contain secrets or run code."""
 
-FIXED = {
+FIXED_VARIABLES = {
     "TERM": "dumb",
     "NO_COLOR": "1",
     "PAGER": "cat",
@@ -31,6 +32,7 @@ FIXED = {
     "DEBIAN_FRONTEND": "noninteractive",
     "PIP_NO_INPUT": "1",
 }
+NO_OUTPUT = "(no output)"
 PROGRESS_SECONDS = 1 / 30
 PROGRESS_BYTES = 16 * KIB
 
@@ -48,12 +50,52 @@ class BashArguments(ToolArguments):
 
 
 async def run(arguments: BashArguments, context: ToolContext) -> ToolOutput:
-    """Return what the command wrote, and how it ended if not well."""
-    timeout = arguments.timeout or BASH_SECONDS
+    """Return what the command wrote, and how it ended unless it succeeded."""
+    result = await run_shell(arguments.command, context, arguments.timeout or BASH_SECONDS)
+    return result.tool_output()
+
+
+@dataclass(frozen=True, slots=True)
+class ShellResult:
+    """How a command ended.
+
+    Args:
+        code: its exit code, negative for a signal, ``None`` if it timed out.
+        text: what it wrote.
+        failure: the line about a command that did not succeed; empty for a success.
+        stored: the file with the whole output, if ``text`` is only its head and tail.
+    """
+
+    code: int | None
+    text: str
+    failure: str
+    stored: str | None
+
+    def tool_output(self) -> ToolOutput:
+        """Return the result as the model reads it."""
+        text = self.text or NO_OUTPUT
+        return ToolOutput(
+            f"{text}\n\n{self.failure}" if self.failure else text,
+            is_error=bool(self.failure),
+            details={"exitCode": self.code},
+            stored=self.stored,
+        )
+
+
+async def run_shell(
+    command: str, context: ToolContext, timeout: float | None, stdin: bytes | None = None
+) -> ShellResult:
+    """Run a shell command and show its output while it runs.
+
+    Args:
+        timeout: seconds; ``None`` if the caller limits the time.
+        stdin: its standard input; ``None`` for none.
+    """
     live = LiveOutputBuffer(context.progress)
-    command = Command(
-        argv=(*await shell(context), arguments.command),
+    process = Command(
+        argv=(*await _shell(context), command),
         cwd=context.cwd,
+        stdin=stdin,
         timeout=timeout,
         capture=min(BASH_BYTES, RESULT_BYTES),
         merge_stderr=True,
@@ -62,50 +104,52 @@ async def run(arguments: BashArguments, context: ToolContext) -> ToolOutput:
         confine=True,
     )
     try:
-        finished = await context.workspace.run(command, live.add)
+        result = await context.workspace.run(process, live.add)
     finally:
         live.close()
-    text = output(finished, context.overflow) or "(no output)"
-    ending = how_it_ended(finished.code, timeout)
-    details = {"exitCode": finished.code}
-    stored = context.overflow if finished.dropped else None
-    if not ending:
-        return ToolOutput(text, details=details, stored=stored)
-    return ToolOutput(f"{text}\n\n{ending}", is_error=True, details=details, stored=stored)
+    return ShellResult(
+        code=result.code,
+        text=_output_text(result, context.overflow),
+        failure=_failure(result.code, timeout or 0.0),
+        stored=context.overflow if result.dropped else None,
+    )
 
 
-async def shell(context: ToolContext) -> tuple[str, ...]:
-    """Return the fixed shell, without start-up files, up to the command."""
+async def _shell(context: ToolContext) -> tuple[str, ...]:
+    """Return the shell, without start-up files, up to the command."""
     if await context.workspace.kind("/bin/bash") == "file":
         return ("/bin/bash", "--noprofile", "--norc", "-c", "--")
     return ("/bin/sh", "-c", "--")
 
 
-def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the whole environment of a command, from that of the machine it runs on."""
-    kept = {name: given[name] for name in KEPT if name in given}
-    kept.update({name: value for name, value in given.items() if name.startswith("LC_")})
-    if not {"LANG", "LC_ALL", "LC_CTYPE"} & kept.keys():
-        kept["LANG"] = "C.UTF-8"
-    return {**kept, **FIXED, "SHELL": "/bin/sh"}
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a command, made of the variables of its machine."""
+    passed = {
+        name: value
+        for name, value in variables.items()
+        if name in PASSED_VARIABLES or name.startswith("LC_")
+    }
+    if not {"LANG", "LC_ALL", "LC_CTYPE"} & passed.keys():
+        passed["LANG"] = "C.UTF-8"
+    return {**passed, **FIXED_VARIABLES, "SHELL": "/bin/sh"}
 
 
-def output(finished: ProcessResult, path: str) -> str:
-    """Return the text of an output; a long one as head and tail, naming the file with all of it."""
-    if not finished.dropped:
-        return strip_terminal_codes(finished.head).rstrip("\n")
-    head, tail = drop_partial_end(finished.head), drop_partial_start(finished.tail)
-    cut = len(finished.head) - len(head) + len(finished.tail) - len(tail)
+def _output_text(result: ProcessResult, path: str) -> str:
+    """Return an output as text; a long one as head and tail, with the path of the whole."""
+    if not result.dropped:
+        return strip_terminal_codes(result.head).rstrip("\n")
+    head, tail = drop_partial_end(result.head), drop_partial_start(result.tail)
+    cut = len(result.head) - len(head) + len(result.tail) - len(tail)
     return join_head_and_tail(
         strip_terminal_codes(head),
         strip_terminal_codes(tail).rstrip("\n"),
-        finished.dropped + cut,
+        result.dropped + cut,
         path,
     )
 
 
-def how_it_ended(code: int | None, timeout: float) -> str:
-    """Return the line about an end that is not a success; empty for a success."""
+def _failure(code: int | None, timeout: float) -> str:
+    """Return the line about a command that did not succeed; empty for a success."""
     if code is None:
         return f"Command timed out after {timeout:g} seconds"
     if code < 0:
@@ -114,7 +158,7 @@ def how_it_ended(code: int | None, timeout: float) -> str:
 
 
 class LiveOutputBuffer:
-    """Passes output on while the command runs: 30 times a second at most, and parts of a flood."""
+    """Shows output while the command runs: at most 30 times a second, and parts of a flood."""
 
     def __init__(self, progress: Callable[[str], None]) -> None:
         self._progress = progress
@@ -125,7 +169,7 @@ class LiveOutputBuffer:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, data: bytes) -> None:
-        """Take a piece of output."""
+        """Add a piece of output."""
         self._waiting += self._plain.feed(data)
         if len(self._waiting) > 2 * PROGRESS_BYTES:
             self._waiting, self._skipped = self._waiting[-PROGRESS_BYTES:], True
@@ -141,7 +185,7 @@ class LiveOutputBuffer:
             self._progress(text)
 
     def close(self) -> None:
-        """Pass on what is left."""
+        """Show the rest."""
         if self._timer is not None:
             self._timer.cancel()
             self._show()
@@ -162,9 +206,9 @@ TOOL = Tool(
     name="bash",
     description=(
         "Run a command in a fresh shell in the working directory, without a terminal and without "
-        "input; nothing carries over to the next call. Returns standard output and standard error "
-        f"together; a long output as head and tail. Killed after timeout seconds ({BASH_SECONDS} "
-        "by default), background processes at the end."
+        "input; the next call starts a new shell. Returns standard output and standard error "
+        "together; of a long output the head and tail. The command is killed after timeout seconds "
+        f"({BASH_SECONDS} by default), its background processes when it ends."
     ),
     arguments=PydanticArguments(BashArguments),
     steps=(run,),

@@ -1,4 +1,8 @@
-"""The built-in tools; with ``tools.edits = "stage"`` those that change files stage previews."""
+"""The built-in tools; with ``tools.edits = "stage"`` those that change files stage a preview.
+
+The staged calls of a reply make one preview: each is computed on top of the earlier ones, and a
+file that one deletes and another creates is a rename.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,6 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.tools.astgrep.rewrite import count_summary
 from agentchat.tools.builtin import (
     ask,
     ast_edit,
@@ -41,49 +44,52 @@ from agentchat.tools.builtin import (
     tool_search,
     write,
 )
-from agentchat.tools.files import apply_change as apply_change
+from agentchat.tools.files import apply_change
+from agentchat.tools.format import count_summary
 
 MIN_SIMILARITY = 0.5
-"""The share of a text's lines that must stay for its file to count as renamed, as in git."""
+"""The share of equal lines from which on a file counts as renamed, as in git."""
 
 
 def compose(first: ChangeSet, second: ChangeSet) -> ChangeSet:
-    """Return both changes as one, renamed files found; the second begins where the first ends.
+    """Return two consecutive changes as one, with renames.
 
-    Raises ValueError if it does not.
+    Raises ValueError if the second does not begin where the first ends.
     """
     parts = {file.path: file for file in first.parts}
     for file in second.parts:
         earlier = parts.get(file.path)
         parts[file.path] = combine(earlier, file) if earlier is not None else file
-    return with_renames(file for file in parts.values() if _is_there(file))
-
-
-def _is_there(file: FileChange) -> bool:
-    return file.before is not None or file.after is not None
+    changed = [f for f in parts.values() if f.before is not None or f.after is not None]
+    return with_renames(changed)
 
 
 def with_renames(files: Iterable[FileChange]) -> ChangeSet:
-    """Return the change with each file that is deleted here and created there as one file."""
-    found = list(files)
-    gone = [file for file in found if file.letter == "D"]
-    for made in [file for file in found if file.letter == "A"]:
-        scores = [(_similarity(old, made), old) for old in gone]
-        score, old = max(scores, key=lambda pair: pair[0], default=(0.0, made))
+    """Return the change with a deleted and a similar created file as one renamed file."""
+    files = list(files)
+    deleted = [file for file in files if file.letter == "D"]
+    for new in [file for file in files if file.letter == "A"]:
+        scores = [(_similarity(old, new), old) for old in deleted]
+        score, old = max(scores, key=lambda pair: pair[0], default=(0.0, new))
         if score >= MIN_SIMILARITY:
-            gone.remove(old)
-            found.remove(old)
-            found[found.index(made)] = _as_rename(old, made)
-    return ChangeSet(tuple(found))
+            deleted.remove(old)
+            files.remove(old)
+            files[files.index(new)] = _rename(old, new)
+    return ChangeSet(tuple(files))
 
 
-def _as_rename(old: FileChange, new: FileChange) -> FileChange:
-    shown = f"{old.name} → {new.name}"
-    return replace(new, before=old.before, shown=shown, old_path=old.path, mode=old.mode)
+def _rename(old: FileChange, new: FileChange) -> FileChange:
+    return replace(
+        new,
+        before=old.before,
+        shown=f"{old.name} → {new.name}",
+        old_path=old.path,
+        mode=old.mode,
+    )
 
 
 def _similarity(old: FileChange, new: FileChange) -> float:
-    """Return how much of the longer text the two share, from 0 to 1."""
+    """Return the share of the longer text that both have, from 0 to 1."""
     if old.before == new.after:
         return 1.0 if old.before else 0.0
     both = replace(new, before=old.before)
@@ -96,17 +102,17 @@ def _similarity(old: FileChange, new: FileChange) -> float:
 
 STAGES = (
     "Only stages a preview, one for all such calls of a reply; resolve applies or discards it. A "
-    "later call works on what the earlier ones staged; other tools see the files as they are."
+    "later call works on what the earlier ones staged; other tools see the unchanged files."
 )
 _WOULD = {"A": "create", "D": "delete", "M": "change", "R": "rename"}
 _DONE = {"A": "created", "M": "rewritten", "D": "deleted", "R": "renamed"}
 
 
 def make_staging(tool: Tool) -> Tool:
-    """Return a tool whose calls stage what its dry run says, in one preview with their like."""
+    """Return a tool whose calls stage the change of its dry run in one preview."""
     compute = tool.dry_run
     if compute is None:
-        raise ValueError(f"{tool.name} cannot say what it would do")
+        raise ValueError(f"{tool.name} has no dry run")
 
     async def dry_run(arguments: Any, context: ToolContext) -> DryRunResult:
         staged = context.collected.preview.change if context.collected else None
@@ -118,17 +124,21 @@ def make_staging(tool: Tool) -> Tool:
         return stage_call(tool.name, preview, context)
 
     def touches(arguments: Any) -> Access:
-        # What is written is judged when the preview is applied.
+        # Applying the preview asks about what it writes.
         return Access(reads=tool.touches(arguments).writes)
 
-    about = f"{tool.description} {STAGES}"
     return replace(
-        tool, description=about, steps=(run,), touches=touches, dry_run=dry_run, asks=False
+        tool,
+        description=f"{tool.description} {STAGES}",
+        steps=(run,),
+        touches=touches,
+        dry_run=dry_run,
+        asks=False,
     )
 
 
 class StagedFiles:
-    """A workspace as it would be with a change made; what is not named here is its own."""
+    """A workspace as a change would leave it; all other methods are those of the workspace."""
 
     def __init__(self, inner: Workspace, change: ChangeSet) -> None:
         self._inner = inner
@@ -158,33 +168,31 @@ class StagedFiles:
 
 
 def stage_call(name: str, preview: DryRunResult, context: ToolContext) -> ToolOutput:
-    """Stage a change together with those of the calls before, and say what it is."""
+    """Stage a change together with those of the earlier calls, and describe it."""
     change, earlier = preview.change, context.collected
     if change is None:
         raise ToolError("There is no change to make. Nothing was changed.")
     names = (*(earlier.collects if earlier is not None else ()), name)
-    whole = _joined(earlier.preview, preview) if earlier is not None else _first(preview)
-    staged = _staged(whole, tuple(dict.fromkeys(names)), context)
+    if earlier is None:
+        whole = replace(preview, impact=_replacements(preview))
+    else:
+        whole = _join(earlier.preview, preview)
+    staged = _staged_change(whole, tuple(dict.fromkeys(names)), context)
     context.stage(staged)
-    said = [preview.headline, *preview.notes] if preview.headline else [*_would(change, preview)]
+    lines = [preview.headline] if preview.headline else [_would_line(f) for f in change.files]
+    lines += preview.notes
     if earlier is not None:
-        said.append(f"The preview is now {staged.label}.")
-    return ToolOutput("\n".join(said), details={"files": list(change.paths)})
+        lines.append(f"The preview is now {staged.label}.")
+    return ToolOutput("\n".join(lines), details={"files": list(change.paths)})
 
 
-def _would(change: ChangeSet, preview: DryRunResult) -> Iterable[str]:
-    for file in change.files:
-        added, removed = count_lines(file)
-        yield f"It would {_WOULD[file.letter]} {file.name}: +{added} -{removed} lines."
-    yield from preview.notes
+def _would_line(file: FileChange) -> str:
+    added, removed = count_lines(file)
+    return f"It would {_WOULD[file.letter]} {file.name}: +{added} -{removed} lines."
 
 
-def _first(preview: DryRunResult) -> DryRunResult:
-    return replace(preview, impact=_replacements(preview))
-
-
-def _joined(earlier: DryRunResult, preview: DryRunResult) -> DryRunResult:
-    """Return both previews as one; raises Stale if the second does not begin at the first."""
+def _join(earlier: DryRunResult, preview: DryRunResult) -> DryRunResult:
+    """Return two previews as one; raises StalePreview if the second does not follow the first."""
     first, second = earlier.change or ChangeSet(()), preview.change or ChangeSet(())
     try:
         change = compose(first, second)
@@ -194,7 +202,7 @@ def _joined(earlier: DryRunResult, preview: DryRunResult) -> DryRunResult:
     for path, number in _replacements(preview).items():
         impact[path] = impact.get(path, 0) + number
     before = {file.path: file for file in first.files}
-    places = (_in_first(place, before.get(place.path)) for place in preview.places)
+    places = (_original_place(place, before.get(place.path)) for place in preview.places)
     return DryRunResult(
         change,
         notes=(*earlier.notes, *preview.notes),
@@ -203,8 +211,8 @@ def _joined(earlier: DryRunResult, preview: DryRunResult) -> DryRunResult:
     )
 
 
-def _in_first(place: ReplacedLines, earlier: FileChange | None) -> ReplacedLines:
-    """Return a place in the text that an earlier change began with."""
+def _original_place(place: ReplacedLines, earlier: FileChange | None) -> ReplacedLines:
+    """Return a place in the text before an earlier change."""
     if earlier is None:
         return place
     lines = lines_before(earlier, place.first, place.last)
@@ -217,41 +225,45 @@ def _replacements(preview: DryRunResult) -> dict[str, int]:
     return {file.path: number for file in (preview.change.files if preview.change else ())}
 
 
-def _staged(whole: DryRunResult, names: tuple[str, ...], context: ToolContext) -> StagedChange:
+def _staged_change(
+    whole: DryRunResult, names: tuple[str, ...], context: ToolContext
+) -> StagedChange:
     async def make(preview: DryRunResult) -> ToolOutput:
         change = preview.change or ChangeSet(())
         notes = await apply_change(change, context)
-        said = preview.headline or f"Applied {extent(change.files, whole.impact)}."
-        made = [place for place in preview.places if place.path in change.paths]
-        number = len(made) or sum(whole.impact.get(path, 0) for path in change.paths)
+        headline = preview.headline or f"Applied {change_summary(change.files, whole.impact)}."
+        places = [place for place in preview.places if place.path in change.paths]
+        number = len(places) or sum(whole.impact.get(path, 0) for path in change.paths)
         details = {"replacements": number, "files": list(change.paths)}
-        return ToolOutput("\n".join([said, *notes]), details=details)
+        return ToolOutput("\n".join([headline, *notes]), details=details)
 
     async def apply(reason: str, extra: Extra) -> ToolOutput:
         return await make(whole)
 
     files = whole.change.files if whole.change is not None else ()
-    label = f"Edit: {extent(files, whole.impact)}"
-    return StagedChange(label, names[0], apply, preview=whole, make=make, collects=names)
-
-
-def extent(files: Iterable[FileChange], replaced: Mapping[str, int]) -> str:
-    """Return how much it is, like ``5 replacements in 3 files, 1 file created``.
-
-    ``replaced`` holds the number of replacements by path.
-    """
-    all_files = list(files)
-    edited = [file.path for file in all_files if file.letter == "M" and replaced.get(file.path)]
-    number = sum(replaced[path] for path in edited)
-    said = (
-        [f"{count_summary(number, 'replacement')} in {count_summary(len(edited), 'file')}"]
-        if edited
-        else []
+    return StagedChange(
+        label=f"Edit: {change_summary(files, whole.impact)}",
+        source=names[0],
+        apply=apply,
+        preview=whole,
+        make=make,
+        collects=names,
     )
-    for letter, done in _DONE.items():
-        some = [f for f in all_files if f.letter == letter and f.path not in edited]
-        said += [f"{count_summary(len(some), 'file')} {done}"] if some else []
-    return ", ".join(said) or "no changes"
+
+
+def change_summary(files: Iterable[FileChange], replaced: Mapping[str, int]) -> str:
+    """Return the extent of a change, like ``5 replacements in 3 files, 1 file created``.
+
+    ``replaced`` has the number of replacements by path.
+    """
+    files = list(files)
+    edited = {file.path for file in files if file.letter == "M" and replaced.get(file.path)}
+    number = count_summary(sum(replaced[path] for path in edited), "replacement")
+    parts = [f"{number} in {count_summary(len(edited), 'file')}"] if edited else []
+    for letter, verb in _DONE.items():
+        count = sum(file.letter == letter and file.path not in edited for file in files)
+        parts += [f"{count_summary(count, 'file')} {verb}"] if count else []
+    return ", ".join(parts) or "no changes"
 
 
 BUILTINS: tuple[Tool, ...] = (
@@ -269,7 +281,7 @@ BUILTINS: tuple[Tool, ...] = (
     resolve.TOOL,
     tool_search.TOOL,
 )
-"""In the order in which they are listed."""
+"""In the order of lists."""
 
 CHANGING = frozenset({edit.TOOL.name, write.TOOL.name, delete.TOOL.name})
 

@@ -12,7 +12,6 @@ from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import BufferState, FileTarget
 from agentchat.core.tools.tool import (
-    Access,
     Capability,
     DryRunResult,
     Metadata,
@@ -20,7 +19,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.tools.files import apply_change, locate_file, read_for_change
+from agentchat.tools.files import apply_file_change, locate_file, read_for_change, writes_path
 from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -32,7 +31,7 @@ class DeleteArguments(ToolArguments):
 
 
 async def dry_run(arguments: DeleteArguments, context: ToolContext) -> DryRunResult:
-    """Return the change; raises ToolError if the path is no file."""
+    """Return the change; raises ToolError if the path is not a file."""
     target = await locate_file(arguments.path, context)
     await _refuse_link(arguments.path, target, context)
     if target.loaded is BufferState.UNSAVED:
@@ -44,13 +43,14 @@ async def dry_run(arguments: DeleteArguments, context: ToolContext) -> DryRunRes
 
 
 async def _refuse_link(path: str, target: FileTarget, context: ToolContext) -> None:
-    """Raise ToolError if the path's last name is a link: deleting would hit another file."""
+    """Raise ToolError if the path's last name is a link: another file would be deleted."""
     folder, name = os.path.split(path.rstrip("/"))
     if name in ("", ".", ".."):
         return
-    above = await context.workspace.locate(folder or ".")
-    plain = {os.path.join(above.path, one).lower() for one in (name, name.removeprefix("@"))}
-    if target.path.lower() not in plain:  # some file systems fold case
+    parent = await context.workspace.locate(folder or ".")
+    names = (name, name.removeprefix("@"))
+    # Some file systems fold case.
+    if target.path.lower() not in {os.path.join(parent.path, name).lower() for name in names}:
         raise ToolError(
             f"{path} is a link to {target.shown}. Nothing was changed. Name the file itself, or "
             "remove the link with bash."
@@ -58,20 +58,11 @@ async def _refuse_link(path: str, target: FileTarget, context: ToolContext) -> N
 
 
 async def run(arguments: DeleteArguments, context: ToolContext) -> ToolOutput:
-    """Delete the file that was shown, or the one of the arguments if none was."""
+    """Make the change that the user approved, or that of the arguments."""
     preview = context.preview or await dry_run(arguments, context)
-    change = preview.change
-    if change is None:
-        raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
-    notes = await apply_change(change, context)
-    file = change.files[0]
-    said = preview.headline or f"Deleted {file.name}."
-    return ToolOutput("\n".join([said, *notes]), details={"path": file.path})
-
-
-def touches(arguments: DeleteArguments) -> Access:
-    """Return what a call writes."""
-    return Access(writes=(arguments.path,))
+    file, notes = await apply_file_change(preview, context)
+    headline = preview.headline or f"Deleted {file.name}."
+    return ToolOutput("\n".join([headline, *notes]), details={"path": file.path})
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -91,8 +82,8 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="delete",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
-    touches=touches,
+    capability=Capability(dry_run=True, reversible=True),
+    touches=writes_path,
     dry_run=dry_run,
     render_call=render_call,
     snippet="Delete files",

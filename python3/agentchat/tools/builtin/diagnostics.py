@@ -1,4 +1,4 @@
-"""What language servers and linters say of the files that are open in the editor."""
+"""List what language servers and linters report on the files that are open in the editor."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import BeforeValidator, Field
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import DIAGNOSTICS
 from agentchat.core.tools.ports import Diagnostic
-from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.files import locate_existing
-from agentchat.tools.format import argument_text, escape_name, with_notices
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.files import locate_existing, reads_path
+from agentchat.tools.format import add_notices, argument_text, escape_name
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 ELSEWHERE = "There are no diagnostics: the files are on {host}. Run a linter there with bash."
@@ -21,12 +21,11 @@ NO_EDITOR = "There are no diagnostics: this chat runs without an editor. Run a l
 _SPELLINGS = {"warn": "warning", "information": "info"}
 
 
-def _spelled(value: Any) -> Any:
-    lower = value.lower() if isinstance(value, str) else value
-    return _SPELLINGS.get(lower, lower) if isinstance(lower, str) else lower
+def _normalize(value: Any) -> Any:
+    return _SPELLINGS.get(value.lower(), value.lower()) if isinstance(value, str) else value
 
 
-Severity = Annotated[Literal["error", "warning", "info", "hint"], BeforeValidator(_spelled)]
+Severity = Annotated[Literal["error", "warning", "info", "hint"], BeforeValidator(_normalize)]
 
 
 class DiagnosticsArguments(ToolArguments):
@@ -34,7 +33,7 @@ class DiagnosticsArguments(ToolArguments):
 
     path: str | None = Field(None, description="File or directory; the workspace by default")
     severity: Severity | None = Field(
-        None, description="Only diagnostics at least as bad; all by default"
+        None, description="Only diagnostics of this severity or worse; all by default"
     )
 
 
@@ -45,26 +44,22 @@ async def run(arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutp
     if context.workspace.host:
         raise ToolError(ELSEWHERE.format(host=context.workspace.host))
     path = (await locate_existing(arguments.path, context))[0].path if arguments.path else None
-    found = await context.frontend.diagnostics(path, arguments.severity)
-    paths = {item.path for item in found[:DIAGNOSTICS]}
+    diagnostics = await context.frontend.diagnostics(path, arguments.severity)
+    listed = diagnostics[:DIAGNOSTICS]
+    paths = {item.path for item in listed}
     names = {path: (await context.workspace.locate(path)).shown for path in paths}
-    lines = [_line(names[item.path], item) for item in found[:DIAGNOSTICS]]
-    left = len(found) - len(lines)
-    notices = [f"[{left} more diagnostics. Give path or severity to see them]"] if left else []
+    lines = [_line(names[item.path], item) for item in listed]
+    more = len(diagnostics) - len(lines)
+    notices = [f"[{more} more diagnostics. Give path or severity to see them]"] if more else []
     text = "\n".join(lines) or "No diagnostics found"
-    return ToolOutput(with_notices(text, notices), details={"diagnostics": len(found)})
+    return ToolOutput(add_notices(text, notices), details={"diagnostics": len(diagnostics)})
 
 
 def _line(name: str, item: Diagnostic) -> str:
-    by = " ".join(part for part in (item.source, item.code) if part)
+    origin = " ".join(part for part in (item.source, item.code) if part)
     message = " ".join(item.message.split())
     place = f"{escape_name(name)}:{item.line}:{item.column}"
-    return f"{place}: {item.severity}: {message}" + (f" [{by}]" if by else "")
-
-
-def touches(arguments: DiagnosticsArguments) -> Access:
-    """Return what a call reads."""
-    return Access(reads=(arguments.path or ".",))
+    return f"{place}: {item.severity}: {message}" + (f" [{origin}]" if origin else "")
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -89,7 +84,7 @@ TOOL = Tool(
         permission_class="read",
         audit_operation="diagnose",
     ),
-    touches=touches,
+    touches=reads_path,
     render_call=render_call,
     snippet="List errors and warnings of open files",
 )

@@ -1,4 +1,4 @@
-"""Replace text in a file: each old text must stand in exactly one place."""
+"""Replace text in a file: each old text must occur exactly once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from pydantic import Field, field_validator, model_validator
 from agentchat.core.diff.changeset import ChangeSet, FileChange, ReplacedLines
 from agentchat.core.diff.text_file import decode, encode
 from agentchat.core.edit.match import Edit, EditError, EditOutcome, apply_edits
-from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import (
-    Access,
     Capability,
     DryRunResult,
     Metadata,
@@ -23,8 +21,14 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.tools.files import apply_change, locate_file, read_for_change, refuse_locked
-from agentchat.tools.format import argument_text
+from agentchat.tools.files import (
+    apply_file_change,
+    locate_file,
+    read_for_change,
+    refuse_locked,
+    writes_path,
+)
+from agentchat.tools.format import argument_text, count_summary
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 _SPELLINGS = {
@@ -40,13 +44,13 @@ _FIELDS = ("old_text", "new_text", "replace_all")
 class ReplacementArgument(ToolArguments):
     """One replacement."""
 
-    old_text: str = Field(description="Literal text that stands in exactly one place of the file")
-    new_text: str = Field(description="Literal text in its place; empty removes old_text")
-    replace_all: bool = Field(False, description="Replace every occurrence instead")
+    old_text: str = Field(description="Literal text that occurs exactly once in the file")
+    new_text: str = Field(description="Literal text that replaces it; empty removes old_text")
+    replace_all: bool = Field(False, description="Replace every occurrence")
 
     @model_validator(mode="before")
     @classmethod
-    def _spelled(cls, value: Any) -> Any:
+    def _normalize(cls, value: Any) -> Any:
         return normalize_names(value)
 
 
@@ -60,42 +64,42 @@ class EditArguments(ToolArguments):
 
     @model_validator(mode="before")
     @classmethod
-    def _gathered(cls, value: Any) -> Any:
-        return gather_edits(value)
+    def _normalize(cls, value: Any) -> Any:
+        return normalize_edits(value)
 
     @field_validator("edits")
     @classmethod
-    def _some(cls, value: list[ReplacementArgument]) -> list[ReplacementArgument]:
+    def _refuse_empty(cls, value: list[ReplacementArgument]) -> list[ReplacementArgument]:
         if not value:
             raise ValueError("edits must contain at least one replacement. Nothing was changed.")
         return value
 
 
 def normalize_names(value: Any) -> Any:
-    """Return an object with the usual spelling of its fields."""
+    """Return an object with our names of its fields."""
     if not isinstance(value, Mapping):
         return value
     return {_SPELLINGS.get(key, key): item for key, item in value.items()}
 
 
-def gather_edits(value: Any) -> Any:
-    """Return the arguments with ``edits`` as a list, whichever way the model wrote them.
+def normalize_edits(value: Any) -> Any:
+    """Return the arguments with ``edits`` as a list.
 
-    ``edits`` may be JSON text, or one object; one replacement may stand at the top level.
+    Models also send ``edits`` as JSON text or as one object, or one replacement at the top level.
     """
     if not isinstance(value, Mapping):
         return value
-    given = dict(normalize_names(value))
-    edits = _parsed(given.get("edits"))
-    alone = {key: given.pop(key) for key in _FIELDS if key in given}
-    if "old_text" in alone or "new_text" in alone:
-        edits = [*(edits or []), alone] if edits is None or isinstance(edits, list) else edits
+    arguments = dict(normalize_names(value))
+    edits = _parse_edits(arguments.get("edits"))
+    top_level = {key: arguments.pop(key) for key in _FIELDS if key in arguments}
+    if "old_text" in top_level or "new_text" in top_level:
+        edits = [*(edits or []), top_level] if edits is None or isinstance(edits, list) else edits
     else:
-        given.update(alone)
-    return given if edits is None else {**given, "edits": edits}
+        arguments.update(top_level)
+    return arguments if edits is None else {**arguments, "edits": edits}
 
 
-def _parsed(edits: Any) -> Any:
+def _parse_edits(edits: Any) -> Any:
     if isinstance(edits, str):
         try:
             edits = json.loads(edits)
@@ -105,12 +109,12 @@ def _parsed(edits: Any) -> Any:
 
 
 async def dry_run(arguments: EditArguments, context: ToolContext) -> DryRunResult:
-    """Return the change; raises ToolError if an edit fits no place, or several."""
+    """Return the change; raises ToolError if an edit matches no place, or several."""
     target = await locate_file(arguments.path, context)
     refuse_locked(target)
     before = await read_for_change(target, context)
-    edits = [Edit(one.old_text, one.new_text, one.replace_all) for one in arguments.edits]
-    outcome = await asyncio.to_thread(_edited, before, edits, target)
+    edits = [Edit(edit.old_text, edit.new_text, edit.replace_all) for edit in arguments.edits]
+    outcome = await asyncio.to_thread(_apply_edits, before, edits, target)
     change = FileChange(target.path, before, encode(outcome.text), target.shown)
     return DryRunResult(
         ChangeSet((change,)),
@@ -120,35 +124,27 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> DryRunResul
     )
 
 
-def _edited(before: bytes, edits: list[Edit], target: FileTarget) -> EditOutcome:
-    """Return the outcome; an error quotes no file that the user was not asked about."""
+def _apply_edits(before: bytes, edits: list[Edit], target: FileTarget) -> EditOutcome:
+    """Return the outcome; an error does not quote a file whose reading needs approval."""
     try:
         return apply_edits(decode(before, target.shown), edits, target.shown)
     except EditError as error:
         if target.zone in (Zone.SECRET, Zone.OUTSIDE):
-            said = str(error).partition(" Closest match")[0].removesuffix(" Nothing was changed.")
-            raise EditError(said) from None
+            message = str(error).partition(" Closest match")[0]
+            raise EditError(message.removesuffix(" Nothing was changed.")) from None
         raise
 
 
 async def run(arguments: EditArguments, context: ToolContext) -> ToolOutput:
-    """Make the change that was shown, or what the arguments say if nothing was."""
+    """Make the change that the user approved, or that of the arguments."""
     preview = context.preview or await dry_run(arguments, context)
-    change = preview.change
-    if change is None:
-        raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
-    notes = [*preview.notes, *await apply_change(change, context)]
+    file, notes = await apply_file_change(preview, context)
     count = len(preview.places) or int(preview.impact.get("replacements", len(arguments.edits)))
-    said = f"{count} replacement" if count == 1 else f"{count} replacements"
+    headline = preview.headline or f"Edited {file.name}: {count_summary(count, 'replacement')}."
     return ToolOutput(
-        "\n".join([preview.headline or f"Edited {change.files[0].name}: {said}.", *notes]),
-        details={"path": change.files[0].path, "replacements": count},
+        "\n".join([headline, *preview.notes, *notes]),
+        details={"path": file.path, "replacements": count},
     )
-
-
-def touches(arguments: EditArguments) -> Access:
-    """Return what a call writes."""
-    return Access(writes=(arguments.path,))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -171,8 +167,8 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="edit",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
-    touches=touches,
+    capability=Capability(dry_run=True, reversible=True),
+    touches=writes_path,
     dry_run=dry_run,
     render_call=render_call,
     snippet="Edit parts of a file by exact text",

@@ -11,9 +11,9 @@ from pydantic import Field
 from agentchat.core.globs import matcher
 from agentchat.core.limits import FIND_RESULTS
 from agentchat.core.tools.ports import FileTarget
-from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.files import locate_directory
-from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.files import locate_directory, reads_path
+from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search.walk import list_files
 
@@ -31,27 +31,22 @@ class FindArguments(ToolArguments):
 
 
 async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
-    """Return the paths that fit, one a line."""
+    """Return the paths that match, one per line."""
     limit = arguments.limit or FIND_RESULTS
     target = await locate_directory(arguments.path or ".", context)
     pattern = arguments.pattern.removeprefix(target.path + "/")
-    fits = matcher(pattern, "" if target.shown == "." else target.shown)
-    found = [name for name in await list_files(target.path, context.workspace) if fits(name)]
-    if not found:
+    matches = matcher(pattern, "" if target.shown == "." else target.shown)
+    names = [name for name in await list_files(target.path, context.workspace) if matches(name)]
+    if not names:
         return ToolOutput("No files found matching pattern", details={"results": 0})
-    notices = [limit_reached(limit, "results")] if len(found) > limit else []
-    lines = [escape_name(shown_below(target, name)) for name in found[:limit]]
-    return ToolOutput(with_notices("\n".join(lines), notices), details={"results": len(found)})
+    notices = [limit_notice(limit, "results")] if len(names) > limit else []
+    lines = [escape_name(_display_path(target, name)) for name in names[:limit]]
+    return ToolOutput(add_notices("\n".join(lines), notices), details={"results": len(names)})
 
 
-def shown_below(folder: FileTarget, name: str) -> str:
-    """Return how a file below a folder is shown: a path that ``read`` takes."""
+def _display_path(folder: FileTarget, name: str) -> str:
+    """Return the path of a file below a folder, as ``read`` accepts it."""
     return name if folder.shown == "." else os.path.join(folder.shown, name)
-
-
-def touches(arguments: FindArguments) -> Access:
-    """Return what a call reads."""
-    return Access(reads=(arguments.path or ".",))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -76,7 +71,7 @@ TOOL = Tool(
         permission_class="read",
         audit_operation="find",
     ),
-    touches=touches,
+    touches=reads_path,
     render_call=render_call,
     snippet="Find files by glob pattern",
 )

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from agentchat.core.limits import LS_ENTRIES
 from agentchat.core.tools.ports import DirectoryEntry
-from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.files import cannot_read, locate_directory
-from agentchat.tools.format import argument_text, escape_name, limit_reached, with_notices
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.files import locate_directory, read_error, reads_path
+from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
-from agentchat.tools.search.walk import Ignores, ignores_of
+from agentchat.tools.search.walk import Ignores, load_ignores
 
 
 class LsArguments(ToolArguments):
@@ -27,35 +27,30 @@ class LsArguments(ToolArguments):
 
 
 async def run(arguments: LsArguments, context: ToolContext) -> ToolOutput:
-    """Return the names in a directory, one a line."""
+    """Return the names in a directory, one per line."""
     limit = arguments.limit or LS_ENTRIES
     target = await locate_directory(arguments.path or ".", context)
     try:
         entries = await context.workspace.list(target.path)
     except OSError as error:
-        raise cannot_read(target, error) from error
-    rules = await ignores_of(context.workspace, target.path)
+        raise read_error(target, error) from error
+    rules = await load_ignores(context.workspace, target.path)
     names = await asyncio.to_thread(_names, entries, rules)
-    notices = [limit_reached(limit, "entries")] if len(names) > limit else []
+    notices = [limit_notice(limit, "entries")] if len(names) > limit else []
     if not names and entries:
         notices.append(f"[{len(entries)} ignored entries are not shown]")
     text = "\n".join(escape_name(name) for name in names[:limit]) or "(empty directory)"
-    return ToolOutput(with_notices(text, notices), details={"entries": len(names)})
+    return ToolOutput(add_notices(text, notices), details={"entries": len(names)})
 
 
 def _names(entries: Sequence[DirectoryEntry], rules: Ignores) -> list[str]:
-    """Return what is shown of the entries, in order."""
+    """Return the names of the entries that are not ignored, sorted."""
     names = [
         entry.name + "/" * (entry.kind == "directory")
         for entry in entries
         if not rules.hides(entry.name, entry.kind == "directory")
     ]
     return sorted(names, key=lambda name: (name.casefold(), name))
-
-
-def touches(arguments: LsArguments) -> Access:
-    """Return what a call reads."""
-    return Access(reads=(arguments.path or ".",))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -78,7 +73,7 @@ TOOL = Tool(
         permission_class="read",
         audit_operation="list",
     ),
-    touches=touches,
+    touches=reads_path,
     render_call=render_call,
     snippet="List directory contents",
 )

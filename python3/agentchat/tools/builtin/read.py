@@ -13,14 +13,13 @@ from agentchat.core.errors import ToolError
 from agentchat.core.limits import IMAGE_PIXELS, KIB, READ_BYTES, READ_LINES
 from agentchat.core.messages import Image
 from agentchat.core.tools.ports import FileTarget, Workspace
-from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.builtin import read
-from agentchat.tools.files import cannot_read, locate_file
-from agentchat.tools.format import argument_text, with_notices
+from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
+from agentchat.tools.files import locate_file, read_error, reads_path
+from agentchat.tools.format import add_notices, argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
-LARGEST = 32 * 1024 * 1024
-"""Bytes of an image file that is read at all."""
+LARGEST_IMAGE = 32 * 1024 * 1024
+"""The most bytes of an image file."""
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -31,21 +30,21 @@ _MAGIC = (
 
 
 class UndecodableImage(Exception):
-    """The bytes begin like an image and are none."""
+    """The bytes begin like an image, but are none."""
 
 
-def kind_of(data: bytes) -> str | None:
-    """Return the media type of an image by its first bytes; ``None`` if it is none."""
+def image_type(data: bytes) -> str | None:
+    """Return the media type of an image by its first bytes; ``None`` if they are no image."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
-    return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
+    return next((media_type for magic, media_type in _MAGIC if data.startswith(magic)), None)
 
 
 def scale_down(data: bytes, kind: str, pixels: int = IMAGE_PIXELS) -> tuple[Image, str]:
     """Return the image, scaled down if wider or higher than ``pixels``, and a note about that.
 
     Raises:
-        Undecodable: says why.
+        UndecodableImage: the image is damaged or too large.
     """
     from PIL import Image as Pillow
 
@@ -77,37 +76,37 @@ def _encoded(image: object, kind: str) -> tuple[bytes, str]:
 
 
 class LineWindow:
-    """Takes whole lines from ``first`` on, and counts the lines of all that is fed.
+    """Keeps whole lines from ``first`` on, and counts the lines of everything that is fed.
 
     Args:
-        first: 1-based number of the first line wanted.
-        lines: the most lines taken.
-        size: the most bytes taken, the last line's end not counted.
+        first: 1-based number of the first line to keep.
+        lines: the most lines to keep.
+        size: the most bytes to keep, without the end of the last line.
     """
 
     def __init__(self, first: int, lines: int, size: int) -> None:
         self.first = first
         self.full = False
         self.overlong: int | None = None
-        """Bytes of the first wanted line, if it alone is over ``size``."""
+        """Bytes of the first line to keep, if it alone is over ``size``."""
         self._lines = lines
         self._size = size
-        self._taken: list[bytes] = []
-        self._used = 0
-        self._current = bytearray()
-        self._current_size = 0
+        self._kept: list[bytes] = []
+        self._kept_size = 0
+        self._line = bytearray()
+        self._line_size = 0
         self._ended = 0
         self._open = False
 
     @property
-    def taken(self) -> int:
-        """How many lines were taken."""
-        return len(self._taken)
+    def count(self) -> int:
+        """How many lines are kept."""
+        return len(self._kept)
 
     @property
     def last(self) -> int:
-        """1-based number of the last line taken."""
-        return self.first + self.taken - 1
+        """1-based number of the last line that is kept."""
+        return self.first + self.count - 1
 
     @property
     def total(self) -> int:
@@ -116,77 +115,77 @@ class LineWindow:
 
     @property
     def data(self) -> bytes:
-        """The lines taken, with their ends."""
-        return b"".join(self._taken)
+        """The kept lines with their ends."""
+        return b"".join(self._kept)
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
-        at = 0
-        while at < len(data):
+        """Add the next bytes."""
+        start = 0
+        while start < len(data):
             if self._ended + 1 < self.first:
-                at = self._skip(data, at)
+                start = self._skip(data, start)
             elif self.full:
-                self._ended += data.count(b"\n", at)
-                at = len(data)
+                self._ended += data.count(b"\n", start)
+                start = len(data)
             else:
-                at = self._take(data, at)
+                start = self._add_line(data, start)
         if data:
             self._open = not data.endswith(b"\n")
 
     def finish(self) -> None:
-        """Tell that nothing follows."""
+        """End the last line: nothing follows."""
         if self._open and not self.full and self._ended + 1 >= self.first:
             self._end_line()
 
-    def _skip(self, data: bytes, at: int) -> int:
-        """Return where the first wanted line begins, or the end."""
+    def _skip(self, data: bytes, start: int) -> int:
+        """Return the start of the first line to keep, or the end."""
         needed = self.first - 1 - self._ended
-        found = data.count(b"\n", at)
-        if found < needed:
-            self._ended += found
+        count = data.count(b"\n", start)
+        if count < needed:
+            self._ended += count
             return len(data)
         for _ in range(needed):
-            at = data.index(b"\n", at) + 1
+            start = data.index(b"\n", start) + 1
         self._ended += needed
-        return at
+        return start
 
-    def _take(self, data: bytes, at: int) -> int:
-        end = data.find(b"\n", at)
+    def _add_line(self, data: bytes, start: int) -> int:
+        """Add the rest of a line; return where the next one starts."""
+        end = data.find(b"\n", start)
         stop = len(data) if end < 0 else end + 1
-        self._current_size += stop - at
-        if len(self._current) <= self._size + 1:
-            self._current += data[at:stop]
+        self._line_size += stop - start
+        if len(self._line) <= self._size + 1:
+            self._line += data[start:stop]
         if end >= 0:
             self._ended += 1
             self._end_line()
         return stop
 
     def _end_line(self) -> None:
-        ended = self._current.endswith(b"\n") or self._current_size > len(self._current)
-        size = self._current_size - ended
-        if self._used + size > self._size:
+        has_end = self._line.endswith(b"\n") or self._line_size > len(self._line)
+        size = self._line_size - has_end
+        if self._kept_size + size > self._size:
             self.full = True
-            if not self._taken:
+            if not self._kept:
                 self.overlong = size
         else:
-            self._taken.append(bytes(self._current))
-            self._used += self._current_size
-            self.full = self.taken >= self._lines
-        self._current = bytearray()
-        self._current_size = 0
+            self._kept.append(bytes(self._line))
+            self._kept_size += self._line_size
+            self.full = self.count >= self._lines
+        self._line = bytearray()
+        self._line_size = 0
 
 
 CHUNK = 1024 * KIB
-"""Bytes read at a time; no more of a file than this is held."""
+"""Bytes read at a time, and held in memory."""
 
-WIDE_BYTES = 4 * CHUNK
+UTF16_BYTES = 4 * CHUNK
 """The largest file in UTF-16 that is shown as text."""
 
-STRANGE = 0.3
-"""From this share of characters that are no text on, a file is called binary: fewer may be a text
-in an old encoding."""
+BINARY_SHARE = 0.3
+"""From this share of invalid characters on, a file is binary: fewer may be an old encoding."""
 
-_WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -199,7 +198,7 @@ class ReadArguments(ToolArguments):
 
 
 async def run(arguments: ReadArguments, context: ToolContext) -> ToolOutput:
-    """Return the text of a file, an image, or what the file is if it is neither."""
+    """Return the text of a file, an image, or a description of any other file."""
     offset = arguments.offset or 1
     if offset < 0:
         raise ToolError(f"offset must not be negative, but is {offset}. The first line is 1.")
@@ -209,48 +208,48 @@ async def run(arguments: ReadArguments, context: ToolContext) -> ToolOutput:
     except FileNotFoundError as error:
         raise ToolError(f"Path not found: {target.shown}") from error
     except OSError as error:
-        raise cannot_read(target, error) from error
+        raise read_error(target, error) from error
 
 
 async def _read(
     target: FileTarget, offset: int, limit: int | None, source: Workspace
 ) -> ToolOutput:
     start = await source.read(target.path, CHUNK)
-    kind = read.kind_of(start)
+    kind = image_type(start)
     if kind is not None:
-        return await _image(target, kind, source)
-    if start[:2] in _WIDE:
-        return await _wide(target, offset, limit, source)
+        return await _read_image(target, kind, source)
+    if start[:2] in _UTF16_MARKS:
+        return await _read_utf16(target, offset, limit, source)
     if b"\0" in start[:8192]:
-        return await _binary(target, source)
+        return await _describe_binary(target, source)
     window = LineWindow(offset, min(limit or READ_LINES, READ_LINES), READ_BYTES)
     async for chunk in _chunks(target, start, source):
         window.feed(chunk)
     window.finish()
     text, note = _text(window.data)
     if text is None:
-        return await _binary(target, source)
+        return await _describe_binary(target, source)
     return _result(target, window, text, limit, note)
 
 
 async def _chunks(target: FileTarget, start: bytes, source: Workspace) -> AsyncIterator[bytes]:
     """Yield the file's bytes piece by piece, without the byte order mark."""
-    at, chunk = len(start), start.removeprefix(_BOM)
+    position, chunk = len(start), start.removeprefix(_BOM)
     while chunk:
         yield chunk
-        chunk = await source.read(target.path, CHUNK, at)
-        at += len(chunk)
+        chunk = await source.read(target.path, CHUNK, position)
+        position += len(chunk)
 
 
 def _text(data: bytes) -> tuple[str | None, str]:
-    """Return the text of some lines and a note about it; ``None`` if they are no text."""
+    """Return the text of some lines, with a note; ``None`` if they are binary."""
     try:
         text, note = data.decode("utf-8"), ""
     except UnicodeDecodeError:
         text = data.decode("utf-8", "replace")
         note = "[Some bytes are not valid UTF-8; each is shown as \ufffd.]"
-    strange = text.count("\ufffd") + sum(text.count(chr(code)) for code in range(1, 9))
-    if "\0" in text or strange > len(text) * STRANGE:
+    invalid = text.count("\ufffd") + sum(text.count(chr(code)) for code in range(1, 9))
+    if "\0" in text or invalid > len(text) * BINARY_SHARE:
         return None, ""
     return text, note
 
@@ -267,46 +266,46 @@ def _result(
         raise ToolError(
             f"offset {window.first} is beyond the end of {target.shown}: the file has {lines}."
         )
-    notes = [found for found in (note, _more(window, limit)) if found]
+    notices = [notice for notice in (note, _rest_notice(window, limit)) if notice]
     details = {"first": window.first, "last": window.last, "total": window.total}
-    return ToolOutput(with_notices(text, notes), details=details)
+    return ToolOutput(add_notices(text, notices), details=details)
 
 
-def _more(window: LineWindow, limit: int | None) -> str:
-    """Return the note about the lines that follow; empty at the end of the file."""
-    left = window.total - window.last
-    if left <= 0:
+def _rest_notice(window: LineWindow, limit: int | None) -> str:
+    """Return the notice about the lines that follow; empty at the end of the file."""
+    more = window.total - window.last
+    if more <= 0:
         return ""
-    if limit is not None and window.taken == limit <= READ_LINES:
-        return f"[{left} more lines in file. Use offset={window.last + 1} to continue.]"
+    if limit is not None and window.count == limit <= READ_LINES:
+        return f"[{more} more lines in file. Use offset={window.last + 1} to continue.]"
     shown = f"[Showing lines {window.first}-{window.last} of {window.total}."
     return f"{shown} Use offset={window.last + 1} to continue.]"
 
 
-async def _image(target: FileTarget, kind: str, source: Workspace) -> ToolOutput:
-    data = await source.read(target.path, read.LARGEST + 1)
-    if len(data) > read.LARGEST:
-        size = read.LARGEST // (KIB * KIB)
+async def _read_image(target: FileTarget, kind: str, source: Workspace) -> ToolOutput:
+    data = await source.read(target.path, LARGEST_IMAGE + 1)
+    if len(data) > LARGEST_IMAGE:
+        size = LARGEST_IMAGE // (KIB * KIB)
         raise ToolError(f"{target.shown} is an image of more than {size} MiB, too large to show.")
     try:
-        image, note = await asyncio.to_thread(read.scale_down, data, kind)
-    except read.UndecodableImage as error:
+        image, note = await asyncio.to_thread(scale_down, data, kind)
+    except UndecodableImage as error:
         raise ToolError(f"{target.shown} looks like {kind} but is damaged: {error}") from error
     text = f"Read image file [{kind}]"
     return ToolOutput(f"{text}\n{note}" if note else text, images=(image,))
 
 
-async def _wide(
+async def _read_utf16(
     target: FileTarget, offset: int, limit: int | None, source: Workspace
 ) -> ToolOutput:
-    """Read UTF-16 as text, if it is not large and valid."""
-    data = await source.read(target.path, WIDE_BYTES + 1)
+    """Read UTF-16 as text, if it is valid and not large."""
+    data = await source.read(target.path, UTF16_BYTES + 1)
     try:
-        text = data.decode("utf-16") if len(data) <= WIDE_BYTES else "\0"
+        text = data.decode("utf-16") if len(data) <= UTF16_BYTES else "\0"
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        return await _binary(target, source)
+        return await _describe_binary(target, source)
     window = LineWindow(offset, min(limit or READ_LINES, READ_LINES), READ_BYTES)
     window.feed(text.encode("utf-8"))
     window.finish()
@@ -314,14 +313,9 @@ async def _wide(
     return _result(target, window, window.data.decode("utf-8"), limit, note)
 
 
-async def _binary(target: FileTarget, source: Workspace) -> ToolOutput:
+async def _describe_binary(target: FileTarget, source: Workspace) -> ToolOutput:
     size = await source.size(target.path)
     return ToolOutput(f"{target.shown} is a binary file of {size} bytes; its content is not shown.")
-
-
-def touches(arguments: ReadArguments) -> Access:
-    """Return what a call reads."""
-    return Access(reads=(arguments.path,))
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -351,7 +345,7 @@ TOOL = Tool(
         permission_class="read",
         audit_operation="read",
     ),
-    touches=touches,
+    touches=reads_path,
     render_call=render_call,
     snippet="Read file contents",
     guidelines=("Use read to examine files instead of cat or sed.",),

@@ -1,4 +1,4 @@
-"""Apply or discard the pending preview; performed by the runtime, never listed or chosen."""
+"""Apply or discard the pending preview; the turn performs it, and it is never listed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from agentchat.tools.schema import PydanticArguments, ToolArguments
 class ResolveArguments(ToolArguments):
     """What ``resolve`` takes."""
 
-    action: Literal["apply", "discard"] = Field(description="What becomes of the preview")
+    action: Literal["apply", "discard"] = Field(description="What to do with the preview")
     reason: str = Field(description="Why, in one sentence")
-    extra: dict[str, Any] | None = Field(None, description="Anything the preview asked for")
+    extra: dict[str, Any] | None = Field(None, description="Data that the preview asked for")
 
 
 def render_call(given: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Find tools that are not sent until they are needed, and activate them."""
+"""Find deferred tools, which are not sent to the model, and activate them."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from agentchat.tools.schema import PydanticArguments, ToolArguments
 class ToolSearchArguments(ToolArguments):
     """What ``tool_search`` takes."""
 
-    query: str = Field(min_length=1, description="The tool's name, or words about what it does")
+    query: str = Field(min_length=1, description="The tool's name, or words that describe it")
 
 
 async def run(arguments: ToolSearchArguments, context: ToolContext) -> ToolOutput:
-    """Return the tools that were found; they can be called from the next request on."""
+    """Return the tools that match; they can be called from the next request on."""
     if context.toolbox is None:
         raise ToolError("This chat has no tools to search.")
-    waiting = len(context.toolbox.deferred())
-    found = context.toolbox.search(arguments.query)
-    details = {"tools": [tool.name for tool in found]}
-    if found:
-        lines = [f"- {tool.name}: {tool.description}" for tool in found]
+    deferred = len(context.toolbox.deferred())
+    tools = context.toolbox.search(arguments.query)
+    details = {"tools": [tool.name for tool in tools]}
+    if tools:
+        lines = [f"- {tool.name}: {tool.description}" for tool in tools]
         return ToolOutput("\n".join(["You can call these tools now:", *lines]), details=details)
-    if not waiting:
+    if not deferred:
         return ToolOutput("All tools of this chat are loaded; there is nothing to find.")
-    more = "1 tool is" if waiting == 1 else f"{waiting} tools are"
+    more = "1 tool is" if deferred == 1 else f"{deferred} tools are"
     return ToolOutput(
         f'No tools found for "{arguments.query}". {more} not loaded; try other words.',
         details=details,
@@ -46,8 +46,8 @@ def render_call(given: Mapping[str, Any]) -> str:
 TOOL = Tool(
     name="tool_search",
     description=(
-        "Find more tools: not all tools of this chat are listed. Give a name or a few words on "
-        "what you need; the tools that are found can be called from then on."
+        "Find more tools: not all tools of this chat are listed. Give a name or a few words about "
+        "what you need. You can call the tools that it finds from then on."
     ),
     arguments=PydanticArguments(ToolSearchArguments),
     steps=(run,),

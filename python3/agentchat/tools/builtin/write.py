@@ -1,4 +1,4 @@
-"""Create a file, or replace all of it."""
+"""Create a file, or replace its whole content."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pydantic import Field
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import (
-    Access,
     Capability,
     DryRunResult,
     Metadata,
@@ -18,7 +17,13 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
-from agentchat.tools.files import apply_change, cannot_read, read_for_change, refuse_locked
+from agentchat.tools.files import (
+    apply_file_change,
+    read_error,
+    read_for_change,
+    refuse_locked,
+    writes_path,
+)
 from agentchat.tools.format import argument_text
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
@@ -36,43 +41,33 @@ async def dry_run(arguments: WriteArguments, context: ToolContext) -> DryRunResu
     try:
         kind = await context.workspace.kind(target.path)
     except OSError as error:
-        raise cannot_read(target, error) from error
+        raise read_error(target, error) from error
     if kind not in ("file", None):
-        what = "a directory" if kind == "directory" else "a device, socket or pipe"
-        raise ToolError(f"Path is {what}, not a file: {target.shown}. Nothing was changed.")
+        noun = "a directory" if kind == "directory" else "a device, socket or pipe"
+        raise ToolError(f"Path is {noun}, not a file: {target.shown}. Nothing was changed.")
     refuse_locked(target)
     before = await read_for_change(target, context) if kind else None
-    after, anchor = encoded(arguments.content), target.anchor if before is None else None
+    after, anchor = encode_content(arguments.content), target.anchor if before is None else None
     change = FileChange(target.path, before, after, target.shown, anchor=anchor)
     return DryRunResult(ChangeSet((change,)))
 
 
-def encoded(text: str) -> bytes:
-    """Return the bytes of a text; raises ToolError for what is no text."""
+def encode_content(text: str) -> bytes:
+    """Return the bytes of a text; raises ToolError if it is not valid Unicode."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ToolError("content holds lone surrogates. Nothing was changed.") from error
+        raise ToolError("content contains lone surrogates. Nothing was changed.") from error
 
 
 async def run(arguments: WriteArguments, context: ToolContext) -> ToolOutput:
-    """Write the file as it was shown, or as the arguments say if nothing was."""
+    """Make the change that the user approved, or that of the arguments."""
     preview = context.preview or await dry_run(arguments, context)
-    change = preview.change
-    if change is None:
-        raise ToolError(f"{arguments.path} has no change to make. Nothing was changed.")
-    notes = await apply_change(change, context)
-    file = change.files[0]
+    file, notes = await apply_file_change(preview, context)
     size = len(file.after or b"")
-    said = f"{'Created' if file.before is None else 'Wrote'} {file.name} ({size} bytes)."
-    return ToolOutput(
-        "\n".join([preview.headline or said, *notes]), details={"path": file.path, "bytes": size}
-    )
-
-
-def touches(arguments: WriteArguments) -> Access:
-    """Return what a call writes."""
-    return Access(writes=(arguments.path,))
+    verb = "Created" if file.before is None else "Wrote"
+    headline = preview.headline or f"{verb} {file.name} ({size} bytes)."
+    return ToolOutput("\n".join([headline, *notes]), details={"path": file.path, "bytes": size})
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -94,8 +89,8 @@ TOOL = Tool(
         permission_class="write",
         audit_operation="write",
     ),
-    capability=Capability(dry_run=True, reversible=True, undo_method="journal"),
-    touches=touches,
+    capability=Capability(dry_run=True, reversible=True),
+    touches=writes_path,
     dry_run=dry_run,
     render_call=render_call,
     snippet="Create or overwrite files",

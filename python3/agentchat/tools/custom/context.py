@@ -1,4 +1,4 @@
-"""What a function of the user's receives of the call it runs in, and what it may return."""
+"""The context that a user's function receives, and the results it can return."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
@@ -15,20 +15,21 @@ from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import NO_STORE
 
 MOST_CHARACTERS = 16 * 1024 * 1024
-"""A longer text is cut before anything else is done with it."""
+"""Of a result; a longer text is cut."""
 
-NOTHING = "(no output)"
+NO_OUTPUT = "(no output)"
+OVER = "The call is over: its context can do nothing more."
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool or a callback returns where text alone is not enough.
+    """What a tool or a callback returns if text alone is not enough.
 
     Args:
         text: what the model reads.
-        details: data for other programs, as JSON has it; part of ``AgentToolFinished``.
-        is_error: whether the model should take it as a failure.
-        shown: what the user reads in the chat, where that differs.
+        details: JSON data for other programs; part of ``AgentToolFinished``.
+        is_error: whether it is a failure.
+        shown: what the user reads in the chat, if that differs.
     """
 
     text: Any
@@ -39,49 +40,30 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """A program that ended: its exit code (negative for a signal), and what it wrote."""
+    """The exit code of a program (negative for a signal), and what it wrote."""
 
     code: int
     output: str
 
 
-class Link(Protocol):
-    """The plugin, as the context of a call reaches it from any thread."""
-
-    def progress(self, text: str) -> None:
-        """Show a line in the call's block."""
-
-    def stage(
-        self, label: str, apply: Callable[..., Any], reject: Any, source: str, preview: str
-    ) -> None:
-        """Register a preview."""
-
-    def read(self, path: str) -> str:
-        """Return the text of a file as the user sees it."""
-
-    def run(self, command: str, timeout: float | None) -> CommandResult:
-        """Run a shell command."""
-
-
 @dataclass(frozen=True)
 class Context:
-    """The call a function runs in. Made by the runtime; ``Context(cwd=...)`` is for tests.
+    """The call in which a function runs; ``Context(cwd=...)`` is one for tests.
+
+    ``server.CallContext`` does in a worker what needs the plugin.
 
     Args:
-        cwd: the workspace of the chat, which is the working directory of the call, too.
+        cwd: the workspace of the chat, and the working directory of the call.
         call_id: the id of the call in this chat.
-        flags: what commands of this chat left behind, see the option ``flag``.
+        flags: the flags that commands of this chat set, see the option ``flag``.
     """
 
     cwd: str = field(default_factory=os.getcwd)
     call_id: str = ""
     flags: Mapping[str, bool] = field(default_factory=dict)
-    _link: Link | None = field(default=None, repr=False)
 
     def progress(self, text: object) -> None:
-        """Show a line in the call's block while it runs; the model does not read it."""
-        if self._link is not None:
-            self._link.progress(str(text))
+        """Show a line in the call's block; the model does not read it."""
 
     def stage(
         self,
@@ -91,65 +73,64 @@ class Context:
         source: str = "custom_tool",
         preview: str = "",
     ) -> None:
-        """Stage a preview, which is applied or discarded later by the model or the user.
+        """Stage a preview, which the model or the user applies or discards later.
 
         Args:
-            label: one line that says what applying does.
-            apply: called with the reason and the extra data; does it. What it raises leaves the
-                preview pending.
-            reject: called like ``apply`` when the preview is discarded; ``None`` or a return
-                value of ``None`` tells the model the default.
-            source: who staged it.
-            preview: what the user is shown.
+            label: one line that describes what applying does.
+            apply: makes the change; called with the reason and the extra data. If it raises, the
+                preview stays pending.
+            reject: called like ``apply`` when the preview is discarded. Without it, or if it
+                returns ``None``, the model reads the default text.
+            source: the name of who stages it.
+            preview: what the user reads.
 
         Raises:
-            ToolError: there is nowhere to stage.
+            ToolError: nothing can resolve a preview here.
         """
-        if self._link is None:
-            raise ToolError(NO_STORE)
-        self._link.stage(label, apply, reject, source, preview)
+        raise ToolError(NO_STORE)
 
     def read(self, path: str) -> str:
-        """Return the text of a file as the user sees it: an unsaved buffer first.
+        """Return the text of a file as the user sees it, with the changes of an unsaved buffer.
 
         Raises OSError or UnicodeDecodeError.
         """
-        if self._link is not None:
-            return self._link.read(path)
         with open(os.path.join(self.cwd, path), encoding="utf-8") as file:
             return file.read()
 
     def run(self, command: str, timeout: float | None = None) -> CommandResult:
-        """Run a shell command in the working directory; being stopped kills all it started.
+        """Run a shell command in the working directory; the end of the call kills it.
 
         Raises:
             ToolError: it cannot start, or takes more than ``timeout`` seconds.
         """
-        if self._link is None:
-            raise ToolError("Commands are unavailable for custom tools in this runtime.")
-        return self._link.run(command, timeout)
+        raise ToolError("Commands are unavailable for custom tools in this runtime.")
 
 
 def result_of(value: Any, name: str) -> Result:
-    """Return what a function returned as a result of plain data.
+    """Return the value of a function as a result of JSON data.
 
     Raises:
         ToolError: it is neither text nor a value that JSON can represent.
     """
     if not isinstance(value, Result):
-        return Result(text_of(value, name))
+        return Result(_text(value, name))
     details = None if value.details is None else _plain(value.details, name)
     if not isinstance(details, (dict, type(None))):
         kind = type(value.details).__name__
         raise ToolError(f"{name} failed: details must be a mapping, not {kind}.")
-    shown = None if value.shown is None else text_of(value.shown, name)
-    return Result(text_of(value.text, name), details, bool(value.is_error), shown)
+    shown = None if value.shown is None else _text(value.shown, name)
+    return Result(
+        text=_text(value.text, name),
+        details=details,
+        is_error=bool(value.is_error),
+        shown=shown,
+    )
 
 
-def text_of(value: Any, name: str) -> str:
-    """Return text as it is and any other value as JSON."""
+def _text(value: Any, name: str) -> str:
+    """Return text as is, and any other value as JSON."""
     if value is None:
-        return NOTHING
+        return NO_OUTPUT
     if isinstance(value, bytes):
         text = value[:MOST_CHARACTERS].decode("utf-8", "replace")
     elif isinstance(value, str):
@@ -159,12 +140,12 @@ def text_of(value: Any, name: str) -> str:
             text = to_json(value, inf_nan_mode="constants").decode()
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]}\n[... {len(text) - MOST_CHARACTERS} characters left out]"
-    # A lone surrogate is no character: neither a server nor Neovim takes it.
+    # Neither a server nor Neovim accepts a lone surrogate.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _plain(value: Any, name: str) -> Any:
-    """Return a value as the plain data that JSON has: numbers, text, lists, mappings."""
+    """Return a value as JSON data: numbers, text, lists, mappings."""
     with _refuse(value, name):
         text = json.dumps(to_jsonable_python(value), allow_nan=False)
         return json.loads(text.encode("utf-8", "replace"))
@@ -176,5 +157,5 @@ def _refuse(value: Any, name: str) -> Iterator[None]:
         yield
     except (PydanticSerializationError, ValueError, RecursionError) as error:
         kind, reason = type(value).__name__, str(error).split("\n", 1)[0]
-        what = f"a value of type {kind} that is no text and no JSON: {reason}"
-        raise ToolError(f"{name} returned {what}") from error
+        problem = f"a value of type {kind} that is no text and no JSON: {reason}"
+        raise ToolError(f"{name} returned {problem}") from error

@@ -1,8 +1,8 @@
 """``@tool``: what the user declares of a tool, checked where it is written.
 
 A definition has two halves. ``ToolSpec`` is data: it is sent to the plugin when the file is loaded,
-and is all that the plugin ever knows of the tool. The functions stay in the process that imported
-the file; the plugin calls them by the name of their role.
+and is all that the plugin knows about the tool. The functions stay in the process that imported the
+file; the plugin calls them by the name of their role.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from typing_extensions import TypedDict
 
 from agentchat.tools.custom.parameters import (
-    Bound,
+    BoundFunction,
     DefinitionError,
     Parameters,
     bind,
@@ -24,10 +24,10 @@ from agentchat.tools.custom.parameters import (
     split_docstring,
 )
 from agentchat.tools.custom.template import Template, parse, parse_words
-from agentchat.tools.schema import problems
+from agentchat.tools.schema import field_problems
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""What model servers accept as the name of a function."""
+"""Names of functions that model servers accept."""
 
 MARK = "__agentchat_tool__"
 ASKS = "require_approval_before"
@@ -36,8 +36,8 @@ METADATA = (
     "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
     "requires_reverse_thinking",
 )  # fmt: skip
-PLAIN = ("flag", "always_load", "setup_once", "timeout", "min_confidence")
-"""Options that are a field of ``ToolSpec`` as they are."""
+SPEC_FIELDS = ("flag", "always_load", "setup_once", "timeout", "min_confidence")
+"""Options that are fields of ``ToolSpec`` without a change."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Hook = Callable[..., Any]
@@ -87,14 +87,14 @@ class ToolSpec:
 
     Args:
         schema: the JSON Schema of the arguments.
-        defaults: of arguments that the model leaves out, as far as JSON can represent them.
-        steps: the function or command and its steps: the parts of a command's template, ``None``
+        defaults: the values of arguments that the model leaves out, if JSON can represent them.
+        steps: the function or command, then its steps: the parts of a command's template, ``None``
             for a function.
-        hooks: which of ``HOOKS`` there are.
-        asks: ``require_approval_before`` where it is no function.
+        hooks: those of ``HOOKS`` that are defined.
+        asks: ``require_approval_before`` if it is no function.
         render_needs: the arguments without which ``render_call`` cannot be called.
-        line: where the function is in its file.
-        metadata: fields of ``core.tool.Metadata``.
+        line: the line of the function in its file.
+        metadata: fields of ``core.tools.tool.Metadata``.
     """
 
     name: str
@@ -131,11 +131,11 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A tool with its functions, by the number of their step (``0``) or the name of the option."""
+    """A tool with its functions by the number of their step (``0``) or the name of their option."""
 
     spec: ToolSpec
     parameters: Parameters
-    functions: Mapping[str, Bound]
+    functions: Mapping[str, BoundFunction]
 
 
 @overload
@@ -147,14 +147,14 @@ def tool(**options: Unpack[Options]) -> Callable[[Function], Function]: ...
 
 
 def tool(function: Any = None, /, **options: Any) -> Any:
-    """Make a function a tool; the function itself stays as it is.
+    """Make a function a tool, and return the function unchanged.
 
-    Its type hints make the schema and its docstring the description; a parameter annotated
-    ``Context`` receives the call's context. Every option, and what the functions among them
-    receive, is described in ``:help agentchat-custom-options``.
+    Its type hints define the schema, its docstring the description; a parameter annotated
+    ``Context`` receives the call's context. For the options see
+    ``:help agentchat-custom-options``.
 
     Raises:
-        DefinitionError: what was declared makes no tool.
+        DefinitionError: the declaration is wrong.
     """
     unknown = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
     if unknown:
@@ -168,9 +168,9 @@ def tool(function: Any = None, /, **options: Any) -> Any:
 
 
 def definition_of(value: object) -> Definition | None:
-    """Return what ``@tool`` left on a function, if anything."""
-    found = getattr(value, MARK, None) if hasattr(value, "__code__") else None
-    return found if isinstance(found, Definition) else None
+    """Return the definition that ``@tool`` attached to a function, if any."""
+    definition = getattr(value, MARK, None) if hasattr(value, "__code__") else None
+    return definition if isinstance(definition, Definition) else None
 
 
 def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definition:
@@ -178,87 +178,86 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
     if not hasattr(function, "__code__"):
         kind = type(function).__name__
         raise DefinitionError(f"@tool belongs before a function, not before {kind}")
-    given = _checked(options)
-    text, notes = split_docstring(function.__doc__ or "")
+    options = _checked(options)
+    description, notes = split_docstring(function.__doc__ or "")
     parameters = parameters_of(function, notes)
     names = parameters.names
-    steps = _steps(function, given, names)
-    functions = {str(n): step for n, step in enumerate(steps) if isinstance(step, Bound)}
+    steps = _steps(function, options, names)
+    functions = {str(n): step for n, step in enumerate(steps) if isinstance(step, BoundFunction)}
     functions |= {
-        name: bind(given[name], names, first=int(name == "render_result"), what=name)
-        for name in HOOKS
-        if callable(given.get(name))
+        role: bind(options[role], names, earlier=int(role == "render_result"), role=role)
+        for role in HOOKS
+        if callable(options.get(role))
     }
     spec = ToolSpec(
-        name=_name(given.get("name") or function.__name__),
-        # Without a docstring, the model reads the name in words.
-        description=(given.get("description") or text).strip() or _words(function.__name__),
+        name=_valid_name(options.get("name") or function.__name__),
+        # Without a docstring, the description is the name in words.
+        description=(options.get("description") or description).strip()
+        or re.sub(r"[_-]+", " ", function.__name__).strip().capitalize(),
         schema=parameters.schema(),
         defaults=parameters.plain_defaults(),
         steps=tuple(step.parts if isinstance(step, Template) else None for step in steps),
-        hooks=tuple(name for name in HOOKS if name in functions),
-        asks=None if ASKS in functions else given.get(ASKS),
-        render_needs=functions["render_call"].needs() if "render_call" in functions else (),
-        aliases=tuple(_name(alias) for alias in given.get("aliases", ())),
-        reads=_paths("reads", given, names),
-        writes=_paths("writes", given, names),
-        guidelines=tuple(given.get("guidelines", ())),
+        hooks=tuple(role for role in HOOKS if role in functions),
+        asks=None if ASKS in functions else options.get(ASKS),
+        render_needs=functions["render_call"].required_names()
+        if "render_call" in functions
+        else (),
+        aliases=tuple(_valid_name(alias) for alias in options.get("aliases", ())),
+        reads=_path_arguments("reads", options, names),
+        writes=_path_arguments("writes", options, names),
+        guidelines=tuple(options.get("guidelines", ())),
         line=function.__code__.co_firstlineno,
-        metadata={name: given[name] for name in METADATA if name in given},
-        **{name: given[name] for name in PLAIN if name in given},
+        metadata={name: options[name] for name in METADATA if name in options},
+        **{name: options[name] for name in SPEC_FIELDS if name in options},
     )
     return Definition(spec, parameters, functions)
 
 
 def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
-        given: Mapping[str, Any] = OPTIONS.validate_python(options)
+        checked: Mapping[str, Any] = OPTIONS.validate_python(options)
     except ValidationError as error:
-        name, reason = problems(error)[0]
+        name, reason = field_problems(error)[0]
         raise DefinitionError(f"{name.split('.')[0]}: {reason}") from error
-    if given.get("read_only") and given.get("destructive"):
+    if checked.get("read_only") and checked.get("destructive"):
         raise DefinitionError("a tool is read_only or destructive, not both")
-    if given.get("flag") and given.get("command") is None:
+    if checked.get("flag") and checked.get("command") is None:
         raise DefinitionError("flag is for tools with a command: it reports its exit code")
-    return given
+    return checked
 
 
 def _steps(
     function: Callable[..., Any], options: Mapping[str, Any], names: tuple[str, ...]
-) -> tuple[Bound | Template, ...]:
+) -> tuple[BoundFunction | Template, ...]:
     command, steps = options.get("command"), options.get("steps", ())
-    if command is None:
-        first: Bound | Template = bind(function, names, what=function.__name__)
-    else:
-        first = _step(command, names)
     if callable(steps) or isinstance(steps, str):
         steps = (steps,)
+    is_function = command is None
+    first = bind(function, names, role=function.__name__) if is_function else _step(command, names)
     return (first, *(_step(step, names) for step in steps))
 
 
-def _step(step: Any, names: tuple[str, ...]) -> Bound | Template:
+def _step(step: Any, names: tuple[str, ...]) -> BoundFunction | Template:
     """Return a function, a command line, or a program with its arguments, ready to be used."""
     if isinstance(step, str):
         return parse(step, names)
     if isinstance(step, Sequence):
         return parse_words(step, names)
-    return bind(step, names, first=1, what="a step")
+    return bind(step, names, earlier=1, role="a step")
 
 
-def _name(text: Any) -> str:
-    if isinstance(text, str) and NAME.fullmatch(text):
+def _valid_name(text: str) -> str:
+    if NAME.fullmatch(text):
         return text
-    how = "letters, digits, _ and -, at most 64, and begins with a letter"
-    raise DefinitionError(f"{text!r} is no name for a tool: a name has {how}")
+    rule = "letters, digits, _ and -, at most 64, and begins with a letter"
+    raise DefinitionError(f"{text!r} is no name for a tool: a name has {rule}")
 
 
-def _words(name: str) -> str:
-    return " ".join(re.split(r"[_-]+", name)).strip().capitalize()
-
-
-def _paths(option: str, options: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
-    wanted = tuple(options.get(option, ()))
-    for name in wanted:
+def _path_arguments(
+    option: str, options: Mapping[str, Any], names: tuple[str, ...]
+) -> tuple[str, ...]:
+    arguments = tuple(options.get(option, ()))
+    for name in arguments:
         if name not in names:
             raise DefinitionError(f"{option}: {name} is no argument of the tool")
-    return wanted
+    return arguments

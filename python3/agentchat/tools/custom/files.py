@@ -25,52 +25,53 @@ from agentchat.tools.custom.parameters import DefinitionError
 
 PROJECT_FOLDER = Path(".agentchat", "tools")
 LARGEST = 1024 * 1024
-"""Bytes of a file; nobody writes a larger one by hand."""
+"""The most bytes of a file."""
 
+GONE = "What this needs no longer exists: its file was changed, or its process ended."
 DIRECTORY = "directory"
 DENIED = "!"
-"""What Neovim's trust database holds in place of the hash of a file."""
+"""Entries of Neovim's trust database that are no hash of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A folder, or one file, where tools may be; ``needs_trust`` is that of a project."""
+    """A folder or file with tools; that of a project ``needs_trust``."""
 
     path: Path
     needs_trust: bool = False
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files there by name, without those that begin with ``_`` or ``.``."""
+        """Return the files sorted by name, without those that begin with ``_`` or ``.``."""
         if self.path.is_file():
             return (self.path,)
         try:
             names = sorted(os.listdir(self.path))
         except OSError:
             return ()
-        found = (self.path / name for name in names if name.endswith(".py"))
-        return tuple(path for path in found if path.name[0] not in "_.")
+        modules = (name for name in names if name.endswith(".py") and name[0] not in "_.")
+        return tuple(self.path / name for name in modules)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file as it is now."""
+    """One file with its content."""
 
     path: Path
     data: bytes
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the content, as Neovim writes it down."""
+        """SHA-256 of the content, as in Neovim's trust database."""
         return hashlib.sha256(self.data).hexdigest()
 
     @property
     def key(self) -> str:
-        """What tells this file from others, and from itself as it was."""
+        """The identity of this file with this content."""
         return f"{self.digest}:{self.path}"
 
 
 def read_source(path: Path) -> Source:
-    """Return a file with its content; raises OSError, also where it is no ordinary file."""
+    """Return a file with its content; raises OSError, also if it is no regular file."""
     info = path.stat()
     if not stat.S_ISREG(info.st_mode):
         raise OSError("it is no ordinary file")
@@ -80,7 +81,7 @@ def read_source(path: Path) -> Source:
 
 
 def stamp(paths: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
-    """Return something that differs when a file was added, changed or removed."""
+    """Return a value that differs if a file was added, changed or removed."""
     return tuple(_stamps(paths))
 
 
@@ -104,7 +105,7 @@ def read_trust(database: Path) -> dict[str, str]:
 
 
 def is_trusted(source: Source, root: Path, trust: Mapping[str, str]) -> bool:
-    """Whether the user trusts a file of a project: as it is now, or with a folder it is in.
+    """Whether the user trusts a file of a project, by its content or with a folder it is in.
 
     Args:
         root: the project.
@@ -122,7 +123,7 @@ def is_trusted(source: Source, root: Path, trust: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """Why a file, or a tool in it, is not there: ``line`` is 0 where it has none."""
+    """Why a file, or a tool in it, is not loaded; ``line`` is 0 if the problem has none."""
 
     path: Path
     line: int
@@ -135,7 +136,7 @@ class FileProblem:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What one file holds."""
+    """The tools and groups of one file."""
 
     definitions: tuple[Definition, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -150,7 +151,7 @@ class ImportProblem(Exception):
 
 
 def import_source(source: Source) -> Contents:
-    """Run a file and return what it holds; raises ImportProblem, whatever the file does."""
+    """Run a file and return its contents; raises ImportProblem, whatever the file does."""
     module = _module(source)
     sys.modules[module.__name__] = module
     try:
@@ -171,8 +172,8 @@ def _module(source: Source) -> ModuleType:
 
 def _contents(module: ModuleType) -> Contents:
     values = list({id(value): value for value in vars(module).values()}.values())
-    found = (definition_of(value) for value in values)
-    definitions = tuple(definition for definition in found if definition is not None)
+    marked = map(definition_of, values)
+    definitions = tuple(definition for definition in marked if definition is not None)
     groups = [value for value in values if isinstance(value, Group)]
     groups += _groups(getattr(module, "GROUPS", {}))
     if not (definitions or groups):
@@ -180,11 +181,11 @@ def _contents(module: ModuleType) -> Contents:
     return Contents(definitions, tuple(groups))
 
 
-def _groups(given: Any) -> Iterator[Group]:
-    """Read ``GROUPS``: by name a group, a list of tools, or a mapping of a group's fields."""
-    if not isinstance(given, Mapping):
+def _groups(declared: Any) -> Iterator[Group]:
+    """Parse ``GROUPS``: by name a group, a list of tools, or a mapping of a group's fields."""
+    if not isinstance(declared, Mapping):
         raise DefinitionError("GROUPS is a mapping from names to lists of tools")
-    for name, value in given.items():
+    for name, value in declared.items():
         if isinstance(value, Group):
             continue  # a value of the module like any other
         fields = dict(value) if isinstance(value, Mapping) else {"tools": value}

@@ -1,7 +1,7 @@
-"""The parameters of a function of the user's: its schema, the check of arguments, and the call.
+"""The parameters of a user's function: its schema, the check of arguments, and the call.
 
-``Parameters`` are those that the model gives. ``Bound`` calls a function with what each of its
-parameters asks for: an argument by name, the context, or all arguments.
+``Parameters`` are those that the model sets. ``BoundFunction`` calls a function with the value that
+each of its parameters asks for: an argument by name, the context, or all arguments.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
+from inspect import Parameter
 from typing import Annotated, Any, Union
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -24,17 +26,17 @@ from typing_extensions import NotRequired, TypedDict
 
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.tools.custom.context import Context
-from agentchat.tools.schema import WholeNumber, plain, problems
+from agentchat.tools.schema import WholeNumber, field_problems, simplify_schema
 
-UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class DefinitionError(TypeError):
     """A tool is declared wrongly; the message says how to declare it."""
 
 
-class Given(dict[str, Any]):
-    """A call's arguments by name, also as attributes; what has a default is always there."""
+class AllArguments(dict[str, Any]):
+    """A call's arguments by name and as attributes, with the defaults."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -44,77 +46,64 @@ class Given(dict[str, Any]):
 
 
 class Parameters:
-    """The arguments of one function, as ``core.tool.Arguments``."""
+    """The parameters of one function that the model sets; ``notes`` describe them by name."""
 
-    def __init__(self, wanted: Sequence[inspect.Parameter], notes: Mapping[str, str]) -> None:
-        self.names = tuple(one.name for one in wanted)
-        self.defaults = {one.name: one.default for one in wanted if one.default is not one.empty}
+    def __init__(self, parameters: Sequence[Parameter], notes: Mapping[str, str]) -> None:
+        self.names = tuple(parameter.name for parameter in parameters)
+        self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         make: Any = TypedDict
-        shape = make("Arguments", {one.name: _field(one, notes.get(one.name)) for one in wanted})
+        shape = make("Arguments", {p.name: _field(p, notes.get(p.name)) for p in parameters})
         shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(shape)
-            self._schema = plain(self._adapter.json_schema())
+            self._schema = simplify_schema(self._adapter.json_schema())
         except (PydanticUserError, RecursionError) as error:
             reason = str(error).split("\n", 1)[0] or "a type refers to itself"
             raise DefinitionError(f"the type hints make no schema: {reason}") from error
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema that the model is given."""
+        """Return the JSON Schema of the arguments."""
         return self._schema
 
-    def parse(self, value: Mapping[str, Any]) -> Given:
-        """Return the arguments with the defaults filled in; raises ArgumentError."""
-        return Given({**self.defaults, **self._validate(value)})
+    def parse(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the type hints say, with defaults; raises ArgumentError."""
+        return {**self.defaults, **self._validate(value)}
 
     def plain(self, value: Mapping[str, Any]) -> Any:
-        """Return the arguments as the data of JSON, in one form each; raises ArgumentError."""
+        """Return the arguments as JSON data, each in its usual form; raises ArgumentError."""
         return json.loads(to_json(self._validate(value), inf_nan_mode="constants"))
 
     def plain_defaults(self) -> dict[str, Any]:
-        """Return the defaults, but for those that JSON cannot represent."""
-        found = {}
+        """Return the defaults that JSON can represent."""
+        defaults = {}
         for name, value in self.defaults.items():
             with contextlib.suppress(PydanticSerializationError, ValueError, RecursionError):
-                found[name] = json.loads(to_json(value, inf_nan_mode="constants"))
-        return found
+                defaults[name] = json.loads(to_json(value, inf_nan_mode="constants"))
+        return defaults
 
     def _validate(self, value: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            # As JSON: a path or a date may be text there, and text is still no number.
-            found: dict[str, Any] = self._adapter.validate_json(json.dumps(dict(value)))
+            # As JSON: there a path or a date can be text, while text is still no number.
+            arguments: dict[str, Any] = self._adapter.validate_json(json.dumps(dict(value)))
         except ValidationError as error:
-            raise ArgumentError(problems(error)) from error
-        return found
+            raise ArgumentError(field_problems(error)) from error
+        return arguments
 
 
 def parameters_of(function: Callable[..., Any], notes: Mapping[str, str]) -> Parameters:
-    """Return the parameters of a function that the model gives; ``notes`` describe them by name.
+    """Return the parameters of a function that the model sets.
 
     Raises:
-        DefinitionError: the parameters cannot be given by name, or make no schema.
+        DefinitionError: they cannot be set by name, or make no schema.
     """
-    wanted = []
-    for parameter in _parameters(function, 0):
-        if is_context(parameter.annotation):
-            continue
-        if parameter.kind in UNNAMED:
+    parameters = [p for p in _signature(function) if not is_context(p.annotation)]
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise DefinitionError(f"*{parameter.name} has no schema: name each parameter")
         if isinstance(parameter.default, FieldInfo):
-            how = f"{parameter.name}: Annotated[TYPE, Field(...)] = DEFAULT"
-            raise DefinitionError(f"write the field of {parameter.name} as {how}")
-        wanted.append(parameter)
-    return Parameters(wanted, notes)
-
-
-def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the type hints of a function; raises DefinitionError for a name that is unknown."""
-    try:
-        return typing.get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise DefinitionError(f"a type hint cannot be resolved: {error}") from error
-    except TypeError:
-        return {}  # a callable in C
+            correct = f"{parameter.name}: Annotated[TYPE, Field(...)] = DEFAULT"
+            raise DefinitionError(f"write the field of {parameter.name} as {correct}")
+    return Parameters(parameters, notes)
 
 
 def is_context(annotation: Any) -> bool:
@@ -124,8 +113,8 @@ def is_context(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Context)
 
 
-def _field(parameter: inspect.Parameter, note: str | None) -> Any:
-    """Return the type of one field, described, with its default where JSON can represent it."""
+def _field(parameter: Parameter, note: str | None) -> Any:
+    """Return the type of one field with its description, and its default as far as JSON has it."""
     annotation, extras = parameter.annotation, []
     if typing.get_origin(annotation) is Annotated:
         annotation, *extras = typing.get_args(annotation)
@@ -139,106 +128,130 @@ def _field(parameter: inspect.Parameter, note: str | None) -> Any:
         field = Annotated[field, Field(description=note)]
     if parameter.default is parameter.empty:
         return field
-    shown = _shown_default(parameter.default)
-    return NotRequired[Annotated[field, Field(json_schema_extra=shown)] if shown else field]
+    default = _schema_default(parameter.default)
+    return NotRequired[Annotated[field, Field(json_schema_extra=default)] if default else field]
 
 
-def _shown_default(default: Any) -> dict[str, Any] | None:
-    simple = isinstance(default, (str, int, float, list, dict)) and default == default
+def _schema_default(default: Any) -> dict[str, Any] | None:
+    is_plain = isinstance(default, (str, int, float, list, dict)) and default == default
     try:
-        return {"default": json.loads(json.dumps(default))} if simple else None
+        return {"default": json.loads(json.dumps(default))} if is_plain else None
     except (TypeError, ValueError):
         return None
 
 
-POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+class ValueSource(Enum):
+    """Where the value of a parameter comes from."""
+
+    CONTEXT = auto()
+    EARLIER = auto()
+    """A value that comes before the arguments: a result, or the output of the step before."""
+    ARGUMENT = auto()
+    ALL_ARGUMENTS = auto()
+    REST = auto()
+    """``**rest``: the arguments that no other parameter names."""
+    DEFAULT = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """A function of the user's, called with what each of its parameters asks for.
-
-    The parameters with a value are, in this order: one annotated ``Context``; the first ones, for
-    the values that come first (a result, or what the step before returned); those with the name of
-    an argument; a single other one, for all arguments; and ``**rest``.
-    """
+class BoundFunction:
+    """A function of the user, with the source of each parameter's value."""
 
     function: Callable[..., Any]
-    parameters: tuple[inspect.Parameter, ...]
-    names: tuple[str, ...]
-    """The arguments of the tool."""
+    sources: tuple[tuple[Parameter, ValueSource], ...]
 
-    def call(self, given: Mapping[str, Any], context: Any, *first: Any) -> Any:
-        """Call the function; ``first`` go to its first parameters, as many as it has."""
-        ahead = list(first)
-        args: list[Any] = []
+    def call(self, arguments: Mapping[str, Any], context: Any, *earlier: Any) -> Any:
+        """Call the function; ``earlier`` are as many values as it was bound with."""
+        values = iter(earlier)
+        positional: list[Any] = []
         named: dict[str, Any] = {}
-        for one in self.parameters:
-            if one.kind is one.VAR_KEYWORD:
-                named |= {name: value for name, value in given.items() if name not in named}
+        for parameter, source in self.sources:
+            name, default = parameter.name, parameter.default
+            if source is ValueSource.REST:
+                named |= {key: value for key, value in arguments.items() if key not in named}
                 continue
-            if is_context(one.annotation):
+            if source is ValueSource.CONTEXT:
                 value = context
-            elif ahead and one.kind in POSITIONAL:
-                value = ahead.pop(0)
-            elif one.name not in self.names:
-                value = Given(given)
-            elif one.name in given or one.default is one.empty:
-                value = given.get(one.name)
+            elif source is ValueSource.EARLIER:
+                value = next(values)
+            elif source is ValueSource.ALL_ARGUMENTS:
+                value = AllArguments(arguments)
+            elif name in arguments or default is parameter.empty:
+                value = arguments.get(name)
             else:
                 continue
-            if one.kind is one.POSITIONAL_ONLY:
-                args.append(value)
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                positional.append(value)
             else:
-                named[one.name] = value
-        return self.function(*args, **named)
+                named[name] = value
+        return self.function(*positional, **named)
 
-    def needs(self) -> tuple[str, ...]:
+    def required_names(self) -> tuple[str, ...]:
         """Return the arguments without which it cannot be called."""
-        wanted = [one for one in self.parameters if one.default is one.empty]
-        return tuple(one.name for one in wanted if one.name in self.names)
+        return tuple(
+            parameter.name
+            for parameter, source in self.sources
+            if source is ValueSource.ARGUMENT and parameter.default is parameter.empty
+        )
 
 
 def bind(
-    function: Callable[..., Any], names: tuple[str, ...], *, first: int = 0, what: str = "it"
-) -> Bound:
-    """Look at a function once, for many calls.
+    function: Callable[..., Any], names: tuple[str, ...], *, earlier: int = 0, role: str = "it"
+) -> BoundFunction:
+    """Find the source of each parameter once, for many calls.
 
     Args:
         names: the arguments of the tool.
-        first: how many values come first, before the arguments.
-        what: what to call the function in an error.
+        earlier: how many values come before the arguments.
+        role: how an error names the function.
 
     Raises:
-        DefinitionError: it has a parameter that nothing can fill.
+        DefinitionError: it has a parameter that no value is for.
     """
     if not callable(function):
-        raise DefinitionError(f"{what} must be a function, not {type(function).__name__}")
-    kept: list[inspect.Parameter] = []
-    others: list[str] = []
-    for one in _parameters(function, first):
-        other = one.name not in names and not is_context(one.annotation)
-        if first > 0 and one.kind in POSITIONAL and not is_context(one.annotation):
-            first -= 1
-        elif one.kind is not one.VAR_KEYWORD and other:
-            if one.default is not one.empty or one.kind is one.VAR_POSITIONAL:
-                continue  # it keeps its default
-            others.append(one.name)
-        kept.append(one)
-    if len(others) > 1 or (others and any(one.name in names for one in kept)):
+        raise DefinitionError(f"{role} must be a function, not {type(function).__name__}")
+    sources: list[tuple[Parameter, ValueSource]] = []
+    for parameter in _signature(function, earlier):
+        source = _source(parameter, names, earlier)
+        earlier -= source is ValueSource.EARLIER
+        if source is not ValueSource.DEFAULT:
+            sources.append((parameter, source))
+    others = [p.name for p, source in sources if source is ValueSource.ALL_ARGUMENTS]
+    has_named = any(source is ValueSource.ARGUMENT for _, source in sources)
+    if len(others) > 1 or (others and has_named):
         problem = f"a parameter {others[-1]}, which is no argument of the tool"
-        raise DefinitionError(f"{what} has {problem}")
-    return Bound(function, tuple(kept), names)
+        raise DefinitionError(f"{role} has {problem}")
+    return BoundFunction(function, tuple(sources))
 
 
-def _parameters(function: Callable[..., Any], first: int) -> list[inspect.Parameter]:
-    """Return the parameters of a function, annotated with their types."""
+def _source(parameter: Parameter, names: tuple[str, ...], earlier: int) -> ValueSource:
+    if is_context(parameter.annotation):
+        return ValueSource.CONTEXT
+    if earlier > 0 and parameter.kind in POSITIONAL:
+        return ValueSource.EARLIER
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return ValueSource.REST
+    if parameter.name in names:
+        return ValueSource.ARGUMENT
+    has_value = parameter.default is not parameter.empty
+    if has_value or parameter.kind is parameter.VAR_POSITIONAL:
+        return ValueSource.DEFAULT
+    return ValueSource.ALL_ARGUMENTS
+
+
+def _signature(function: Callable[..., Any], positional: int = 0) -> list[Parameter]:
+    """Return the parameters with their types; of a C function without a signature so many."""
     try:
-        found = inspect.signature(function).parameters.values()
-    except ValueError:  # a function in C without a signature
-        return [inspect.Parameter("value", inspect.Parameter.POSITIONAL_ONLY)][:first]
-    hints = hints_of(function)
-    return [one.replace(annotation=hints.get(one.name, Any)) for one in found]
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        return [Parameter("value", Parameter.POSITIONAL_ONLY)][:positional]
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise DefinitionError(f"a type hint cannot be resolved: {error}") from error
+    except TypeError:  # a callable in C
+        hints = {}
+    return [p.replace(annotation=hints.get(p.name, Any)) for p in parameters]
 
 
 SECTION = re.compile(r"^(?:Args|Arguments|Parameters):\s*$", re.MULTILINE)
@@ -247,15 +260,15 @@ ENTRY = re.compile(r"^(\s+)\*{0,2}(\w+)(?:\s*\([^)]*\))?:[ \t]*(.*)$")
 
 
 def split_docstring(doc: str) -> tuple[str, dict[str, str]]:
-    """Split a docstring into the description and what its ``Args:`` say, by name."""
+    """Split a docstring into the description, and the entries of its ``Args:`` by name."""
     text = inspect.cleandoc(doc)
-    found = SECTION.search(text)
-    if found is None:
+    section = SECTION.search(text)
+    if section is None:
         return text.strip(), {}
-    after = OTHER_SECTION.search(text, found.end())
+    after = OTHER_SECTION.search(text, section.end())
     end = after.start() if after is not None else len(text)
-    rest = f"{text[: found.start()]}{text[end:]}".strip()
-    return rest, _entries(text[found.end() : end])
+    description = f"{text[: section.start()]}{text[end:]}".strip()
+    return description, _entries(text[section.end() : end])
 
 
 def _entries(text: str) -> dict[str, str]:

@@ -1,10 +1,10 @@
 """Threads and processes: where the user's functions run, and what their failures cost.
 
-Code of the user's runs in *workers*, processes of their own that the plugin starts with its own
-interpreter. Nothing of it is ever imported into the plugin, and the plugin never waits for it on
-its event loop, but for a header that is rendered (see ``call_now``).
+The user's code runs in *workers*: processes that the plugin starts with its own interpreter. The
+plugin never imports that code. Its event loop never blocks on it, except while the header of a
+call is rendered, for a fraction of a second (see ``call_now``).
 
-Which runs where:
+What runs where:
 
     plugin, event loop         this pool, one ``Worker`` for each process, the contexts of calls
     plugin, two threads each   read and write the messages of one worker (``rpc.peer``)
@@ -13,60 +13,59 @@ Which runs where:
 
 States of a worker: *starting* until it has answered ``ready``; *idle*; *busy* with one request;
 *settling* after its request was cancelled, until the function has ended; *dead*. A call takes the
-worker that became idle last, so calls that follow each other share a process and what its modules
-keep. When none is idle the next one to become idle is taken, and one more is started meanwhile, up
-to ``MOST_WORKERS``: calls at the same time run in different processes. Idle workers beyond
-``MOST_IDLE`` are ended, unless they keep the callbacks of a preview.
+worker that became idle last, so consecutive calls share a process and the state of its modules. If
+none is idle it waits for those that settle, or else starts one: calls at the same time run in
+different processes. At most ``MOST_WORKERS`` calls run; the others wait. More than ``MOST_IDLE``
+idle workers are ended, except those that keep the callbacks of a preview.
 
-What it costs when a function
+What it costs if a function
 
     raises       that call fails; the worker goes on
-    floods       what it prints is cut to its newest part in the worker; other messages wait for the
+    floods       the worker drops what it prints except the newest part; other messages wait for the
                  reader at the other end, so memory is bounded on both sides
-    hangs        nothing but its own call, and one place in the pool, until its timeout or a stop
+    hangs        its own call, and one place in the pool, until its timeout or a stop
     is stopped   its main thread is interrupted as by Ctrl-C. The caller does not wait. If the
                  function has not ended after ``GRACE_SECONDS`` its process group is killed
-    crashes      the call fails with how the process ended. Another worker is started, files are
-                 imported there when something of them is called. Previews staged in the dead
-                 process can only be discarded
-    outlives us  it cannot: a worker ends itself when the connection ends, and a small shell kills
-                 its group if it cannot (``workspace.processes.KEEPER``)
+    crashes      the call fails with how the process ended. The next call starts another worker,
+                 which imports the file again. Previews staged in the dead process can only be
+                 discarded
+    outlives us  impossible: a worker ends itself when the connection ends, and a small shell kills
+                 its group if it cannot (``workspace.process.run.KEEPER``)
 
-A request that was sent is never sent again: the function may have had effects.
+A request is never sent twice: the function may have had effects.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.errors import RemoteError
-from agentchat.tools.custom.files import Source
+from agentchat.tools.custom.files import GONE, Source
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 
 IMPORT_SECONDS = 10.0
-"""How long one file may take to be imported."""
+"""How long importing one file may take."""
 
 START_SECONDS = 30.0
-"""How long a process may take to start, on a machine that is busy."""
+"""How long starting a process may take, on a busy machine."""
 
 MOST_WORKERS = 8
 MOST_IDLE = 2
-GONE = "What this needs no longer exists: its file was changed, or its process ended."
 RELOADED = "the files with tools were reloaded"
 
 
 class WorkerPool:
-    """Runs requests in workers, each in one of its own.
+    """Runs requests in workers, each in its own.
 
     Args:
         start: starts a worker.
-        import_seconds: how long one file may take to be imported.
-        most: how many workers there may be.
+        import_seconds: how long importing one file may take.
+        most: how many calls run at the same time.
     """
 
     def __init__(
@@ -77,28 +76,23 @@ class WorkerPool:
     ) -> None:
         self.import_seconds = import_seconds
         self._start = start
-        self._most = most
+        self._places = asyncio.Semaphore(most)
         self._sources: dict[str, Source] = {}
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
-        self._waiting: deque[asyncio.Future[Worker]] = deque()
-        self._starting: asyncio.Task[None] | None = None
+        self._settling: set[asyncio.Task[None]] = set()
         self._tasks = BackgroundTasks()
-        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def load(self, source: Source) -> dict[str, Any]:
-        """Import a file and return what it holds, see ``server``.
+        """Import a file and return its contents, see ``server``.
 
         Raises:
             WorkerEnded: it ends the process that imports it.
-            TimeoutError: it does not come to an end.
+            TimeoutError: the import takes too long.
         """
         self._sources[source.key] = source
-        worker = await self._acquire()
-        try:
+        async with self._worker() as worker:
             return await self._import(worker, source)
-        finally:
-            self._release(worker)
 
     async def call(
         self,
@@ -108,16 +102,10 @@ class WorkerPool:
         services: CallServices | None = None,
     ) -> Any:
         """Return the answer to a request about a file, from a worker that has imported it."""
-        worker = await self._acquire()
-        try:
+        async with self._worker() as worker:
             if file not in worker.loaded:
-                source = self._sources.get(file)
-                if source is None:
-                    raise ToolError(GONE)
-                await self._import_again(worker, source)
+                await self._import_again(worker, file)
             return await worker.request(method, {"file": file, **params}, services)
-        finally:
-            self._release(worker)
 
     async def call_in(self, worker: Worker, method: str, params: Mapping[str, Any]) -> Any:
         """Return the answer of this very worker, which may have to finish another call first."""
@@ -133,25 +121,14 @@ class WorkerPool:
                 self._tasks.start(worker.settle())
 
     def call_now(self, file: str, method: str, params: Mapping[str, Any], seconds: float) -> Any:
-        """Wait in this thread for the answer to a request about a file.
-
-        On the thread of the event loop, where everything else waits meanwhile, it takes an idle
-        worker that has the file.
+        """Block until an idle worker answers a request about a file that it has imported.
 
         Raises:
             TimeoutError: it takes too long.
             RemoteError: there is no such worker.
         """
-        if self._loop is None or self._loop.is_closed():
-            raise RemoteError("no worker has started yet")
-        if not _is_running(self._loop):
-            work = self.call(file, method, params)
-            answer = asyncio.run_coroutine_threadsafe(work, self._loop)
-            try:
-                return answer.result(seconds)
-            finally:
-                answer.cancel()
-        worker = next((one for one in self._idle[::-1] if one.alive and file in one.loaded), None)
+        suitable = (w for w in reversed(self._idle) if w.alive and file in w.loaded)
+        worker = next(suitable, None)
         if worker is None:
             raise RemoteError("no worker is idle")
         self._idle.remove(worker)
@@ -160,125 +137,92 @@ class WorkerPool:
         finally:
             self._release(worker)
 
-    def close(self, why: str = RELOADED) -> None:
-        """End all workers and forget all files."""
+    def close(self) -> None:
+        """End all workers and forget all files; a call after that starts again."""
         self._sources.clear()
         self._idle.clear()
-        if self._starting is not None:
-            self._starting.cancel()
-            self._starting = None
         for worker in self._workers:
-            worker.kill(why)
+            worker.kill(RELOADED)
         self._workers.clear()
-        self._refuse(WorkerEnded(f"its process was ended: {why}"))
 
     async def _import(self, worker: Worker, source: Source) -> dict[str, Any]:
         params = {"path": str(source.path), "data": source.data}
         async with asyncio.timeout(self.import_seconds):
-            found: dict[str, Any] = await worker.request("import", params)
+            contents: dict[str, Any] = await worker.request("import", params)
         worker.loaded.add(source.key)
-        return found
+        return contents
 
-    async def _import_again(self, worker: Worker, source: Source) -> None:
+    async def _import_again(self, worker: Worker, file: str) -> None:
+        source = self._sources.get(file)
+        if source is None:
+            raise ToolError(GONE)
         try:
             await self._import(worker, source)
         except TimeoutError as error:
             late = f"{source.path.name} is not imported within {self.import_seconds:g} s"
             raise RemoteError(late) from error
 
-    async def _acquire(self) -> Worker:
-        self._loop = asyncio.get_running_loop()
+    @asynccontextmanager
+    async def _worker(self) -> AsyncIterator[Worker]:
+        """Lend a worker to one call."""
+        async with self._places:
+            worker = await self._idle_worker() or await self._started()
+            try:
+                yield worker
+            finally:
+                self._release(worker)
+
+    async def _idle_worker(self) -> Worker | None:
+        while self._settling and not self._idle:
+            await asyncio.wait(self._settling, return_when=asyncio.FIRST_COMPLETED)
         while self._idle:
             worker = self._idle.pop()
             if worker.alive:
                 return worker
             self._workers.discard(worker)
-        waiting: asyncio.Future[Worker] = self._loop.create_future()
-        self._waiting.append(waiting)
-        self._start_one()
+        return None
+
+    async def _started(self) -> Worker:
         try:
-            return await waiting
-        except asyncio.CancelledError:
-            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                self._release(waiting.result())
-            raise
+            worker = self._start()
+            self._workers.add(worker)
+            try:
+                async with asyncio.timeout(START_SECONDS):
+                    await worker.request("ready", {})
+            except BaseException:
+                self._workers.discard(worker)
+                worker.kill("it did not start")
+                raise
+        except (OSError, WorkerEnded) as error:  # TimeoutError is an OSError
+            raise WorkerEnded(f"no process could be started for it: {error}") from error
+        return worker
 
     def _release(self, worker: Worker) -> None:
         """Take a worker back, once it has ended what was cancelled."""
         if worker.is_settled():
-            self._hand_on(worker)
-        else:
-            self._tasks.start(self._settle(worker))
+            self._keep(worker)
+            return
+        task = self._tasks.start(self._settle(worker))
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
 
     async def _settle(self, worker: Worker) -> None:
         await worker.settle()
-        self._hand_on(worker)
+        self._keep(worker)
 
-    def _hand_on(self, worker: Worker) -> None:
-        """Give a free worker to who waits, or keep it; replace a dead one."""
-        if worker not in self._workers:  # the pool was closed meanwhile
+    def _keep(self, worker: Worker) -> None:
+        """Make a worker idle, unless it is dead, or the pool was closed meanwhile."""
+        if worker not in self._workers:
             worker.kill(RELOADED)
-            return
-        if not worker.alive:
+        elif not worker.alive:
             self._workers.discard(worker)
-            if self._waiting or not self._workers:
-                self._start_one()
-            return
-        while self._waiting:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_result(worker)
-                return
-        self._idle.append(worker)
-        self._trim()
+        else:
+            self._idle.append(worker)
+            self._end_spare_workers()
 
-    def _trim(self) -> None:
+    def _end_spare_workers(self) -> None:
         spare = [worker for worker in self._idle if not worker.previews]
         for worker in spare[: max(0, len(self._idle) - MOST_IDLE)]:
             self._idle.remove(worker)
             self._workers.discard(worker)
             worker.kill("it was not needed any more")
-
-    def _start_one(self) -> None:
-        """Start a worker, if none is starting and there may be another."""
-        if self._starting is None and len(self._workers) < self._most:
-            self._starting = self._tasks.start(self._add_worker())
-
-    async def _add_worker(self) -> None:
-        """Start a worker and hand it on; if that fails, all calls that wait fail."""
-        try:
-            worker = await self._started()
-        except (OSError, WorkerEnded, TimeoutError) as error:
-            self._starting = None
-            self._refuse(WorkerEnded(f"no process could be started for it: {error}"))
-            return
-        self._starting = None
-        self._hand_on(worker)
-        if any(not waiting.done() for waiting in self._waiting):
-            self._start_one()
-
-    async def _started(self) -> Worker:
-        worker = self._start()
-        self._workers.add(worker)
-        try:
-            async with asyncio.timeout(START_SECONDS):
-                await worker.request("ready", {})
-        except BaseException:
-            self._workers.discard(worker)
-            worker.kill("it did not start")
-            raise
-        return worker
-
-    def _refuse(self, error: Exception) -> None:
-        while self._waiting:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_exception(error)
-
-
-def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
-    """Whether this is the thread of a running loop."""
-    try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:
-        return False

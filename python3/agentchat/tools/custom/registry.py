@@ -1,4 +1,4 @@
-"""Which tools of the user's there are: in the files that were loaded, and in each chat."""
+"""The user's tools: of the files that were loaded, and of each chat."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ RESERVED = frozenset(
     | {group.name for group in BUILTIN_GROUPS}
     | {name for group in BUILTIN_GROUPS for name in group.tools}
 )
-"""Names that are the plugin's own, whether or not a tool has them now."""
+"""Names of the plugin, whether or not a tool has them now."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
-    """What one file holds."""
+    """The contents of one file."""
 
     pool: WorkerPool
     source: Source
@@ -38,8 +38,8 @@ class LoadedFile:
     def tools(self, cwd: str) -> list[Tool]:
         """Return its tools for a chat in this workspace."""
         source = self.source
-        remote = (RemoteTool(self.pool, source.key, spec, cwd) for spec in self.specs)
-        return [one.tool(source.digest) for one in remote]
+        tools = (RemoteTool(self.pool, source.key, spec, cwd) for spec in self.specs)
+        return [tool.tool(source.digest) for tool in tools]
 
 
 @dataclass
@@ -49,21 +49,14 @@ class FileRegistry:
     pool: WorkerPool
     _known: dict[Path, tuple[str, LoadedFile | FileProblem]] = field(default_factory=dict)
 
-    async def load(self, sources: Sequence[Source]) -> None:
-        """Import what changed."""
+    async def load(self, sources: Sequence[Source]) -> tuple[list[LoadedFile], list[FileProblem]]:
+        """Return the contents of these files, and problems of the others; import what changed."""
         for source in sources:
             if self._known.get(source.path, ("", None))[0] != source.digest:
                 self._known[source.path] = (source.digest, await self._load(source))
-
-    def contents(self, sources: Sequence[Source]) -> tuple[list[LoadedFile], list[FileProblem]]:
-        """Return what was loaded of these files, and what is wrong with the others."""
-        known = [self._known.get(source.path, ("", None)) for source in sources]
-        found = [
-            one for source, (digest, one) in zip(sources, known, strict=True)
-            if digest == source.digest
-        ]  # fmt: skip
-        loaded = [one for one in found if isinstance(one, LoadedFile)]
-        return loaded, [one for one in found if isinstance(one, FileProblem)]
+        contents = [self._known[source.path][1] for source in sources]
+        loaded = [file for file in contents if isinstance(file, LoadedFile)]
+        return loaded, [problem for problem in contents if isinstance(problem, FileProblem)]
 
     def clear(self) -> None:
         """Forget every file, so that each is imported again, in a new process."""
@@ -76,9 +69,9 @@ class FileRegistry:
         except WorkerEnded:
             return FileProblem(source.path, 0, "it ends the process that imports it")
         except TimeoutError:
-            seconds = self.pool.import_seconds
-            why = f"it is not imported within {seconds:g} s; is there an endless loop?"
-            return FileProblem(source.path, 0, why)
+            limit = f"{self.pool.import_seconds:g} s"
+            reason = f"it is not imported within {limit}; is there an endless loop?"
+            return FileProblem(source.path, 0, reason)
         except RemoteError as error:
             return FileProblem(source.path, 0, str(error))
         if "problem" in data:
@@ -93,7 +86,7 @@ class FileRegistry:
 
 
 class CustomRegistry:
-    """Puts the tools of files into the registry of a chat, and takes those out that are gone."""
+    """Registers the tools of files in a chat, and unregisters those that no longer exist."""
 
     def __init__(self, registry: Registry, toolbox: Toolset, cwd: str) -> None:
         self.cwd = cwd
@@ -107,7 +100,7 @@ class CustomRegistry:
         return tuple(self._origins)
 
     def replace_all(self, loaded: Iterable[LoadedFile]) -> list[FileProblem]:
-        """Replace everything by what these files hold; return what could not be registered."""
+        """Replace all tools by those of these files; return what could not be registered."""
         for name in self._origins:
             self._registry.unregister(name)
         self._origins.clear()
@@ -120,9 +113,8 @@ class CustomRegistry:
         return problems
 
     def _add_tools(self, contents: LoadedFile) -> list[FileProblem]:
-        lines = (spec.line for spec in contents.specs)
-        found = zip(contents.tools(self.cwd), lines, strict=True)
-        problems = [self._add(contents.source.path, tool, line) for tool, line in found]
+        tools = zip(contents.tools(self.cwd), contents.specs, strict=True)
+        problems = [self._add(contents.source.path, tool, spec.line) for tool, spec in tools]
         return [problem for problem in problems if problem is not None]
 
     def _add(self, path: Path, tool: Tool, line: int) -> FileProblem | None:
@@ -138,7 +130,7 @@ class CustomRegistry:
         return None
 
     def _owner(self, name: str) -> str:
-        """Return what has a name already; empty if nothing has."""
+        """Return who uses a name already; empty if it is free."""
         owner = self._registry.get(name)
         if owner is None:
             return "the plugin" if name in RESERVED else ""
@@ -151,8 +143,8 @@ class CustomRegistry:
         problems = []
         for group in contents.groups:
             if group.name in RESERVED or group.name in groups:
-                what = f'the group name "{group.name}" is taken'
-                problems.append(FileProblem(contents.source.path, 0, what))
+                problem = f'the group name "{group.name}" is taken'
+                problems.append(FileProblem(contents.source.path, 0, problem))
             else:
                 groups[group.name] = group
         return problems

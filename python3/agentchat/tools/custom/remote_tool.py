@@ -1,6 +1,6 @@
-"""The ``Tool`` of the plugin for a tool of the user's, built from its ``ToolSpec``.
+"""The plugin's ``Tool`` for a tool of the user, made from its ``ToolSpec``.
 
-Its commands run as those of ``bash`` do, its functions in a worker (see ``pool``).
+Its commands run like those of ``bash``, its functions in a worker (see ``pool``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from agentchat.core.tools.tool import (
     Extra,
     Hooks,
     Metadata,
-    PreviewCallback,
     StagedChange,
     Step,
     Tool,
@@ -32,23 +31,24 @@ from agentchat.core.tools.tool import (
     summarize_arguments,
 )
 from agentchat.rpc.errors import RemoteError
-from agentchat.tools.custom.context import NOTHING
+from agentchat.tools.builtin.bash import run_shell
+from agentchat.tools.custom.context import NO_OUTPUT
 from agentchat.tools.custom.definition import ASKS, ToolSpec
 from agentchat.tools.custom.pool import WorkerPool
-from agentchat.tools.custom.template import Template, run_command
+from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 
 log = logging.getLogger(__name__)
 
-CHECK_SECONDS = 1.0
-"""How long arguments may take to be checked before the call; the call checks them again."""
+CHECK_SECONDS = 5.0
+"""How long checking arguments before the call may take; the call checks them again."""
 
 RENDER_SECONDS = 0.25
 HOOK_SECONDS = 30.0
 
 
 class CallArguments(dict[str, Any]):
-    """A call's arguments as plain data, the defaults filled in; ``sent`` is what the model sent."""
+    """A call's arguments as JSON data, with the defaults; ``sent`` is what the model sent."""
 
     def __init__(self, sent: Mapping[str, Any], plain: Mapping[str, Any]) -> None:
         super().__init__(plain)
@@ -56,7 +56,7 @@ class CallArguments(dict[str, Any]):
 
 
 class RemoteTool:
-    """A tool of one file in one chat; also its ``core.tool.Arguments``.
+    """A tool of one file in one chat; also its ``core.tools.tool.Arguments``.
 
     Args:
         file: the key of the file.
@@ -71,9 +71,9 @@ class RemoteTool:
         self._renders_slowly = False
 
     def tool(self, digest: str) -> Tool:
-        """Return the tool; ``digest`` is of its file: another one makes it another tool."""
+        """Return the tool; another ``digest`` of its file makes it another tool."""
         spec, hooks = self.spec, self.spec.hooks
-        undoable = spec.name if "undo" in hooks else ""
+        undoable = "undo" in hooks
         return Tool(
             name=spec.name,
             description=spec.description,
@@ -82,9 +82,7 @@ class RemoteTool:
             metadata=Metadata(aliases=spec.aliases, permission_class="custom", **spec.metadata),
             capability=Capability(
                 dry_run="dry_run" in hooks,
-                reversible=bool(undoable),
-                undo_method=undoable,
-                undo_tool=undoable,
+                reversible=undoable,
                 min_confidence=spec.min_confidence,
             ),
             touches=self._touches,
@@ -109,20 +107,21 @@ class RemoteTool:
         """Return the JSON Schema that the model is given."""
         return self.spec.schema
 
-    def parse(self, value: Mapping[str, Any]) -> CallArguments:
+    async def parse(self, value: Mapping[str, Any]) -> CallArguments:
         """Return the arguments, checked by the type hints; raises ArgumentError.
 
-        Where no worker can check them now, that is left to the call.
+        If no worker can check them now, the call does.
         """
         params = {"name": self.spec.name, "arguments": dict(value)}
         try:
-            found = self.pool.call_now(self.file, "check", params, CHECK_SECONDS)
+            async with asyncio.timeout(CHECK_SECONDS):
+                answer = await self.pool.call(self.file, "check", params)
         except Exception as error:
             log.info("the arguments of %s are not checked yet: %s", self.spec.name, error)
-            found = {"plain": value}
-        if "problems" in found:
-            raise ArgumentError(tuple((name, reason) for name, reason in found["problems"]))
-        return CallArguments(value, {**self.spec.defaults, **found["plain"]})
+            answer = {"plain": value}
+        if "problems" in answer:
+            raise ArgumentError(tuple((name, reason) for name, reason in answer["problems"]))
+        return CallArguments(value, {**self.spec.defaults, **answer["plain"]})
 
     async def call(
         self,
@@ -131,9 +130,9 @@ class RemoteTool:
         context: ToolContext | None = None,
         **more: Any,
     ) -> Any:
-        """Call functions of the tool; without a context they get nothing but the arguments."""
+        """Call functions of the tool; without a context they receive only the arguments."""
         params = self._params(arguments, context, **more)
-        services = None if context is None else self._services(context)
+        services = None if context is None else CallServices(context, self._staged_change)
         return await self.pool.call(self.file, method, params, services)
 
     def _params(
@@ -150,23 +149,54 @@ class RemoteTool:
             **more,
         }
 
-    def _services(self, context: ToolContext) -> CallServices:
-        def stage(worker: Worker, params: Mapping[str, Any]) -> None:
-            context.stage(StagedPreview(self, worker, context, params).staged())
+    def _staged_change(
+        self, worker: Worker, context: ToolContext, params: Mapping[str, Any]
+    ) -> StagedChange:
+        """Return a preview whose callbacks are in the worker that staged it."""
+        label = " ".join(params["label"].split())
+        if not label:
+            raise ToolError("A preview needs a label that says what applying it does.")
+        preview, name = params["preview"], self.spec.name
+        target = {"preview": preview, "name": name, "cwd": context.cwd, "call_id": context.call_id}
+        worker.previews.add(preview)
 
-        return CallServices(context, stage)
+        async def resolve(action: str, reason: str, extra: Extra) -> ToolOutput | None:
+            data = None if extra is None else dict(extra)
+            request = {**target, "action": action, "reason": reason, "extra": data}
+            answer = await self.pool.call_in(worker, "resolve", request)
+            worker.previews.discard(preview)
+            return None if answer is None else ToolOutput(**answer)
+
+        async def apply(reason: str, extra: Extra) -> ToolOutput:
+            try:
+                return await resolve("apply", reason, extra) or ToolOutput(f"Applied: {label}.")
+            except WorkerEnded as error:
+                message = f"{error}. Discard the preview and call {name} again."
+                raise RemoteError(message) from error
+
+        async def reject(reason: str, extra: Extra) -> ToolOutput | None:
+            # Without its worker the callback is gone, and discarding needs nothing else.
+            return await resolve("reject", reason, extra) if worker.alive else None
+
+        return StagedChange(
+            label=label,
+            source=params["source"],
+            apply=apply,
+            reject=reject if params["has_reject"] else None,
+            preview=DryRunResult(text=params["text"]),
+        )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
-        """Run the steps: functions that follow each other in one request, commands here."""
+        """Run the steps: consecutive functions in one request to a worker, commands here."""
         step, given = 0, list[str]()
         while True:
             command = self.spec.command(step)
-            if command is not None:
-                result = await self._run_command(command, arguments, context, given)
-                step += 1
-            else:
+            if command is None:
                 answer = await self.call("run", arguments, context, step=step, given=given)
                 result, step = ToolOutput(**answer["result"]), answer["next"]
+            else:
+                result = await self._run_command(command, arguments, context, given)
+                step += 1
             if result.is_error or step == len(self.spec.steps):
                 return await self._rendered(result, arguments)
             context.progress(f"{result.text}\n")
@@ -175,12 +205,14 @@ class RemoteTool:
     async def _run_command(
         self, command: Template, arguments: CallArguments, context: ToolContext, given: list[str]
     ) -> ToolOutput:
-        return await run_command(
-            command.fill(arguments),
-            context,
-            timeout=None if self.spec.timeout is not None else BASH_SECONDS,
-            stdin=given[0] if given else None,
-            flag="" if given else self.spec.flag,
+        timeout = BASH_SECONDS if self.spec.timeout is None else None
+        stdin = given[0].encode() if given else None
+        result = await run_shell(command.fill(arguments), context, timeout, stdin)
+        flags = {self.spec.flag: result.code == 0} if self.spec.flag and not given else {}
+        context.flags.update(flags)
+        output = result.tool_output()
+        return (
+            replace(output, details={**(output.details or {}), "flags": flags}) if flags else output
         )
 
     def _hook(self, role: str) -> Step | None:
@@ -194,10 +226,10 @@ class RemoteTool:
 
     async def _undo(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         result = await self.call("hook", arguments, context, role="undo")
-        return ToolOutput(NOTHING) if result is None else ToolOutput(**result)
+        return ToolOutput(NO_OUTPUT) if result is None else ToolOutput(**result)
 
     def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
-        """Return the record of a call that the tool's own ``undo`` can take back."""
+        """Return how the tool's ``undo`` takes the call back."""
         name = self.spec.name
         return UndoCall(f"{name} takes it back", tool=name, given=arguments.sent)
 
@@ -212,8 +244,8 @@ class RemoteTool:
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
         work = self.call("hook", arguments, context, role="dry_run")
         result = await self._limited(work, "dry_run")
-        text = NOTHING if result is None else result["text"]
-        # The text is the tool's own; the arguments are what will really run.
+        text = NO_OUTPUT if result is None else result["text"]
+        # The text is the tool's own; the arguments are what runs.
         shown = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
         return DryRunResult(text=f"{text}\n\nArguments:\n{shown}")
 
@@ -221,7 +253,7 @@ class RemoteTool:
         return bool(await self._limited(self.call("hook", arguments, role=ASKS), ASKS))
 
     async def _limited(self, work: Awaitable[Any], role: str) -> Any:
-        """Wait for a function that has no time limit of its own."""
+        """Await a function that has no timeout of its own."""
         try:
             async with asyncio.timeout(HOOK_SECONDS):
                 return await work
@@ -230,10 +262,10 @@ class RemoteTool:
             raise ToolError(late) from None
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
-        """Return the call in one line, from whatever arguments have arrived."""
+        """Return the call in one line, from the arguments that have arrived."""
         plain = f"{self.spec.name} {summarize_arguments(arguments)}".rstrip()
-        there = self.spec.defaults.keys() | arguments.keys()
-        if not self._renders("render_call") or not there >= set(self.spec.render_needs):
+        names = self.spec.defaults.keys() | arguments.keys()
+        if not self._renders("render_call") or not names >= set(self.spec.render_needs):
             return plain
         params = self._params(arguments, role="render_call")
         try:
@@ -244,7 +276,7 @@ class RemoteTool:
             return plain
 
     async def _rendered(self, result: ToolOutput, arguments: CallArguments) -> ToolOutput:
-        """Return the result with what the user reads of it."""
+        """Return the result with the text that the user reads."""
         if not self._renders("render_result"):
             return result
         names = ("text", "details", "is_error", "shown")
@@ -258,65 +290,18 @@ class RemoteTool:
         return result if rendered is None else replace(result, shown=str(rendered["text"]))
 
     def _renders(self, role: str) -> bool:
-        """Whether there is a function for it; one that was slow is not called again."""
+        """Whether to call a function that renders; not again after it was slow."""
         return role in self.spec.hooks and not self._renders_slowly
 
     def _note_render_error(self, error: Exception) -> None:
-        # Often the arguments are not complete: a call is shown while it arrives.
+        # Often the arguments are incomplete: a call is shown while it arrives.
         log.info("%s could not be rendered: %r", self.spec.name, error)
         self._renders_slowly = self._renders_slowly or isinstance(error, TimeoutError)
 
 
 def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    found: list[str] = []
+    paths: list[Any] = []
     for name in names:
         value = arguments.get(name)
-        found += [] if value is None else value if isinstance(value, list) else [value]
-    return tuple(str(path) for path in found)
-
-
-class StagedPreview:
-    """A preview whose callbacks are in the process that staged it."""
-
-    def __init__(
-        self, tool: RemoteTool, worker: Worker, context: ToolContext, params: Mapping[str, Any]
-    ) -> None:
-        self._tool = tool
-        self._worker = worker
-        self._params = params
-        self._label = " ".join(params["label"].split())
-        self._about = {
-            "preview": params["preview"],
-            "name": tool.spec.name,
-            "cwd": context.cwd,
-            "call_id": context.call_id,
-        }
-
-    def staged(self) -> StagedChange:
-        """Return the preview; raises ToolError where it has no label."""
-        if not self._label:
-            raise ToolError("A preview needs a label that says what applying it does.")
-        self._worker.previews.add(self._params["preview"])
-        reject: PreviewCallback | None = self._reject if self._params["has_reject"] else None
-        preview = DryRunResult(text=self._params["text"])
-        return StagedChange(self._label, self._params["source"], self._apply, reject, preview)
-
-    async def _apply(self, reason: str, extra: Extra) -> ToolOutput | None:
-        try:
-            result = await self._resolve("apply", reason, extra)
-        except WorkerEnded as ended:
-            again = f"{ended}. Discard the preview and call {self._tool.spec.name} again."
-            raise RemoteError(again) from ended
-        return result or ToolOutput(f"Applied: {self._label}.")
-
-    async def _reject(self, reason: str, extra: Extra) -> ToolOutput | None:
-        if not self._worker.alive:
-            return None  # the callback is gone, and discarding needs nothing else
-        return await self._resolve("reject", reason, extra)
-
-    async def _resolve(self, action: str, reason: str, extra: Extra) -> ToolOutput | None:
-        about = {**self._about, "action": action, "reason": reason}
-        params = {**about, "extra": None if extra is None else dict(extra)}
-        answer = await self._tool.pool.call_in(self._worker, "resolve", params)
-        self._worker.previews.discard(self._params["preview"])
-        return None if answer is None else ToolOutput(**answer)
+        paths += [] if value is None else value if isinstance(value, list) else [value]
+    return tuple(str(path) for path in paths)

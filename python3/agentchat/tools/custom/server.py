@@ -2,11 +2,11 @@
 
 Its main thread serves one request at a time: it imports a file, checks arguments, or calls
 functions of a tool in the working directory of the chat. Two more threads read and write messages
-(see ``rpc.peer``), so the process hears of everything while a function runs.
+(see ``rpc.peer``), so the process receives messages while a function runs.
 
-A request that is cancelled interrupts the main thread as Ctrl-C does: a function can clean up. If
-it does not end, the plugin kills the process. The process also ends, with all that its functions
-started, as soon as the plugin has gone.
+Cancelling a request interrupts the main thread as Ctrl-C does: a function can clean up. If it does
+not end, the plugin kills the process. The process also ends, with all processes that its functions
+started, when the plugin ends.
 """
 
 from __future__ import annotations
@@ -24,40 +24,35 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+
+from typing_extensions import override
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.errors import RequestCancelled, error_text
 from agentchat.rpc.peer import Incoming, Peer
-from agentchat.tools.custom.context import (
-    CommandResult,
-    Context,
-    Result,
-    result_of,
-)
+from agentchat.tools.custom.context import OVER, CommandResult, Context, Result, result_of
 from agentchat.tools.custom.definition import ASKS, Definition
-from agentchat.tools.custom.files import ImportProblem, Source, import_source
-from agentchat.tools.custom.parameters import Bound, bind
+from agentchat.tools.custom.files import GONE, ImportProblem, Source, import_source
+from agentchat.tools.custom.parameters import BoundFunction, bind
 
-GONE = "What this needs no longer exists: its file was changed, or its process ended."
-OVER = "The call is over: its context can do nothing more."
 PRINT_SECONDS = 1 / 30
 MOST_PRINTED = 16 * 1024
-"""Characters that wait to be shown; of a flood the newest part is shown."""
+"""Characters that wait to be shown; the older part of a flood is dropped."""
 
 
 class UserCodeError(Exception):
-    """A function raised something; the message is its message, the cause the exception."""
+    """A function raised the cause; the message is that of the cause."""
 
 
 class ToolServer:
     """Serves one connection with the plugin, one request after the other.
 
-    ``definitions`` has the tools of every file by its key, and those by name. ``interrupt`` is
-    called, in another thread, to end the request that runs.
+    ``definitions`` has the tools by the key of their file and by name. ``interrupt`` is called, in
+    another thread, to end the request that runs.
     """
 
     def __init__(
@@ -69,7 +64,7 @@ class ToolServer:
         self._interruptible = False
         self._current: Incoming | None = None
         self._waiting: queue.SimpleQueue[Incoming | None] = queue.SimpleQueue()
-        self._previews: dict[int, dict[str, Bound]] = {}
+        self._previews: dict[int, dict[str, BoundFunction]] = {}
         self._numbers = itertools.count(1)
         self._handlers = {
             "ready": lambda params: None,
@@ -91,7 +86,7 @@ class ToolServer:
             self._serve(incoming)
 
     def interrupted(self) -> bool:
-        """Whether the request that runs is cancelled and must be ended; true once for each."""
+        """Whether the request that runs is cancelled and must end; true once for each."""
         current = self._current
         if not self._interruptible or current is None or not current.cancelled:
             return False
@@ -126,31 +121,32 @@ class ToolServer:
             raise UserCodeError(error_text(error)) from error
 
     def _import(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Import a file; return what it holds, or the line and the text of what is wrong."""
+        """Import a file; return its contents, or the line and the text of its problem."""
         source = Source(Path(params["path"]), params["data"])
         os.chdir("/")
         try:
             contents = import_source(source)
-        except ImportProblem as found:
-            return {"problem": [found.problem.line, found.problem.text]}
-        # Of two with one name the first has it, as everywhere.
-        self.definitions[source.key] = {one.spec.name: one for one in contents.definitions[::-1]}
+        except ImportProblem as error:
+            return {"problem": [error.problem.line, error.problem.text]}
+        # Of two tools with one name the first has it.
+        by_name = {definition.spec.name: definition for definition in contents.definitions[::-1]}
+        self.definitions[source.key] = by_name
         return {
             "tools": [asdict(definition.spec) for definition in contents.definitions],
             "groups": [asdict(group) for group in contents.groups],
         }
 
     def _check(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments in their plain form, or what is wrong with them."""
+        """Return arguments as JSON data, or their problems."""
         try:
             return {"plain": self._definition(params).parameters.plain(params["arguments"])}
         except ArgumentError as error:
             return {"problems": error.problems}
 
     def _run(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a step that is a function, and those after it up to the next command.
+        """Run the step that is a function, and those after it up to the next command.
 
-        Return the result, and as ``next`` the number of the step that comes after it.
+        Return the result, and as ``next`` the number of the step after it.
         """
         definition = self._definition(params)
         name, functions = definition.spec.name, definition.functions
@@ -185,7 +181,7 @@ class ToolServer:
         return asdict(result_of(value, definition.spec.name))
 
     def _resolve(self, params: Mapping[str, Any]) -> Any:
-        """Apply or reject a preview; once that succeeded it is forgotten."""
+        """Apply or reject a preview; forget it if that succeeds."""
         callbacks = self._previews.get(params["preview"])
         if callbacks is None:
             raise ToolError(GONE)
@@ -196,29 +192,36 @@ class ToolServer:
         self._previews.pop(params["preview"], None)
         return answer
 
-    def hold(self, apply: Bound, reject: Bound | None) -> int:
-        """Keep the callbacks of a preview; return the number to resolve it by."""
+    def add_preview(self, **callbacks: Callable[..., Any] | None) -> int:
+        """Keep the callbacks of a preview by action; return the number to resolve it by."""
         number = next(self._numbers)
-        self._previews[number] = {"apply": apply, **({"reject": reject} if reject else {})}
+        self._previews[number] = {
+            action: bind(function, (), earlier=2, role=action)
+            for action, function in callbacks.items()
+            if function is not None
+        }
         return number
 
     def _definition(self, params: Mapping[str, Any]) -> Definition:
-        found = self.definitions.get(params["file"], {}).get(params["name"])
-        if found is None:
+        definition = self.definitions.get(params["file"], {}).get(params["name"])
+        if definition is None:
             raise ToolError(GONE)
-        return found
+        return definition
 
     @contextmanager
     def _context(self, params: Mapping[str, Any]) -> Iterator[Context]:
-        """Return the context of a call, which works as long as the call."""
+        """Return the context of a call, which works until the call ends."""
         assert self._current is not None
         _enter(params["cwd"])
-        link = PluginLink(self, self._current) if params["linked"] else None
+        fields = {name: params[name] for name in ("cwd", "call_id", "flags")}
+        if not params["linked"]:
+            yield Context(**fields)
+            return
+        context = CallContext(**fields, _server=self, _incoming=self._current)
         try:
-            yield Context(params["cwd"], params["call_id"], params["flags"], link)
+            yield context
         finally:
-            if link is not None:
-                link.open = False
+            context.end()
 
     def _parse(self, definition: Definition, arguments: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -229,40 +232,49 @@ class ToolServer:
             raise ToolError("\n".join([head, *lines])) from error
 
 
-class PluginLink:
-    """What a context can do: it asks the plugin, and waits in the thread that called it."""
+@dataclass(frozen=True, kw_only=True)
+class CallContext(Context):
+    """The context of a call: it sends requests to the plugin and blocks the calling thread."""
 
-    def __init__(self, server: ToolServer, incoming: Incoming) -> None:
-        self._server = server
-        self._incoming = incoming
-        self.open = True
+    _server: ToolServer = field(repr=False)
+    _incoming: Incoming = field(repr=False)
+    _over: threading.Event = field(default_factory=threading.Event, repr=False)
 
-    def progress(self, text: str) -> None:
-        """Show a line."""
-        if self.open:
-            self._server.printer.write(text if text.endswith("\n") else f"{text}\n")
+    @override
+    def progress(self, text: object) -> None:
+        line = str(text)
+        if not self._over.is_set():
+            self._server.printer.write(line if line.endswith("\n") else f"{line}\n")
 
+    @override
     def stage(
-        self, label: str, apply: Callable[..., Any], reject: Any, source: str, preview: str
+        self,
+        label: str,
+        apply: Callable[..., Any],
+        reject: Callable[..., Any] | None = None,
+        source: str = "custom_tool",
+        preview: str = "",
     ) -> None:
-        """Register a preview; raises ToolError when the call is over."""
-        rejecting = None if reject is None else bind(reject, (), first=2, what="reject")
-        number = self._server.hold(bind(apply, (), first=2, what="apply"), rejecting)
-        about = {"label": str(label), "source": str(source), "text": str(preview)}
-        self._ask("stage", preview=number, has_reject=reject is not None, **about)
+        number = self._server.add_preview(apply=apply, reject=reject)
+        texts = {"label": str(label), "source": str(source), "text": str(preview)}
+        self._request("stage", preview=number, has_reject=reject is not None, **texts)
 
+    @override
     def read(self, path: str) -> str:
-        """Return the text of a file as the user sees it."""
-        data: bytes = self._ask("read", path=str(path))
+        data: bytes = self._request("read", path=str(path))
         return data.decode("utf-8-sig")
 
-    def run(self, command: str, timeout: float | None) -> CommandResult:
-        """Run a shell command."""
-        code, text = self._ask("command", command=str(command), timeout=timeout)
+    @override
+    def run(self, command: str, timeout: float | None = None) -> CommandResult:
+        code, text = self._request("command", command=str(command), timeout=timeout)
         return CommandResult(code, text)
 
-    def _ask(self, method: str, **params: Any) -> Any:
-        if not self.open:
+    def end(self) -> None:
+        """End the call: from now on the context does nothing."""
+        self._over.set()
+
+    def _request(self, method: str, **params: Any) -> Any:
+        if self._over.is_set():
             raise ToolError(OVER)
         try:
             return self._server.peer.request_blocking(method, {"call": self._incoming.id, **params})
@@ -276,9 +288,11 @@ def _enter(folder: str) -> None:
     os.chdir(folder)
 
 
-def _value(function: Bound, arguments: Mapping[str, Any], context: Context, *given: Any) -> Any:
-    """Call a function; wait for what can be awaited, and exhaust what can only be iterated."""
-    value = function.call(arguments, context, *given)
+def _value(
+    function: BoundFunction, arguments: Mapping[str, Any], context: Context, *earlier: Any
+) -> Any:
+    """Call a function; await an awaitable value, and make a list of an iterator."""
+    value = function.call(arguments, context, *earlier)
     if inspect.isawaitable(value):
         value = asyncio.run(_awaited(value))
     return list(value) if isinstance(value, Iterator) else value
@@ -289,7 +303,7 @@ async def _awaited(value: Any) -> Any:
 
 
 class Printer:
-    """Sends what is printed during a request as progress: bounded, 30 times a second at most."""
+    """Sends what a function prints as progress: bounded, and at most 30 times a second."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -299,18 +313,18 @@ class Printer:
         threading.Thread(target=self._run, name="print", daemon=True).start()
 
     def begin(self, incoming: Incoming) -> None:
-        """Send what is printed from now on for this request."""
+        """Send printed text for this request from now on."""
         with self._lock:
             self._incoming = incoming
 
     def end(self) -> None:
-        """Send what is left; what is printed between requests is dropped."""
+        """Send the rest; text that is printed between requests is dropped."""
         self._flush()
         with self._lock:
             self._incoming = None
 
     def write(self, text: str) -> None:
-        """Take some text, from any thread."""
+        """Add some text, from any thread."""
         with self._lock:
             if self._incoming is None:
                 return
@@ -332,7 +346,7 @@ class Printer:
 
 
 class PrintedBytes(io.RawIOBase):
-    """What a standard stream writes to: the printer."""
+    """The raw stream below ``sys.stdout`` and ``sys.stderr``, which writes to the printer."""
 
     def __init__(self, printer: Printer) -> None:
         self._printer = printer
@@ -342,7 +356,7 @@ class PrintedBytes(io.RawIOBase):
         return True
 
     def fileno(self) -> int:
-        """Return the descriptor of the real output, which leads nowhere."""
+        """Return the descriptor of the real output, which is discarded."""
         return 1
 
     def write(self, data: Any) -> int:
@@ -367,6 +381,6 @@ def main(descriptor: int) -> None:
     sys.stdout = sys.stderr = io.TextIOWrapper(
         cast("BinaryIO", PrintedBytes(server.printer)), "utf-8", "replace", write_through=True
     )
-    # Whatever runs here, and whatever it has started, ends with the connection.
+    # Everything in this process group ends with the connection.
     server.peer.ended.add_done_callback(lambda _: os.killpg(os.getpgrp(), signal.SIGKILL))
     server.serve()

@@ -1,12 +1,11 @@
-"""Tools and steps that are a shell command: how arguments are put in, and how it runs.
+"""Tools and steps that are a shell command, with values in place of ``{argument}``.
 
-``{argument}`` puts a value in, quoted so that it stays one word whatever it holds.
+A value is quoted, so that it is one word of the command whatever it contains.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,11 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, RESULT_BYTES
-from agentchat.core.tools.ports import Command
-from agentchat.core.tools.tool import ToolContext, ToolOutput
-from agentchat.tools.builtin.bash import LiveOutputBuffer, environment, how_it_ended, output, shell
-from agentchat.tools.custom.context import NOTHING
 from agentchat.tools.custom.parameters import DefinitionError
 
 NAME = re.compile(r"\{(\w+)\}")
@@ -31,25 +25,25 @@ CODE = re.compile(
     r"(?<!grep)(?<!rg)(?<!wc)\s-\w*[ce]\w*\b|\$[({]|\b\w*sh\b"
     r"|\b(?:eval|source|trap|xargs|su|\w*awk|sed|jq|perl|ruby|node|python[\d.]*)\b"
 )
-"""What may read a text in quotes as code, so that a value in it would be code, too."""
+"""Programs that may read a text in quotes as code; a value in it would be code, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A command: pieces of shell text, and at odd places names of arguments."""
+    """A command: pieces of shell text, and names of arguments at odd indexes."""
 
     parts: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The arguments that stand in it."""
+        """The arguments in it."""
         return self.parts[1::2]
 
     def fill(self, given: Mapping[str, Any]) -> str:
-        """Return the command with the values quoted; one that is ``None`` is left out.
+        """Return the command with the values quoted; nothing for ``None``.
 
         Raises:
-            ToolError: a value holds NUL, which no command can.
+            ToolError: a value contains NUL, which a command cannot.
         """
         text = list(self.parts)
         text[1::2] = [quote(given.get(name)) for name in self.names]
@@ -57,7 +51,7 @@ class Template:
 
 
 def quote(value: Any) -> str:
-    """Return a value as one word of the shell, and the items of a list as a word each."""
+    """Return a value as one word of the shell, the items of a list as a word each."""
     if value is None:
         return ""
     if isinstance(value, (list, tuple)):
@@ -69,27 +63,28 @@ def quote(value: Any) -> str:
 
 
 def parse(text: str, names: tuple[str, ...]) -> Template:
-    """Read a command in which ``names`` may stand in braces.
+    """Parse a command line with ``names`` in braces.
 
     Raises:
-        DefinitionError: an argument is unknown, or is where quoting would not hold.
+        DefinitionError: an argument is unknown, or at a place where quoting would not protect it.
     """
-    parts, start, reopened = [], 0, ""
-    for found, state in _braces(text):
-        name = found[1]
+    parts, start, quote_mark = [], 0, ""
+    for match, state in _braces(text):
+        name = match[1]
         if name not in names:
-            if state or text[: found.start()].endswith("$"):
+            if state or text[: match.start()].endswith("$"):
                 continue  # the shell's own, like ${HOME} or awk's '{print}'
             _refuse_unknown(name, names)
-        _refuse_place(text, found, state)
-        mark = QUOTES[state]  # closed before the value, which has quotes of its own
-        parts += [reopened + text[start : found.start()] + mark, name]
-        start, reopened = found.end(), mark
-    return Template((*parts, reopened + text[start:]))
+        _refuse_place(text, match, state)
+        before = quote_mark + text[start : match.start()]
+        quote_mark = QUOTES[state]  # closed before the value, which has its own, then opened again
+        parts += [before + quote_mark, name]
+        start = match.end()
+    return Template((*parts, quote_mark + text[start:]))
 
 
 def parse_words(words: Iterable[str], names: tuple[str, ...]) -> Template:
-    """Read a program and its arguments, in which ``names`` may stand in braces.
+    """Parse a program and its arguments with ``names`` in braces.
 
     Raises:
         DefinitionError: an argument is unknown.
@@ -97,12 +92,12 @@ def parse_words(words: Iterable[str], names: tuple[str, ...]) -> Template:
     parts = [""]
     for word in words:
         start = 0
-        for found in NAME.finditer(word):
-            _refuse_unknown(found[1], names)
-            parts[-1] += _literal(word[start : found.start()])
-            parts += [found[1], ""]
-            start = found.end()
-        # A word of nothing is one, too.
+        for match in NAME.finditer(word):
+            _refuse_unknown(match[1], names)
+            parts[-1] += _literal(word[start : match.start()])
+            parts += [match[1], ""]
+            start = match.end()
+        # An empty word is a word.
         parts[-1] += (_literal(word[start:]) if start else shlex.quote(word)) + " "
     return Template(tuple(parts))
 
@@ -117,91 +112,40 @@ def _refuse_unknown(name: str, names: tuple[str, ...]) -> None:
         raise DefinitionError(f"command: {{{name}}} is no argument; there are: {known}")
 
 
-def _refuse_place(text: str, found: re.Match[str], state: str) -> None:
+def _refuse_place(text: str, match: re.Match[str], state: str) -> None:
     if state not in QUOTES or (state and CODE.search(text)):
-        how = f"is {state}: write it bare, for it is quoted already"
-        raise DefinitionError(f"command: {found[0]} {how}")
-    if text[: found.start()].endswith(("$", "\\")):
-        raise DefinitionError(f"command: {found[0]} is behind a $ or a backslash")
+        reason = f"is {state}: write it bare, because the value is quoted already"
+        raise DefinitionError(f"command: {match[0]} {reason}")
+    if text[: match.start()].endswith(("$", "\\")):
+        raise DefinitionError(f"command: {match[0]} is behind a $ or a backslash")
     special = SPECIAL.search(text)
     if special is not None:
-        raise DefinitionError(f"command: {special[0]} and {found[0]} do not go together")
+        raise DefinitionError(f"command: {special[0]} and {match[0]} do not go together")
 
 
 def _braces(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield every name in braces, with what it is in: quotes, a comment, or nothing."""
-    state, at = "", 0
-    while at < len(text):
-        found = NAME.match(text, at)
-        if found is not None:
-            yield found, state
-            at = found.end()
-            continue
-        state, at = _next(text, at, state)
+    """Yield each name in braces with its place: in quotes, in a comment, or empty."""
+    state, index = "", 0
+    while index < len(text):
+        match = NAME.match(text, index)
+        if match is not None:
+            yield match, state
+            index = match.end()
+        else:
+            state, index = _next(text, index, state)
 
 
-def _next(text: str, at: int, state: str) -> tuple[str, int]:
-    char = text[at]
+def _next(text: str, index: int, state: str) -> tuple[str, int]:
+    char, after = text[index], index + 1
     if state == "in a comment":
-        return ("" if char == "\n" else state), at + 1
+        return ("" if char == "\n" else state), after
     if char == "\\" and state != "in single quotes":
         # A brace behind it is still a brace.
-        return state, at + (1 if text[at + 1 : at + 2] == "{" else 2)
+        return state, after + (text[after : after + 1] != "{")
     if char == "'" and state != "in double quotes":
-        return ("" if state else "in single quotes"), at + 1
+        return ("" if state else "in single quotes"), after
     if char == '"' and state != "in single quotes":
-        return ("" if state else "in double quotes"), at + 1
-    if char == "#" and not state and (at == 0 or text[at - 1] in " \t\n;&|("):
-        return "in a comment", at + 1
-    return state, at + 1
-
-
-async def run_command(
-    command: str,
-    context: ToolContext,
-    *,
-    timeout: float | None = BASH_SECONDS,
-    stdin: str | None = None,
-    flag: str = "",
-) -> ToolOutput:
-    """Run a command as ``bash`` does: what it wrote, and how it ended if not well.
-
-    Args:
-        timeout: seconds; ``None`` if someone else watches the time.
-        stdin: its standard input; ``None`` closes its input.
-        flag: the name in ``context.flags`` that says from now on whether it succeeded.
-    """
-    data = None if stdin is None else stdin.encode()
-    code, text = await run_program(command, context, timeout=timeout, stdin=data)
-    details: dict[str, Any] = {"exitCode": code}
-    if flag:
-        context.flags[flag] = code == 0
-        details["flags"] = {flag: code == 0}
-    ending = how_it_ended(code, timeout or 0.0)
-    text = text or NOTHING
-    if not ending:
-        return ToolOutput(text, details=details)
-    return ToolOutput(f"{text}\n\n{ending}", is_error=True, details=details)
-
-
-async def run_program(
-    command: str, context: ToolContext, *, timeout: float | None, stdin: bytes | None = None
-) -> tuple[int | None, str]:
-    """Return the exit code (``None``: out of time) and the output of a shell command."""
-    live = LiveOutputBuffer(context.progress)
-    wanted = Command(
-        argv=(*await shell(context), command),
-        cwd=context.cwd,
-        stdin=stdin,
-        timeout=timeout,
-        capture=min(BASH_BYTES, RESULT_BYTES),
-        merge_stderr=True,
-        env=environment(os.environ),
-        overflow=context.overflow,
-        confine=True,
-    )
-    try:
-        finished = await context.workspace.run(wanted, live.add)
-    finally:
-        live.close()
-    return finished.code, output(finished, context.overflow)
+        return ("" if state else "in double quotes"), after
+    if char == "#" and not state and (index == 0 or text[index - 1] in " \t\n;&|("):
+        return "in a comment", after
+    return state, after

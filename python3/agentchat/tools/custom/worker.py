@@ -18,20 +18,19 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
-from agentchat.core.tools.tool import ToolContext
+from agentchat.core.tools.tool import StagedChange, ToolContext
 from agentchat.rpc.background import run_in_thread
 from agentchat.rpc.errors import Disconnected, RemoteError
 from agentchat.rpc.peer import Incoming, Outgoing, Peer, Tasks
-from agentchat.tools.builtin.bash import environment, how_it_ended
-from agentchat.tools.custom.template import run_program
+from agentchat.tools.builtin.bash import environment, run_shell
+from agentchat.tools.custom.context import OVER
 
 GRACE_SECONDS = 2.0
 """How long a function may take to end once its call is cancelled."""
 
 END_SECONDS = 2.0
-"""How long the end of a call waits for the end of what it asked the plugin for."""
+"""How long the end of a call waits for the end of the commands it runs."""
 
-OVER = "The call is over: nothing more can be done in its name."
 STUBBORN = "a function in it did not end when its call was cancelled"
 PACKAGES = str(Path(__file__).resolve().parents[3])
 BOOT = """
@@ -47,27 +46,29 @@ class WorkerEnded(RemoteError):
 
 
 class Process(Protocol):
-    """A process that runs a server, as far as a worker needs it."""
+    """A process that runs a server."""
 
     def kill(self) -> None:
-        """End it with all that it started."""
+        """End it and all processes that it started."""
 
     def wait(self) -> str:
-        """Wait in this thread for its end; return how it ended."""
+        """Block until it has ended; return how."""
 
 
 class CallServices:
-    """Serves the context of one call: what a function asks the plugin for while it runs.
+    """Serves the requests that the ``Context`` of one call sends while a function runs.
 
     Args:
-        stage: registers a preview of which the process keeps the callbacks.
+        staged_change: makes a preview whose callbacks the worker keeps.
     """
 
     def __init__(
-        self, context: ToolContext, stage: Callable[[Worker, Mapping[str, Any]], None]
+        self,
+        context: ToolContext,
+        staged_change: Callable[[Worker, ToolContext, Mapping[str, Any]], StagedChange],
     ) -> None:
         self._context = context
-        self._stage = stage
+        self._staged_change = staged_change
         self._running: set[asyncio.Task[Any]] = set()
 
     def progress(self, text: str) -> None:
@@ -75,13 +76,13 @@ class CallServices:
         self._context.progress(text)
 
     async def serve(self, worker: Worker, method: str, params: Mapping[str, Any]) -> Any:
-        """Return the answer to what the function asked."""
+        """Return the answer to a request of the function."""
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)
         try:
             if method == "stage":
-                return self._stage(worker, params)
+                return self._context.stage(self._staged_change(worker, self._context, params))
             if method == "read":
                 return await self._read(params["path"])
             return await self._run(params["command"], params["timeout"])
@@ -89,7 +90,7 @@ class CallServices:
             self._running.discard(task)
 
     async def close(self) -> None:
-        """End what still runs for the call, programs too."""
+        """End the commands that still run for the call."""
         for task in self._running:
             task.cancel()
         if self._running:
@@ -101,10 +102,10 @@ class CallServices:
 
     async def _run(self, command: str, timeout: float | None) -> tuple[int, str]:
         seconds = BASH_SECONDS if timeout is None else timeout
-        code, text = await run_program(command, self._context, timeout=seconds)
-        if code is None:
-            raise ToolError(f"{text}\n\n{how_it_ended(code, seconds)}".strip())
-        return code, text
+        result = await run_shell(command, self._context, seconds)
+        if result.code is None:
+            raise ToolError(f"{result.text}\n\n{result.failure}".strip())
+        return result.code, result.text
 
 
 class Worker:
@@ -118,7 +119,7 @@ class Worker:
         self.loaded: set[str] = set()
         self.previews: set[int] = set()
         self._process = process
-        self._why = self._how = ""
+        self._kill_reason = self._ending = ""
         self._services: dict[int, CallServices] = {}
         self._cancelled: set[concurrent.futures.Future[Any]] = set()
         methods = dict.fromkeys(("stage", "read", "command"), self._serve)
@@ -133,10 +134,10 @@ class Worker:
     @property
     def alive(self) -> bool:
         """Whether requests can be sent."""
-        return self._peer.alive and not self._why
+        return self._peer.alive and not self._kill_reason
 
     def is_settled(self) -> bool:
-        """Return whether everything that was cancelled in it has ended."""
+        """Whether every cancelled request has ended."""
         self._cancelled = {answer for answer in self._cancelled if not answer.done()}
         return not self._cancelled
 
@@ -157,7 +158,7 @@ class Worker:
             return await asyncio.wrap_future(outgoing.answer)
         except Disconnected as error:
             await run_in_thread(self._watcher.join)
-            raise WorkerEnded(self._how) from error
+            raise WorkerEnded(self._ending) from error
         except asyncio.CancelledError:
             self._cancel(outgoing)
             raise
@@ -175,19 +176,18 @@ class Worker:
             self._cancel(outgoing)
             raise
 
-    async def settle(self) -> bool:
-        """Wait until what was cancelled has ended, or kill it; return whether it is alive."""
+    async def settle(self) -> None:
+        """Wait until every cancelled request has ended; kill the process if one does not."""
         waiting = [asyncio.wrap_future(answer) for answer in self._cancelled]
         if waiting:
             _, pending = await asyncio.wait(waiting, timeout=GRACE_SECONDS)
             if pending:
                 self.kill(STUBBORN)
             await asyncio.gather(*waiting, return_exceptions=True)
-        return self.alive
 
-    def kill(self, why: str) -> None:
-        """End the process; requests that wait fail with the reason."""
-        self._why = self._why or why
+    def kill(self, reason: str) -> None:
+        """End the process; its requests fail with the reason."""
+        self._kill_reason = self._kill_reason or reason
         self._process.kill()
 
     def _cancel(self, outgoing: Outgoing) -> None:
@@ -195,9 +195,9 @@ class Worker:
         self._peer.cancel(outgoing)
 
     def _watch(self) -> None:
-        """Hang up when the process has ended: a child of its own may still hold the connection."""
-        how = self._process.wait()
-        self._how = f"its process was ended: {self._why}" if self._why else f"its process {how}"
+        """Disconnect when the process has ended: a child of it may still hold the connection."""
+        ending, reason = self._process.wait(), self._kill_reason
+        self._ending = f"its process was ended: {reason}" if reason else f"its process {ending}"
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
@@ -210,10 +210,10 @@ class Worker:
 
 
 class Groups(Protocol):
-    """Knows the process groups that must not outlive the plugin."""
+    """Process groups that must not outlive the plugin."""
 
     def add(self, group: int) -> None:
-        """Kill this group when the plugin is gone."""
+        """Kill this group when the plugin has ended."""
 
     def remove(self, group: int) -> None:
         """Forget a group that is dead."""
@@ -228,13 +228,13 @@ class WorkerProcess:
         groups.add(popen.pid)
 
     def kill(self) -> None:
-        """End it with its group. Its id is its own until it was waited for."""
+        """End its group; the id is not used again before ``wait`` has returned."""
         if self._popen.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._popen.pid, signal.SIGKILL)
 
     def wait(self) -> str:
-        """Wait for its end; return how it ended. What it started ends with it."""
+        """Block until it has ended, and end its group; return how."""
         if hasattr(os, "waitid"):
             os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOWAIT)
             self.kill()
@@ -244,9 +244,9 @@ class WorkerProcess:
 
 
 def start_worker(groups: Groups) -> Worker:
-    """Start a process; raises OSError if that is impossible.
+    """Start a process with the environment of a ``bash`` command, and the plugin's ``sys.path``.
 
-    Its environment is that of a command of ``bash``, and it can import what the plugin can.
+    Raises OSError if that is impossible.
     """
     ours, theirs = socket.socketpair()
     path = [PACKAGES, *(entry for entry in sys.path if entry not in ("", PACKAGES))]
@@ -258,7 +258,7 @@ def start_worker(groups: Groups) -> Worker:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            # Without it, it would import plugins of pydantic, which takes time.
+            # Importing plugins of pydantic takes time.
             env={**environment(os.environ), "PYDANTIC_DISABLE_PLUGINS": "__all__"},
             start_new_session=True,
         )

@@ -33,7 +33,7 @@ class MatchCollector:
         self._lines: list[MatchedLine] = []
 
     def add(self, line: MatchedLine) -> None:
-        """Take a line; once full, nothing more."""
+        """Add a line, unless it is full."""
         if self.full:
             return
         if line.start is not None:
@@ -44,7 +44,7 @@ class MatchCollector:
         self._lines.append(line)
 
     def lines(self) -> list[MatchedLine]:
-        """Return what was found, file by file, each line once."""
+        """Return the lines, file by file, each once."""
         best: dict[tuple[str, int], MatchedLine] = {}
         for line in self._lines:
             key = (line.path, line.number)
@@ -61,7 +61,7 @@ def format_line(line: MatchedLine, name: str) -> tuple[str, bool]:
 
 
 def shorten_line(text: str, start: int) -> tuple[str, bool]:
-    """Return the part of a long line around ``start``, marked where it was cut."""
+    """Return the part of a long line around ``start``, with marks where it was cut."""
     if len(text) <= GREP_LINE_CHARACTERS:
         return text, False
     first = 0 if start < GREP_LINE_CHARACTERS else start - GREP_LINE_CHARACTERS // 5

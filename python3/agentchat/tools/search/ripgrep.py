@@ -1,4 +1,4 @@
-"""ripgrep, from the PATH or installed beside this Python: lists files and searches them."""
+"""List and search files with ripgrep, from the PATH or installed beside this Python."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from agentchat.core.permissions.sensitive_paths import SECRET_FILES, SECRET_FOLD
 from agentchat.core.tools.ports import Command, ProcessResult, Workspace
 from agentchat.tools.search.matches import MatchCollector, MatchedLine
 
-SECONDS = 60
-"""A search that takes longer is given up."""
+SEARCH_SECONDS = 60
+"""Seconds after which a search is stopped."""
 
-WALKING = ("--no-config", "--hidden", "--no-require-git", "--no-messages", "--glob=!.git")
-"""Which files: hidden ones too, ignore files obeyed, whatever the user's own settings."""
+FILE_OPTIONS = ("--no-config", "--hidden", "--no-require-git", "--no-messages", "--glob=!.git")
+"""Hidden files too, without ignored ones, and independent of the user's configuration."""
 
 
-def programs() -> tuple[str, str]:
-    """Return where it may be, in the order they are tried."""
+def program_paths() -> tuple[str, str]:
+    """Return where it may be, in the order to try."""
     return "rg", os.path.join(os.path.dirname(sys.executable), "rg")
 
 
@@ -36,17 +36,17 @@ async def run(
     on_output: Callable[[bytes], None] | None = None,
     capture: int = 64 * 1024 * 1024,
 ) -> ProcessResult | None:
-    """Run ripgrep in a folder; return ``None`` if there is none.
+    """Run ripgrep in a folder; return ``None`` if it is not installed.
 
     Raises:
         ToolError: it took too long.
     """
-    for program in programs():
+    for program in program_paths():
         command = Command(
             (program, *arguments),
             folder,
             stdin=stdin,
-            timeout=SECONDS,
+            timeout=SEARCH_SECONDS,
             capture=capture,
             own=program != "rg",
         )
@@ -55,7 +55,9 @@ async def run(
         except ToolError:
             continue
         if finished.code is None:
-            raise ToolError(f"The search took more than {SECONDS} s. Narrow path or pattern.")
+            raise ToolError(
+                f"The search took more than {SEARCH_SECONDS} s. Narrow path or pattern."
+            )
         return finished
     return None
 
@@ -63,8 +65,10 @@ async def run(
 async def list_files(
     folder: str, workspace: Workspace, options: tuple[str, ...] = ()
 ) -> list[str] | None:
-    """Return the files below a folder, relative to it; ``None`` if there is no ripgrep."""
-    finished = await run(("--files", "--null", *WALKING, *options, "--", "./"), folder, workspace)
+    """Return the files below a folder, relative to it; ``None`` without ripgrep."""
+    finished = await run(
+        ("--files", "--null", *FILE_OPTIONS, *options, "--", "./"), folder, workspace
+    )
     if finished is None:
         return None
     names = finished.head.split(b"\0")[:-1]
@@ -76,37 +80,42 @@ SECRETS = (*SECRET_FILES, *SECRET_FOLDERS, *("**/" + "/".join(path) for path in 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched: ``wanted`` says which paths, relative to the folder searched, count."""
+    """A search; ``is_searched`` filters paths relative to the folder."""
 
     pattern: str
     ignore_case: bool
     literal: bool
     context: int
-    wanted: Callable[[str], bool]
+    is_searched: Callable[[str], bool]
 
 
 async def search(
-    query: Query, folder: str, name: str, found: MatchCollector, workspace: Workspace
+    query: Query, folder: str, name: str, collector: MatchCollector, workspace: Workspace
 ) -> bool:
-    """Search a folder, or one file of it; whether there is a ripgrep to do it.
+    """Search a folder, or one file of it; return false without ripgrep.
 
     Args:
         name: the file; empty for all files that are not ignored.
     """
-    options = (*WALKING, "--sort=path", "--", f"./{name}")
-    return await _run(query, folder, options, found, workspace)
+    options = (*FILE_OPTIONS, "--sort=path", "--", f"./{name}")
+    return await _run(query, folder, options, collector, workspace)
 
 
 async def search_text(
-    query: Query, folder: str, name: str, text: bytes, found: MatchCollector, workspace: Workspace
+    query: Query,
+    folder: str,
+    name: str,
+    text: bytes,
+    collector: MatchCollector,
+    workspace: Workspace,
 ) -> bool:
-    """Search a text that stands for the file ``name``; whether there is a ripgrep to do it."""
+    """Search a text in place of the file ``name``; return false without ripgrep."""
     arguments = ("--no-config", "--", "-")
-    return await _run(query, folder, arguments, found, workspace, name=name, stdin=text)
+    return await _run(query, folder, arguments, collector, workspace, name=name, stdin=text)
 
 
-async def secrets(folder: str, workspace: Workspace) -> list[str]:
-    """Return the secrets files below a folder that a search leaves out."""
+async def list_secrets(folder: str, workspace: Workspace) -> list[str]:
+    """Return the secrets files below a folder, which a search skips."""
     options = tuple(f"--iglob={pattern}" for pattern in SECRETS)
     return sorted(await list_files(folder, workspace, options) or [])
 
@@ -115,12 +124,12 @@ async def _run(
     query: Query,
     folder: str,
     arguments: tuple[str, ...],
-    found: MatchCollector,
+    collector: MatchCollector,
     workspace: Workspace,
     name: str | None = None,
     stdin: bytes | None = None,
 ) -> bool:
-    reader = _Reader(query, found, name)
+    reader = _Reader(query, collector, name)
     options = (*_options(query), *arguments)
     running = asyncio.ensure_future(run(options, folder, workspace, stdin, reader.feed, capture=2))
     reader.on_full = running.cancel
@@ -134,7 +143,7 @@ async def _run(
         return True
     finished = running.result()
     if finished is not None:
-        _check(finished, found)
+        _check(finished, collector)
     return finished is not None
 
 
@@ -149,22 +158,20 @@ def _options(query: Query) -> tuple[str, ...]:
     )
 
 
-def _check(finished: ProcessResult, found: MatchCollector) -> None:
+def _check(finished: ProcessResult, collector: MatchCollector) -> None:
     """Raise ToolError if ripgrep refused the pattern."""
-    said = finished.stderr.decode("utf-8", "replace").strip()
-    if finished.code == 2 and said and not found.matches:
-        raise ToolError(
-            f"Invalid pattern: {said.removeprefix('rg: ')}\nSet literal for plain text."
-        )
+    message = finished.stderr.decode("utf-8", "replace").strip().removeprefix("rg: ")
+    if finished.code == 2 and message and not collector.matches:
+        raise ToolError(f"Invalid pattern: {message}\nSet literal for plain text.")
 
 
 class _Reader:
-    """Turns ripgrep's JSON into lines, as it arrives."""
+    """Parses ripgrep's JSON as it arrives."""
 
-    def __init__(self, query: Query, found: MatchCollector, name: str | None) -> None:
+    def __init__(self, query: Query, collector: MatchCollector, name: str | None) -> None:
         self.on_full: Callable[[], object] = lambda: None
         self._query = query
-        self._found = found
+        self._collector = collector
         self._name = name
         self._rest = bytearray()
 
@@ -174,27 +181,27 @@ class _Reader:
             return
         *whole, self._rest = self._rest.split(b"\n")
         for message in whole:
-            self._take(json.loads(message))
-        if self._found.full:
+            self._add(json.loads(message))
+        if self._collector.full:
             self.on_full()
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _add(self, message: dict[str, Any]) -> None:
         if message["type"] not in ("match", "context"):
             return
         data = message["data"]
         path = self._name or os.fsdecode(_bytes(data["path"])).removeprefix("./")
-        if not self._query.wanted(path):
+        if not self._query.is_searched(path):
             return
         raw = _bytes(data["lines"]).rstrip(b"\r\n")
         start = None
         if message["type"] == "match":
-            at = data["submatches"][0]["start"] if data["submatches"] else 0
-            start = len(raw[:at].decode("utf-8", "replace"))
-        self._found.add(
+            offset = data["submatches"][0]["start"] if data["submatches"] else 0
+            start = len(raw[:offset].decode("utf-8", "replace"))
+        self._collector.add(
             MatchedLine(path, data["line_number"], raw.decode("utf-8", "replace"), start)
         )
 
 
 def _bytes(value: dict[str, str]) -> bytes:
-    """Return what ripgrep gives as text, or as base64 where it is no UTF-8."""
+    """Return the bytes of a value: text, or base64 if it is not valid UTF-8."""
     return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])

@@ -1,4 +1,4 @@
-"""The files below a directory: not the ignored ones, but hidden ones."""
+"""List the files below a directory: hidden ones too, without ignored ones."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 NAMES = (".gitignore", ".ignore", ".rgignore")
-"""Ignore files, the weaker first."""
+"""Ignore files; later ones have precedence."""
 
 
 @dataclass(frozen=True)
 class Ignores:
-    """The rules in force in ``folder``: for each folder above, outermost first, its patterns."""
+    """The rules that apply in ``folder``: the patterns of each folder above, outermost first."""
 
     workspace: Workspace
     folder: str
     levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
     def hides(self, name: str, is_folder: bool) -> bool:
-        """Whether an entry of the folder is left out; ``.git`` always is."""
+        """Whether an entry of the folder is ignored; ``.git`` always is."""
         if name == ".git":
             return True
         path = os.path.join(self.folder, name)
         for base, spec in reversed(self.levels):
             relative = os.path.relpath(path, base) + ("/" if is_folder else "")
-            verdict = spec.check_file(relative).include
-            if verdict is not None:
-                return verdict
+            is_ignored = spec.check_file(relative).include
+            if is_ignored is not None:
+                return is_ignored
         return False
 
     async def enter(self, name: str) -> Ignores:
-        """Return the rules of a folder below."""
+        """Return the rules of a subfolder."""
         return await Ignores(
             self.workspace, os.path.join(self.folder, name), self.levels
         )._with_own()
 
     async def _with_own(self) -> Ignores:
         paths = [os.path.join(self.folder, name) for name in (".git/info/exclude", *NAMES)]
-        read = await asyncio.gather(*[_lines(self.workspace, path) for path in paths])
-        lines = [line for one in read for line in one]
+        contents = await asyncio.gather(*[_lines(self.workspace, path) for path in paths])
+        lines = [line for content in contents for line in content]
         if not lines:
             return self
         return Ignores(self.workspace, self.folder, (*self.levels, (self.folder, _spec(lines))))
 
 
-async def ignores_of(workspace: Workspace, folder: str) -> Ignores:
-    """Return the rules in force in a folder, from those of its repository, or the root, on.
+async def load_ignores(workspace: Workspace, folder: str) -> Ignores:
+    """Return the rules that apply in a folder, beginning with those of its repository or root.
 
-    A folder that is ignored itself is listed by its own rules only: someone asked for it.
+    In a folder that is ignored itself only its own rules apply: the call names it.
     """
     top = await _top(workspace, folder)
     rules = await Ignores(workspace, top)._with_own()
@@ -69,14 +69,13 @@ async def ignores_of(workspace: Workspace, folder: str) -> Ignores:
 
 
 async def _top(workspace: Workspace, folder: str) -> str:
-    here = folder
-    while True:
-        if await workspace.kind(os.path.join(here, ".git")) is not None:
-            return here
-        above = os.path.dirname(here)
-        if above == here:
+    above = folder
+    while await workspace.kind(os.path.join(above, ".git")) is None:
+        if above == os.path.dirname(above):
             break
-        here = above
+        above = os.path.dirname(above)
+    else:
+        return above
     inside = folder == workspace.root or folder.startswith(workspace.root.rstrip("/") + "/")
     return workspace.root if inside else folder
 
@@ -96,61 +95,61 @@ async def _lines(workspace: Workspace, path: str) -> list[str]:
 def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
 
-    good = []
+    valid = []
     for line in lines:
         try:
             GitIgnoreSpec.from_lines([line])
-        except ValueError:  # a pattern that Git would not take either
+        except ValueError:  # Git refuses this pattern, too
             continue
-        good.append(line)
-    return GitIgnoreSpec.from_lines(good)
+        valid.append(line)
+    return GitIgnoreSpec.from_lines(valid)
 
 
-AT_ONCE = 16
-"""Folders or files that are asked for at the same time."""
+PARALLEL = 16
+"""Folders or files that are read at the same time."""
 
 
 async def list_files(folder: str, workspace: Workspace) -> list[str]:
-    """Return the paths of all files, relative to ``folder`` and sorted; links are not followed."""
-    found = await ripgrep.list_files(folder, workspace)
-    if found is None:
-        found = await walk_folder(folder, workspace)
-    return sorted(found, key=path_sort_key)
+    """Return the paths of all files, relative to ``folder`` and sorted, without following links."""
+    paths = await ripgrep.list_files(folder, workspace)
+    if paths is None:
+        paths = await walk_folder(folder, workspace)
+    return sorted(paths, key=path_sort_key)
 
 
 async def walk_folder(folder: str, workspace: Workspace) -> list[str]:
-    """Return the files below a folder without the help of a program."""
+    """Return the files below a folder, without ripgrep."""
     walk = _Walk(workspace)
-    await walk.below("", await ignores_of(workspace, folder))
-    return walk.found
+    await walk.add_files("", await load_ignores(workspace, folder))
+    return walk.paths
 
 
 class _Walk:
-    """Looks at several folders at once: where the workspace is far away, most of it is waiting."""
+    """Reads several folders at once: in a remote workspace, most of the time is waiting."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self.found: list[str] = []
+        self.paths: list[str] = []
         self._workspace = workspace
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(PARALLEL)
 
-    async def below(self, prefix: str, rules: Ignores) -> None:
-        """Find the files of a folder and of those in it."""
+    async def add_files(self, prefix: str, rules: Ignores) -> None:
+        """Add the files of a folder and of its subfolders."""
         async with self._slots:
-            inner = await self._folders(prefix, rules)
-        await asyncio.gather(*[self.below(f"{prefix}{name}/", own) for name, own in inner])
+            folders = await self._add_folder(prefix, rules)
+        await asyncio.gather(*[self.add_files(f"{prefix}{name}/", own) for name, own in folders])
 
-    async def _folders(self, prefix: str, rules: Ignores) -> list[tuple[str, Ignores]]:
-        """Take the files of one folder; return the folders in it, with their rules."""
-        inner = []
+    async def _add_folder(self, prefix: str, rules: Ignores) -> list[tuple[str, Ignores]]:
+        """Add the files of one folder; return its subfolders with their rules."""
+        folders = []
         for entry in await _entries(rules.folder, self._workspace):
             is_folder = entry.kind == "directory"
             if entry.kind == "other" or rules.hides(entry.name, is_folder):
                 continue
             if not is_folder:
-                self.found.append(prefix + entry.name)
+                self.paths.append(prefix + entry.name)
             elif not await _is_link(os.path.join(rules.folder, entry.name), self._workspace):
-                inner.append((entry.name, await rules.enter(entry.name)))
-        return inner
+                folders.append((entry.name, await rules.enter(entry.name)))
+        return folders
 
 
 async def _entries(folder: str, workspace: Workspace) -> Sequence[DirectoryEntry]:

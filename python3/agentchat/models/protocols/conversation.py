@@ -1,0 +1,164 @@
+"""A history as every protocol sends it: each call with its answer, what is broken mended."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agentchat.core.messages import (
+    History,
+    Image,
+    Note,
+    Reply,
+    ReplyPart,
+    TextPart,
+    ThinkingPart,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentchat.core.tools.tool import Tool
+
+NO_RESULT = "There is no result: the call was not answered."
+NOT_JSON = "_not_json"
+"""The key under which arguments that are no JSON object go back, for servers that parse them."""
+
+NO_IMAGES = "[{count} left out: this model takes no images.]"
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a call; without a result the model is told that there is none."""
+
+    call: ToolCall
+    result: ToolResult | None
+
+    @property
+    def text(self) -> str:
+        """What the model reads."""
+        return self.result.text if self.result else NO_RESULT
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """What the model sees."""
+        return self.result.images if self.result else ()
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed."""
+        return self.result is None or self.result.is_error
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A reply with the answers to its calls; ``index`` is the reply's place in the history."""
+
+    index: int
+    reply: Reply
+    answers: tuple[Answer, ...]
+
+    @property
+    def parts(self) -> tuple[ReplyPart, ...]:
+        """The parts to send: reasoning at the end, after which nothing came, is left out."""
+        parts = [p for p in self.reply.parts if isinstance(p, ToolCall) or p.text or p.opaque]
+        while parts and isinstance(parts[-1], ThinkingPart):
+            parts.pop()
+        has_content = any(isinstance(p, ToolCall) or _is_text(p) for p in parts)
+        return tuple(parts) if has_content else ()
+
+
+Entry = UserText | Note | Round
+
+
+def entries(history: History) -> Iterator[Entry]:
+    """Yield the history with each call's one answer beside it."""
+    results: dict[str, ToolResult] = {}
+    for message in history.messages:
+        if isinstance(message, ToolResult):
+            results.setdefault(message.call_id, message)
+    for index, message in enumerate(history.messages):
+        if isinstance(message, Reply):
+            answers = (Answer(call, results.get(call.id)) for call in message.calls)
+            yield Round(index, message, tuple(answers))
+        elif not isinstance(message, ToolResult):
+            yield message
+
+
+def dry_run_first(tools: Iterable[Tool]) -> list[Tool]:
+    """Return the tools with those that can show a dry run first, else in their order."""
+    return sorted(tools, key=lambda tool: not tool.capability.dry_run)
+
+
+def function_name(call: ToolCall) -> str:
+    """Return the name of a call as servers take it."""
+    return _NOT_IN_NAMES.sub("_", call.name)[:64] or "_"
+
+
+def arguments_text(call: ToolCall) -> str:
+    """Return the arguments as sent, or a JSON object that holds them."""
+    if _parsed(call) is not None:
+        return call.arguments or "{}"
+    return json.dumps({NOT_JSON: call.arguments}, ensure_ascii=False)
+
+
+def arguments_object(call: ToolCall) -> dict[str, Any]:
+    """Return the arguments as an object."""
+    value = _parsed(call)
+    return {NOT_JSON: call.arguments} if value is None else value
+
+
+def server_id(call: ToolCall) -> str:
+    """Return the id of a call as its server sent it."""
+    return call.provider_id or call.id
+
+
+def plain_id(id: str) -> str:
+    """Return an id of letters, digits, ``_`` and ``-``; other ids stay apart by a hash."""
+    if _PLAIN_ID.fullmatch(id):
+        return id
+    digest = hashlib.sha256(id.encode("utf-8", "replace")).hexdigest()[:12]
+    return f"{_NOT_IN_NAMES.sub('_', id)[:40]}_{digest}"
+
+
+def images_intro(images: Iterable[tuple[str, Image]]) -> str:
+    """Return the line that introduces images which are not part of their result."""
+    names = ", ".join(dict.fromkeys(name for name, _ in images))
+    return f"Images in the results of {names}, in order:"
+
+
+def without_images(text: str, images: tuple[Image, ...]) -> str:
+    """Return the text with a note in place of the images."""
+    if not images:
+        return text
+    note = NO_IMAGES.format(count=f"{len(images)} image{'s' if len(images) > 1 else ''}")
+    return f"{text}\n\n{note}" if text else note
+
+
+def base64_of(image: Image) -> str:
+    """Return the data of an image as text."""
+    return base64.b64encode(image.data).decode()
+
+
+def data_url(image: Image) -> str:
+    """Return an image as a URL that holds it."""
+    return f"data:{image.mime};base64,{base64_of(image)}"
+
+
+def _is_text(part: ReplyPart) -> bool:
+    return isinstance(part, TextPart) and bool(part.text.strip())
+
+
+def _parsed(call: ToolCall) -> dict[str, Any] | None:
+    try:
+        value = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,105 @@
+"""Generated tool turns against servers that check signatures and items: none is refused."""
+
+from __future__ import annotations
+
+import random
+from contextlib import AsyncExitStack
+
+from agentchat.core.messages import History, Message, Reply, ToolResult, UserText
+from agentchat.core.tools.model import ModelRequest
+from agentchat.journal.codec import from_fields, to_fields
+from agentchat.journal.records import MessageRecorded
+from agentchat.models.api_key import FixedKey
+from agentchat.models.client import ModelClient
+from agentchat.models.protocols.options import ProtocolName
+from tests.models.protocol_server import serving
+from tests.models.requests import tool
+from tests.models.strict_servers import (
+    StrictAnthropic,
+    StrictGemini,
+    StrictResponses,
+    StrictServer,
+)
+
+TURNS = 1000
+TURNS_IN_A_CHAT = 10
+SERVERS: dict[ProtocolName, tuple[type[StrictServer], str]] = {
+    "anthropic": (StrictAnthropic, "claude-opus-4-6"),
+    "openai-responses": (StrictResponses, "gpt-5"),
+    "gemini": (StrictGemini, "gemini-3-pro"),
+}
+TOOLS = (tool("read"), tool("resolve"))
+
+
+class GeneratedChat:
+    """One chat: the user writes, switches models, stops, closes and opens it again."""
+
+    def __init__(self, random: random.Random, models: list[ModelClient]) -> None:
+        self.random = random
+        self.models = models
+        self.model = random.choice(models)
+        self.history = History()
+
+    async def turn(self) -> None:
+        """Play one turn to its end."""
+        self.history = self.history.add(UserText("go on é𝄞"))
+        for _ in range(6):
+            if self.random.random() < 0.1:
+                self.model = self.random.choice(self.models)
+            reply = await self.ask()
+            self.history = self.history.add(reply, *map(result, reply.calls))
+            if self.random.random() < 0.1:
+                self.history = History(tuple(map(reopened, self.history.messages)))
+            if not reply.calls or reply.error:
+                return
+
+    async def ask(self) -> Reply:
+        """Send the chat as it is; some answers are stopped while they stream."""
+        forced = "resolve" if self.random.random() < 0.1 else None
+        asked = ModelRequest(
+            system="Be brief.",
+            history=self.history,
+            tools=TOOLS,
+            forced=forced,
+            reminder="Resolve it." if forced else None,
+            chat="uuid",
+        )
+        reply = await self.model.ask(asked, lambda piece: None)
+        if self.random.random() < 0.05:
+            return Reply(text=reply.text[: len(reply.text) // 2], finish="cancelled")
+        return reply
+
+
+def result(call: object) -> Message:
+    id, name = getattr(call, "id", ""), getattr(call, "name", "")
+    return ToolResult(id, name, f"the text for {id}")
+
+
+def reopened(message: Message) -> Message:
+    """The message as a journal gives it back."""
+    record = from_fields(to_fields(MessageRecorded(message)))
+    assert isinstance(record, MessageRecorded)
+    return record.message
+
+
+async def test_of_a_thousand_generated_turns_none_is_refused() -> None:
+    chance = random.Random(11)
+    async with AsyncExitStack() as stack:
+        servers: list[StrictServer] = []
+        models: list[ModelClient] = []
+        for protocol, (kind, name) in SERVERS.items():
+            servers.append(kind(chance))
+            server = await stack.enter_async_context(serving(servers[-1]))
+            key = FixedKey("k", "KEY")
+            for model in (name, f"{name}-other"):
+                client = ModelClient(
+                    model, f"{server.url}/v1", key, protocol=protocol, provider=protocol
+                )
+                stack.push_async_callback(client.close)
+                models.append(client)
+        for _ in range(TURNS // TURNS_IN_A_CHAT):
+            chat = GeneratedChat(chance, models)
+            for _ in range(TURNS_IN_A_CHAT):
+                await chat.turn()
+    assert [server.refused for server in servers] == [[], [], []]
+    assert all(server.answers > TURNS // 5 for server in servers)
