@@ -11,7 +11,11 @@ local function command(name, about, opts)
   vim.api.nvim_create_user_command(name, run, opts)
 end
 
-command('AgentChat', 'Show the chat of this tab, or open one', { nargs = '*', bang = true })
+command(
+  'AgentChat',
+  'Show the chat of this tab, or open one',
+  { nargs = '*', bang = true, range = true }
+)
 command('AgentSend', 'Send the prompt of the chat', { nargs = 0 })
 command('AgentStop', 'Stop the request, its tools and the queue', { nargs = 0 })
 command('AgentApprove', 'Answer the approval request', { nargs = '*' })

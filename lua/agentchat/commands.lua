@@ -1,5 +1,6 @@
 --- What the commands do, and how they complete.
 local actions = require('agentchat.chat.actions')
+local context = require('agentchat.prompt.context')
 local grants = require('agentchat.approval.grants')
 local history = require('agentchat.chat.history')
 local host = require('agentchat.host.process')
@@ -48,6 +49,9 @@ end
 ---@class agentchat.CommandArgs
 ---@field args string
 ---@field bang? boolean
+---@field range? integer how many lines were given for the range
+---@field line1? integer
+---@field line2? integer
 ---@field smods? vim.api.keyset.cmd.mods
 ---@field chat? string id, of a command that belongs to a buffer
 
@@ -66,7 +70,13 @@ function RUN.AgentChat(args)
   if url and not remote.parse(url) then
     return notify.warn(('%s is not a workspace: use %s'):format(url, remote.FORM))
   end
-  actions.open({ new = args.bang, prompt = prompt, workspace = url, mods = args.smods })
+  actions.open({
+    new = args.bang,
+    prompt = prompt,
+    workspace = url,
+    selection = (args.range or 0) > 0 and context.range(args.line1, args.line2) or nil,
+    mods = args.smods,
+  })
 end
 
 RUN.AgentSend = with_chat(actions.send_prompt)

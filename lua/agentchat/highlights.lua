@@ -35,8 +35,6 @@ function M.legible(groups, background)
 end
 
 local LINKS = {
-  Add = 'DiffAdd',
-  AddWord = 'DiffText',
   Hunk = 'Special',
   Rejected = 'NonText',
   Filler = 'NonText',
@@ -72,19 +70,34 @@ local LINKS = {
   CodeConstant = 'Constant',
 }
 
--- For schemes that mark a deleted line by its foreground only, which the colours of code cover.
-local DELETED = {
-  dark = { line = { bg = '#45202a', ctermbg = 52 }, word = { bg = '#7d2f3d', ctermbg = 88 } },
-  light = { line = { bg = '#f7d5d8', ctermbg = 224 }, word = { bg = '#eea5ad', ctermbg = 217 } },
+-- For schemes that mark a changed line by its foreground only, which the colours of code cover, or by
+-- `reverse`, which makes the words inside the line look changed.
+local CHANGED = {
+  Add = {
+    dark = { line = { bg = '#1d3a28', ctermbg = 22 }, word = { bg = '#2c6642', ctermbg = 28 } },
+    light = { line = { bg = '#d3f0da', ctermbg = 194 }, word = { bg = '#9fdcae', ctermbg = 151 } },
+  },
+  Delete = {
+    dark = { line = { bg = '#45202a', ctermbg = 52 }, word = { bg = '#7d2f3d', ctermbg = 88 } },
+    light = { line = { bg = '#f7d5d8', ctermbg = 224 }, word = { bg = '#eea5ad', ctermbg = 217 } },
+  },
 }
 
-local function define_deleted()
-  local own = DELETED[vim.o.background]
-  local themed = vim.api.nvim_get_hl(0, { name = 'DiffDelete', link = false }).bg ~= nil
-  local line = themed and { link = 'DiffDelete' } or own.line
+--- Whether the scheme gives a background to the lines of a group, or to the words in them.
+local function is_background(name)
+  local look = vim.api.nvim_get_hl(0, { name = name, link = false })
+  return look.bg ~= nil and not look.reverse
+end
+
+---@param kind 'Add'|'Delete'
+local function define_changed(kind)
+  local own = CHANGED[kind][vim.o.background]
+  local themed = is_background('Diff' .. kind) and is_background('DiffText')
+  local line = themed and { link = 'Diff' .. kind } or own.line
   local word = themed and { link = 'DiffText' } or own.word
-  vim.api.nvim_set_hl(0, 'AgentChatDelete', vim.tbl_extend('force', line, { default = true }))
-  vim.api.nvim_set_hl(0, 'AgentChatDeleteWord', vim.tbl_extend('force', word, { default = true }))
+  local name = 'AgentChat' .. kind
+  vim.api.nvim_set_hl(0, name, vim.tbl_extend('force', line, { default = true }))
+  vim.api.nvim_set_hl(0, name .. 'Word', vim.tbl_extend('force', word, { default = true }))
 end
 
 -- What is written into floats and their borders.
@@ -110,7 +123,8 @@ end
 
 --- Defines the groups. Calling it again after a colour scheme has cleared them brings them back.
 function M.define()
-  define_deleted()
+  define_changed('Add')
+  define_changed('Delete')
   define_floats()
   for name, link in pairs(LINKS) do
     vim.api.nvim_set_hl(0, 'AgentChat' .. name, { link = link, default = true })

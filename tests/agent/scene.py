@@ -100,6 +100,9 @@ class KeptScreen:
         self.notes.append((level, text))
         self._changed.set()
 
+    def retry(self, text: str) -> None:
+        self.note("info", text)
+
     def notify(self, level: str, text: str) -> None:
         self.notes.append((level, text))
         self._changed.set()

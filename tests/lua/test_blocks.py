@@ -192,7 +192,7 @@ def test_reasoning_is_folded_and_dimmed(drawn: Drawn) -> None:
         "▸ reasoning", "    First I", "    think.", "    Then I do.", "", "", "Done.", "",
         "## You", "", "",
     ]  # fmt: skip
-    assert drawn.closed("think.") == drawn.row("First I")
+    assert drawn.closed("think.") == drawn.row("▸ reasoning")
     assert "AgentChatReasoning" in drawn.groups("First I")
     drawn.draw(("reasoning", "again"))
     assert drawn.lines().count("▸ reasoning") == 2
@@ -208,3 +208,10 @@ def test_folds_come_back_with_the_window(drawn: Drawn) -> None:
     drawn.editor.command("AgentChat")
     assert drawn.closed("out 30") == drawn.row("out 11")
     assert drawn.closed("y 30") == drawn.row("y 11")
+
+
+def test_a_line_that_live_output_overwrites_shows_its_newest_state(drawn: Drawn) -> None:
+    begin(drawn, state="running")
+    for piece in ("get\n10 %", "\r50 %", "\r100 %\r\ndone"):
+        drawn.draw(("block", "x", {"stream": piece}))
+    assert drawn.lines()[3:6] == ["    get", "    100 %", "    done"]

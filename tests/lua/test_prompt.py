@@ -282,3 +282,16 @@ def test_a_narrow_winbar_keeps_what_waits_for_the_user(alone: Editor) -> None:
     assert seen[60].startswith("1 to approve · ask · test-model · 1 preview")
     assert seen[40] == "1 to approve · ask · 1 preview  project"
     assert all("1 to approve" in bar and "project" in bar for bar in seen.values())
+
+
+def test_thousands_of_mentions_of_one_file_do_not_block_the_editor(drawn: Drawn) -> None:
+    seconds = drawn.editor.lua(
+        """
+        local context = require('agentchat.prompt.context')
+        local line, start = ('#file:src/app.py '):rep(3000), vim.uv.hrtime()
+        assert(#context.find(line) == 3000)
+        assert(#require('agentchat.prompt.mentions').find(('@read '):rep(3000)) == 3000)
+        return (vim.uv.hrtime() - start) / 1e9
+        """
+    )
+    assert seconds < 0.3

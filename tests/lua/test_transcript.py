@@ -291,3 +291,12 @@ def test_a_selection_in_the_transcript_holds_nothing_up(drawn: Drawn) -> None:
     drawn.editor.keys("ggV")
     drawn.draw(("message", "agent", ""), ("text", "two"))
     assert "two" in drawn.lines()
+
+
+def test_retries_are_one_line_that_is_replaced(drawn: Drawn) -> None:
+    drawn.draw(("message", "user", "go"), ("retry", "try 1"), ("retry", "try 2"))
+    drawn.draw(("retry", "try 3"))
+    assert drawn.lines()[:6] == ["## You", "", "go", "", "try 3", ""]
+    assert "AgentChatNote" in drawn.groups("try 3")
+    drawn.draw(("message", "agent", ""), ("text", "Hello."), ("finish",), ("retry", "try 1"))
+    assert [line for line in drawn.lines() if "try" in line] == ["try 3", "try 1"]

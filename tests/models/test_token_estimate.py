@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agentchat.core.messages import History, Image, Reply, ToolCall, UserText
@@ -30,6 +32,32 @@ def test_a_count_far_below_the_estimate_is_a_warning() -> None:
 )
 def test_other_counts_are_none(characters: int, counted: int) -> None:
     assert TokenEstimate().check(said(characters), counted) is None
+
+
+def with_tools(characters: int, schemas: int) -> ModelRequest:
+    described = replace(tool("read"), description="x" * schemas)
+    return replace(said(characters), tools=(described,))
+
+
+def test_a_count_of_the_messages_alone_means_that_the_template_has_no_tools() -> None:
+    warning = TokenEstimate().check(with_tools(2_400, 12_000), 450)
+    assert warning is not None
+    assert "template seems to have no tools" in warning
+
+
+@pytest.mark.parametrize("counted", [2_500, 100], ids=["all", "made up"])
+def test_other_counts_say_nothing_of_tools(counted: int) -> None:
+    assert TokenEstimate().check(with_tools(2_400, 12_000), counted) is None
+
+
+def test_a_model_that_makes_calls_has_its_tools() -> None:
+    assert TokenEstimate().check(with_tools(2_400, 12_000), 450, called=True) is None
+
+
+def test_a_count_between_the_two_is_a_conversation_that_was_cut() -> None:
+    warning = TokenEstimate().check(with_tools(12_000, 60_000), 4_096)
+    assert warning is not None
+    assert "cut the conversation" in warning
 
 
 def test_the_estimate_learns_from_the_server() -> None:

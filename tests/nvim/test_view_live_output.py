@@ -27,3 +27,12 @@ def test_of_a_flood_the_newest_lines_are_kept() -> None:
     assert len(lines) == LINES_PER_FRAME
     assert lines[-1] == "last"
     assert len(lines[-2]) == LINE_CHARACTERS
+
+
+def test_of_a_line_that_is_overwritten_the_newest_state_is_kept() -> None:
+    output = LiveOutput()
+    output.add("a\n10 %\r20 %\r")
+    assert output.take() == "a\n20 %"
+    assert output.take() == ""
+    output.add("30 %\r\nb\r\n")
+    assert output.take() == "\r30 %\r\nb\r"

@@ -11,7 +11,7 @@ import pytest
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
-from tests.support.replies import Call, Hold, call, calls, stream, text
+from tests.support.replies import Call, Hold, Reasoning, call, calls, stream, text
 
 
 def run(chat: Chat, command: str) -> Call:
@@ -139,3 +139,14 @@ def test_a_result_of_more_than_ten_lines_is_folded(
     assert (editor.eval(f"foldclosed({at})") > 0) == (lines > 10)
     if lines > 10:
         editor.wait_screen("more lines")
+
+
+def test_reasoning_of_one_long_paragraph_is_folded_and_the_window_stays_at_its_top(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    words = "I should look at the file first. " * 80
+    model_server.script(stream(*(Reasoning(f"{word} ") for word in words.split()), "Here."))
+    chat.play("Think")
+    window = editor.eval(f"bufwinid({chat.buffer})")
+    assert editor.lua("return vim.fn.line('w0', ...)", window) == 1
+    assert "▸ reasoning (1 line)" in "\n".join(editor.screen())

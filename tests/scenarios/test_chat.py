@@ -497,3 +497,60 @@ def test_a_chat_opened_inside_an_autocommand_has_its_window_dressed(editor: Edit
     editor.command("doautocmd User Mine")
     assert editor.lua("return vim.wo.winbar ~= ''")
     assert editor.lua("return vim.wo.foldmethod") == "manual"
+
+
+# --- ranges and sessions ------------------------------------------------------------------------
+
+
+def test_a_range_of_the_command_attaches_these_lines(
+    editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("It greets."))
+    editor.command("edit src/greet.py")
+    chat = Chat.open(editor, "4,5AgentChat explain")
+    chat.finished()
+    last = model_server.requests[-1].messages[-1]["content"]
+    assert last.startswith("explain the selection in src/greet.py (lines 4-5)\n")
+    assert "Return a greeting" in last
+
+
+def test_a_selection_before_the_command_is_attached_to_the_character(
+    editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("A name."))
+    editor.command("edit src/greet.py")
+    editor.keys("4Gwviw")
+    editor.keys(":AgentChat explain<CR>")
+    chat = Chat(editor, editor.wait_event("AgentChatOpened"))
+    chat.finished()
+    last = model_server.requests[-1].messages[-1]["content"]
+    assert last.startswith("explain the selection in src/greet.py (line 4)\n")
+    assert "def" not in last
+
+
+def test_a_range_without_a_prompt_waits_for_what_is_typed(
+    editor: Editor, model_server: ModelServer
+) -> None:
+    model_server.script(text("It greets."))
+    editor.command("edit src/greet.py")
+    chat = Chat.open(editor, "4,5AgentChat")
+    assert chat.prompt() == "#selection "
+    chat.play("what is this?")
+    last = model_server.requests[-1].messages[-1]["content"]
+    assert last.startswith("the selection in src/greet.py (lines 4-5) what is this?\n")
+
+
+def test_a_chat_opens_in_the_window_that_a_session_file_left_for_it(
+    editor: Editor, start_editor: StartEditor, model_server: ModelServer, tmp_path: Path
+) -> None:
+    Chat.open(editor)
+    session = tmp_path / "Session.vim"
+    editor.command(f"mksession {session}")
+    restored = start_editor(env=connected(model_server))
+    restored.command(f"source {session}")
+    windows = restored.lua("return #vim.api.nvim_tabpage_list_wins(0)")
+    chat = Chat.open(restored)
+    assert restored.lua("return #vim.api.nvim_tabpage_list_wins(0)") == windows
+    model_server.script(text("Hello."))
+    chat.play("Hi")
+    assert "Hello." in chat.transcript()

@@ -90,3 +90,26 @@ def test_choosing_a_chat_that_is_open_shows_it(
     editor.command("AgentHistory")
     editor.wait(lambda: editor.eval("bufnr()") == chat.buffer, why="the chat is shown")
     assert "(open)" in editor.eval("g:offered")[0]
+
+
+def test_an_unsent_prompt_returns_when_the_chat_is_resumed(
+    start_editor: StartEditor, model_server: ModelServer, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    first = start_editor(env=connected(model_server), home=home)
+    model_server.script(text("Hello."))
+    chat = Chat.open(first)
+    chat.play("hi")
+    chat.type("half a\nquestion")
+    first.keys("<C-\\><C-n>")
+    first.command(f"bdelete {chat.buffer}")
+    again = resumed(first, "AgentHistory")
+    assert again.prompt() == "half a\nquestion"
+    first.keys("<C-\\><C-n>")
+    first.close()
+    second = start_editor(env=connected(model_server), home=home)
+    last = resumed(second, "AgentHistory")
+    assert last.prompt() == "half a\nquestion"
+    second.wait_text("Hello.", last.buffer)
+    assert last.prompt() == "half a\nquestion"
+    assert not list(home.rglob("drafts/*"))

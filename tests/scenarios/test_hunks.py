@@ -27,6 +27,10 @@ def edit(*numbers: int, id: str = "c") -> Call:
     return call("edit", {"path": "long.txt", "edits": edits}, id)
 
 
+def write(*numbers: int) -> Call:
+    return call("write", {"path": "long.txt", "content": with_changes(*numbers)}, "c")
+
+
 def with_changes(*numbers: int) -> str:
     return "\n".join(f"LINE {n}" if n in numbers else f"line {n}" for n in range(1, 41)) + "\n"
 
@@ -225,3 +229,61 @@ def test_hunks_of_a_preview_are_decided_in_its_review(
     model_server.script(text("I see."))
     chat.play("go on")
     assert "Applied 0 of 1 hunks in test_greet.py. Rejected" in model_server.requests[-1].said()
+
+
+def test_the_replacements_of_a_call_are_decided_apart_however_close(
+    chat: Chat, model_server: ModelServer, file: Path
+) -> None:
+    model_server.script(calls(edit(5, 8)), text("ok"))
+    chat.send("edit it")
+    chat.asked("edit")
+    enter(chat, "]c]cxa")
+    chat.finished()
+    assert file.read_text() == with_changes(5)
+
+
+@pytest.mark.parametrize("columns", [False, True], ids=["one column", "two columns"])
+def test_a_hunk_is_split_into_its_changes_in_the_float(
+    chat: Chat, editor: Editor, model_server: ModelServer, file: Path, columns: bool
+) -> None:
+    editor.lua("require('agentchat').setup({ ui = { side_by_side = ... } })", columns)
+    model_server.script(calls(write(5, 8, 30)), text("ok"))
+    chat.send("write it")
+    chat.asked("write")
+    enter(chat, "]cS]cx")
+    shown = editor.floats()[0]
+    assert "2 of 3 kept" in shown.footer
+    assert shown.text.count("@@ -") == 3
+    editor.keys("a")
+    chat.finished()
+    assert file.read_text() == with_changes(5, 30)
+    assert "hunk 2 (lines 8-8)" in model_server.requests[-1].results["c"]
+
+
+def test_what_was_decided_about_a_hunk_holds_for_its_parts(
+    chat: Chat, editor: Editor, model_server: ModelServer, file: Path
+) -> None:
+    model_server.script(calls(write(5, 8)), text("ok"))
+    chat.send("write it")
+    chat.asked("write")
+    enter(chat, "]cxSx")
+    assert "1 of 2 kept" in editor.floats()[0].footer
+    editor.keys("a")
+    chat.finished()
+    assert file.read_text() == with_changes(5)
+
+
+def test_a_hunk_of_a_preview_is_split_in_its_review(
+    chat: Chat, editor: Editor, model_server: ModelServer, workspace: Path
+) -> None:
+    lines = ["f(1)", "a", "b", "f(2)", "c"]
+    (workspace / "some.py").write_text("\n".join(lines) + "\n")
+    ops = [{"pat": "f($A)", "out": "g($A)"}]
+    stage = call("ast_edit", {"ops": ops, "lang": "python"}, "c")
+    model_server.script(calls(stage), text("ok"))
+    chat.play("rename it")
+    chat.focus()
+    editor.keys("gr")
+    editor.keys("]cS]cxa")
+    chat.event("AgentPreviewResolved")
+    assert (workspace / "some.py").read_text() == "g(1)\na\nb\nf(2)\nc\n"

@@ -269,3 +269,25 @@ def test_a_server_can_be_the_model_after_offline(
     model_server.script(calls(call("ls")), text("a model speaks"))
     chat.play("list")
     assert "a model speaks" in chat.transcript()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '<tool_call>\n{"name": "read", "arguments": {"path": "notes.txt"\n</tool_call>',
+        '{"name": "open_it", "parameters": {"path": "notes.txt"}}',
+        '[TOOL_CALLS][{"name": "read", "arguments": ',
+    ],
+)
+def test_a_call_that_is_written_as_text_is_named_as_such(
+    chat: Chat, model_server: ModelServer, reply: str
+) -> None:
+    model_server.script(text(reply))
+    chat.play("Read the notes")
+    assert "The model wrote a tool call as text. It was not run" in chat.transcript()
+
+
+def test_an_answer_about_calls_is_no_call(chat: Chat, model_server: ModelServer) -> None:
+    model_server.script(text("Models write <tool_call>{…} there."))
+    chat.play("How do models call?")
+    assert "as text" not in chat.transcript()

@@ -35,6 +35,7 @@ def test_edits_in_several_files_are_reviewed_applied_and_undone_as_one(
     )
     chat.send("go")
     question = chat.asked("resolve").text
+    assert "A always" not in question
     assert "Edit: 1 replacement in 1 file, 1 file renamed" in question
     assert "notes.txt → doc/notes.txt" in question
     assert (workspace / "notes.txt").exists()

@@ -448,3 +448,15 @@ def test_a_read_of_two_files_runs_without_a_question(
     model_server.script(text("both"), when=second)
     chat.play("read both")
     assert not [e for e in editor.events if e.name == "AgentApprovalRequested"]
+
+
+def test_a_chat_that_waits_for_an_answer_goes_on_waiting_while_the_user_steers(
+    chat: Chat, model_server: ModelServer
+) -> None:
+    model_server.script(calls(call("bash", {"command": "true"})), text("ok"))
+    chat.send("go")
+    chat.asked("bash")
+    chat.send("and hurry")
+    assert chat.status()["state"] == "waiting"
+    chat.answer("a")
+    chat.finished()

@@ -13,7 +13,7 @@ local M = {}
 ---@field title string
 ---@field facts [string, string][] label and value
 ---@field doc agentchat.Doc
----@field safety 0|1|2
+---@field safety -1|0|1|2 -1: a question that runs nothing
 ---@field warning? string
 ---@field place integer
 ---@field total integer
@@ -85,7 +85,10 @@ local function facts(request)
   local found = vim.list_extend({}, request.facts)
   local risky = request.safety == 0
   local safety = (risky and '▲ ' or '') .. (SAFETY[request.safety] or SAFETY[0])
-  table.insert(found, { 'safety', safety, risky and 'AgentChatWarning' or nil })
+  local asks_only = request.safety == -1
+  if not asks_only then
+    table.insert(found, { 'safety', safety, risky and 'AgentChatWarning' or nil })
+  end
   if request.warning then table.insert(found, { '', request.warning, 'AgentChatWarning' }) end
   if request.always and request.always_text then
     table.insert(found, { 'always', request.always_text })

@@ -16,6 +16,7 @@ local render = require('agentchat.ui.render')
 local review = require('agentchat.review.list')
 local rules = require('agentchat.approval.rules')
 local settings = require('agentchat.config.settings')
+local split = require('agentchat.diff.split')
 
 local M = {}
 
@@ -62,7 +63,7 @@ local function respond(entry, choice, details)
   end
   finish(entry)
   local response = { chat = entry.chat, prompt = request.id, choice = choice }
-  response.hunks = decisions.report(entry.chat, request.subject, request.doc)
+  response.hunks = split.report(entry.chat, request.subject, request.doc)
   host.send('answer', vim.tbl_extend('error', response, details or {}))
   return true
 end
@@ -168,7 +169,10 @@ local function panel_spec(entry)
     subject = function()
       return { id = request.id, subject = request.subject, title = request.title }
     end,
-    doc = function() return document.page(request, entry.detailed) end,
+    doc = function()
+      local given = decisions.of(entry.chat, request.subject)
+      return split.document(given, document.page(request, entry.detailed))
+    end,
     draw = hunks.draw,
     resized = hunks.resized,
     lead = function() return document.lead(request) end,

@@ -2,6 +2,7 @@
 local apply = require('agentchat.chat.apply')
 local buffer = require('agentchat.chat.buffer')
 local context = require('agentchat.prompt.context')
+local draft = require('agentchat.prompt.draft')
 local events = require('agentchat.events')
 local host = require('agentchat.host.process')
 local mentions = require('agentchat.prompt.mentions')
@@ -18,6 +19,7 @@ local M = {}
 
 local api = vim.api
 local opened = 0
+local SELECTION = '#selection'
 
 local function announce(chat)
   -- The window is there before the host is started, which takes as long.
@@ -61,6 +63,7 @@ function M.new(saved, url)
     cwd = saved and not remote_of(saved) and saved.cwd or vim.fn.getcwd(-1, 0),
     remote = saved and remote_of(saved) or url,
     saved = saved and { source = source or '' },
+    resumed = saved ~= nil,
     status = status.new(settings.get(buf).mode),
     outbox = {},
     asked = {},
@@ -70,6 +73,8 @@ function M.new(saved, url)
   }
   registry.add(chat)
   buffer.adopt(chat)
+  local unsent = saved and not source and draft.take(chat.id)
+  if unsent then prompt.set(chat, unsent) end
   return chat
 end
 
@@ -77,6 +82,7 @@ end
 ---@field prompt? string sent at once
 ---@field new? boolean even if this tab has a chat
 ---@field workspace? string one on another machine, as `ssh://[user@]host[:port]/path`
+---@field selection? agentchat.Selection attached to the prompt
 ---@field mods? vim.api.keyset.cmd.mods
 
 --- The chat this tab has: shown now, or shown here last.
@@ -105,6 +111,19 @@ local function enter(old, saved, mods, url)
   return chat
 end
 
+--- Attaches a selection to a text that is about to be sent, or else to the prompt.
+---@return string text what to send
+local function attach(chat, selection, text)
+  chat.selection = selection
+  if text:find(SELECTION, 1, true) then return text end
+  if text ~= '' then return text .. ' ' .. SELECTION end
+  local typed = prompt.text(chat)
+  if not typed:find(SELECTION, 1, true) then
+    prompt.set(chat, (typed ~= '' and typed .. ' ' or '') .. SELECTION .. ' ')
+  end
+  return ''
+end
+
 --- Shows a chat, goes to its prompt, and sends if there is something to send.
 ---@param opts? agentchat.OpenOpts
 function M.open(opts)
@@ -112,7 +131,9 @@ function M.open(opts)
   local old = not opts.new and chat_of_tab() or nil
   if old and opts.workspace and old.remote ~= opts.workspace then old = nil end
   local chat = enter(old, nil, opts.mods, opts.workspace or settings.get().workspace)
-  if (opts.prompt or '') ~= '' then M.send(chat, opts.prompt) end
+  local text = opts.prompt or ''
+  if opts.selection then text = attach(chat, opts.selection, text) end
+  if text ~= '' then M.send(chat, text) end
   return chat
 end
 
@@ -131,7 +152,8 @@ function M.send(chat, text)
     return notify.warn('the prompt is empty: type below the last header')
   end
   table.insert(chat.outbox, text)
-  status.set(chat, { state = 'running' })
+  -- A chat that waits for an answer goes on waiting.
+  if chat.status.state == 'idle' then status.set(chat, { state = 'running' }) end
   apply.refresh(chat)
   host.send('send', {
     chat = chat.id,
@@ -140,6 +162,7 @@ function M.send(chat, text)
     captured = context.capture(chat, text),
     attended = host.has_ui(),
   })
+  chat.selection = nil
 end
 
 function M.send_prompt(chat) M.send(chat, prompt.take(chat)) end

@@ -28,6 +28,7 @@ local WRITES = {
   text = messages.text,
   reasoning = messages.reasoning,
   finish = messages.finish,
+  retry = messages.retry,
   block = messages.block,
 }
 

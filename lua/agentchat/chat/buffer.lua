@@ -1,11 +1,13 @@
 --- The buffer of a chat: options, `:edit` and unloading, and the user's changes.
 local apply = require('agentchat.chat.apply')
 local completion = require('agentchat.prompt.completion')
+local draft = require('agentchat.prompt.draft')
 local folds = require('agentchat.ui.folds')
 local highlights = require('agentchat.highlights')
 local keymaps = require('agentchat.chat.keymaps')
 local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
+local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
 local registry = require('agentchat.chat.registry')
 local undo = require('agentchat.prompt.undo')
@@ -21,9 +23,20 @@ local on_gone
 
 function M.on_gone(callback) on_gone = callback end
 
+--- A new buffer of this name, or the one that a session file has left under it: its windows then
+--- show the chat.
+local function named(name)
+  local buf = vim.fn.bufnr('^' .. name .. '$')
+  if buf == -1 then
+    buf = api.nvim_create_buf(true, false)
+    api.nvim_buf_set_name(buf, name)
+  end
+  vim.fn.bufload(buf)
+  return buf
+end
+
 function M.create(number)
-  local buf = api.nvim_create_buf(true, false)
-  api.nvim_buf_set_name(buf, ('agentchat://%d'):format(number))
+  local buf = named(('agentchat://%d'):format(number))
   vim.bo[buf].buftype = 'nofile'
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].swapfile = false
@@ -41,8 +54,17 @@ function M.set_up_window(chat)
   folds.restore(win, messages.folds(chat))
 end
 
+--- Keeps what was not sent for the next time the chat is resumed, which takes a turn to be possible.
+local function keep_draft(chat)
+  if chat.status.turn == 0 and not chat.resumed then return end
+  if not draft.save(chat.id, prompt.text(chat)) then
+    notify.warn('the unsent prompt could not be kept')
+  end
+end
+
 --- A buffer that is unloaded keeps its text and marks for the moment: `:edit` reads it again at once.
 local function on_unload(chat)
+  keep_draft(chat)
   local lines = api.nvim_buf_get_lines(chat.buf, 0, -1, false)
   chat.kept = { lines = lines, marks = marks.save(chat.buf) }
   vim.schedule(function()

@@ -18,6 +18,8 @@ local api = vim.api
 ---@field asked table<string, string> tools of the approval requests without a response, by id
 ---@field waiting fun()[] writes that wait for a completion or a selection to end
 ---@field kept? { lines: string[], marks: agentchat.SavedMarks } of an unloaded buffer
+---@field selection? agentchat.Selection what `#selection` means in the next message, if it was given
+---@field resumed boolean it was on disk when it was opened
 ---@field saved? { source: string } what Python has to resume, until it knows
 
 ---@class agentchat.ChatListener

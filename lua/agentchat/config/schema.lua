@@ -46,6 +46,7 @@ M.settings = {
   },
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'yolo' },
+  max_rounds = 'positive',
   save = { 'vim', 'plain' },
   workspace = 'place',
   ssh = { command = 'strings', python = 'string' },

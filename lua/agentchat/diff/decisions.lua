@@ -12,10 +12,13 @@ local M = {}
 ---@field last integer
 ---@field key string the same in every diff of the file
 ---@field digits? integer of its line numbers; none where it has no lines
+---@field parts? agentchat.HunkPart[] what it can be split into
+---@field part? integer from 0, of a hunk that is a part of one
 
 ---@class (exact) agentchat.Decision
 ---@field rejected boolean
 ---@field comment string
+---@field split? boolean into its parts, which are decided instead
 
 ---@alias agentchat.Decisions table<string, agentchat.Decision>
 
@@ -42,10 +45,10 @@ local function name(hunk) return hunk.path .. '\n' .. hunk.key end
 
 function M.get(decisions, hunk) return decisions[name(hunk)] or { rejected = false, comment = '' } end
 
----@param decision { rejected?: boolean, comment?: string } what is left out stays
+---@param decision { rejected?: boolean, comment?: string, split?: boolean } what is left out stays
 function M.set(decisions, hunk, decision)
   local new = vim.tbl_extend('force', M.get(decisions, hunk), decision)
-  decisions[name(hunk)] = (new.rejected or new.comment ~= '') and new or nil
+  decisions[name(hunk)] = (new.rejected or new.comment ~= '' or new.split) and new or nil
 end
 
 --- Rejects hunks; those that are all rejected are kept again.
@@ -58,24 +61,6 @@ end
 
 function M.count(decisions, hunks)
   return #vim.tbl_filter(function(it) return not M.get(decisions, it).rejected end, hunks)
-end
-
---- What Python gets with a response: the hunks that are rejected or have a comment.
----@return { path: string, index: integer, keep: boolean, comment: string }[]? none if there are none
-function M.report(chat_id, subject, doc)
-  local decisions, found = M.of(chat_id, subject), {}
-  for _, hunk in ipairs(doc.hunks or {}) do
-    local decision = decisions[name(hunk)]
-    if decision then
-      table.insert(found, {
-        path = hunk.path,
-        index = hunk.index,
-        keep = not decision.rejected,
-        comment = decision.comment,
-      })
-    end
-  end
-  return #found > 0 and found or nil
 end
 
 return M

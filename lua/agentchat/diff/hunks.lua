@@ -10,12 +10,14 @@ local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local render = require('agentchat.ui.render')
 local side_by_side = require('agentchat.diff.side_by_side')
+local split = require('agentchat.diff.split')
 
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.diff')
 
+local ONE_CHANGE = 'This hunk is a single change and cannot be split.'
 local NO_HUNK = 'No hunk under the cursor: ]c goes to the next one.'
 
 --- Matches line numbers and sign, which come before the code in a line of a diff.
@@ -27,6 +29,7 @@ M.HELP = {
   { ']f [f', 'next and previous file' },
   { 'x', 'reject the hunk, or keep it again' },
   { 'X', 'reject all hunks of the file, or keep them again' },
+  { 'S', 'split the hunk into its single changes' },
   { 'C', 'comment on the hunk' },
   { 'E', 'edit the proposed text of the file' },
   { '|', 'one column, or old and new text side by side' },
@@ -49,9 +52,10 @@ local function hunks_of(panel) return panel.page and panel.page.hunks or {} end
 --- How many hunks are kept; nothing where there are none.
 ---@return agentchat.Tally?
 function M.tally(chat_id, subject, doc)
-  local all = doc.hunks or {}
+  local given = decisions.of(chat_id, subject)
+  local all = split.hunks(given, doc)
   if #all == 0 then return nil end
-  local count = decisions.count(decisions.of(chat_id, subject), all)
+  local count = decisions.count(given, all)
   return { text = ('%d of %d kept'):format(count, #all), whole = count == #all }
 end
 
@@ -107,7 +111,8 @@ end
 local function hunk_at_cursor(panel)
   local row, found = api.nvim_win_get_cursor(0)[1] - 1, nil
   for _, hunk in ipairs(hunks_of(panel)) do
-    local first = hunk.index == 0 and hunk.row - 1 or hunk.row
+    local is_first = hunk.index == 0 and (hunk.part or 0) == 0
+    local first = is_first and hunk.row - 1 or hunk.row
     if first <= row then found = hunk end
   end
   return found
@@ -135,6 +140,11 @@ local function toggle_file(panel, hunk)
   toggle(panel, vim.tbl_filter(function(other) return other.path == hunk.path end, hunks_of(panel)))
 end
 
+local function split_hunk(panel, hunk)
+  if not split.split(decisions_of(panel), hunk) then return notify.info(ONE_CHANGE) end
+  M.draw(panel)
+end
+
 local function edit_text(panel, hunk)
   local subject = panel.spec.subject().id
   host.send('propose', { chat = panel.spec.chat, subject = subject, path = hunk.path })
@@ -144,12 +154,14 @@ end
 local KEYS = {
   x = { act = function(panel, hunk) toggle(panel, { hunk }) end, desc = 'Reject or keep the hunk' },
   X = { act = toggle_file, desc = 'Reject or keep all hunks of the file' },
+  S = { act = split_hunk, desc = 'Split the hunk into its single changes' },
   C = { act = comment, desc = 'Comment on the hunk' },
   E = { act = edit_text, desc = 'Edit the proposed text of the file' },
 }
 
 local function quickfix_text(hunk, decision)
-  local words = { ('hunk %d'):format(hunk.index + 1) }
+  local part = hunk.part and ('.%d'):format(hunk.part + 1) or ''
+  local words = { ('hunk %d%s'):format(hunk.index + 1, part) }
   if decision.rejected then table.insert(words, 'rejected') end
   local comment_line = vim.trim((decision.comment:gsub('%s+', ' ')))
   if comment_line ~= '' then table.insert(words, comment_line) end

@@ -22,6 +22,11 @@ M.KINDS = {
 local SIMPLE = { buffer = true, selection = true, diagnostics = true, diff = true }
 local MOST = 100 -- files that completion offers
 
+--- Whether the `#` at byte `at` is within a word.
+local function follows_word(line, at)
+  return at > 1 and line:sub(at - 1, at - 1):find('[%w_#\128-\255]') ~= nil
+end
+
 --- The mention that begins after the `#` at byte `at`: the byte it ends on.
 local function mention_end(line, at)
   local braced = select(2, line:find('^file:{[^{}]+}', at + 1))
@@ -41,7 +46,7 @@ end
 function M.find(line)
   local out, at = {}, line:find('#', 1, true)
   while at do
-    local last = not line:sub(1, at - 1):find('[%w_#\128-\255]$') and mention_end(line, at) or nil
+    local last = not follows_word(line, at) and mention_end(line, at) or nil
     if last then table.insert(out, { name = line:sub(at, last), first = at - 1, last = last }) end
     at = line:find('#', math.max(at, last or 0) + 1, true)
   end
@@ -86,11 +91,34 @@ local function capture_buffer(chat, buf)
   return { name = name_of(chat, buf), text = text }
 end
 
+---@class agentchat.Selection positions as of marks
+---@field buf integer
+---@field from [integer, integer]
+---@field to [integer, integer]
+
+---@return agentchat.Selection? selection nil if nothing was selected yet
+local function last_selection(buf)
+  local from, to = api.nvim_buf_get_mark(buf, '<'), api.nvim_buf_get_mark(buf, '>')
+  return from[1] > 0 and { buf = buf, from = from, to = to } or nil
+end
+
+--- What the range of a command selects in the current buffer: the last selection, if it is the same
+--- lines, else whole lines.
+---@return agentchat.Selection
+function M.range(first, last)
+  local buf = api.nvim_get_current_buf()
+  local selected = last_selection(buf)
+  local same = selected and selected.from[1] == first and selected.to[1] == last
+  return same and selected or { buf = buf, from = { first, 0 }, to = { last, vim.v.maxcol } }
+end
+
 local function capture_selection(chat)
-  local buf = work_buffer()
-  local from = buf and api.nvim_buf_get_mark(buf, '<')
-  local to = buf and api.nvim_buf_get_mark(buf, '>')
-  if not buf or from[1] == 0 then return { problem = 'there is no selection' } end
+  local given = chat.selection
+  if given and not api.nvim_buf_is_loaded(given.buf) then given = nil end
+  local work = not given and work_buffer() or nil
+  local selected = given or (work and last_selection(work))
+  if not selected then return { problem = 'there is no selection' } end
+  local buf, from, to = selected.buf, selected.from, selected.to
   local last = api.nvim_buf_get_lines(buf, to[1] - 1, to[1], false)[1] or ''
   -- The mark is on the first byte of the last character; a line-wise one beyond the line.
   local stop = to[2] < #last and to[2] + vim.str_utf_end(last, to[2] + 1) + 1 or #last
@@ -103,17 +131,22 @@ local function capture_selection(chat)
   }
 end
 
+--- What the editor has for one mention; nil if Python finds it.
+---@return agentchat.Captured?
+local function capture(chat, name)
+  local number = name:match('^#buffer:(%d+)$')
+  if number or name == '#buffer' then
+    return capture_buffer(chat, number and tonumber(number) or work_buffer())
+  end
+  return name == '#selection' and capture_selection(chat) or nil
+end
+
 --- What the editor has for the mentions in a text, by mention; Python finds the rest.
 ---@return table<string, agentchat.Captured>
 function M.capture(chat, text)
   local out = vim.empty_dict()
   for _, found in ipairs(M.find((text:gsub('\n', ' ')))) do
-    local number = found.name:match('^#buffer:(%d+)$')
-    if number or found.name == '#buffer' then
-      out[found.name] = capture_buffer(chat, number and tonumber(number) or work_buffer())
-    elseif found.name == '#selection' then
-      out[found.name] = capture_selection(chat)
-    end
+    if not out[found.name] then out[found.name] = capture(chat, found.name) end
   end
   return out
 end

@@ -13,6 +13,7 @@ local panels = require('agentchat.ui.panel')
 local registry = require('agentchat.chat.registry')
 local render = require('agentchat.ui.render')
 local settings = require('agentchat.config.settings')
+local split = require('agentchat.diff.split')
 
 local M = {}
 
@@ -149,7 +150,10 @@ local function panel_spec(review)
       local shown = newest(review)
       return { id = shown.id, subject = shown.id, title = shown.label }
     end,
-    doc = function() return newest(review).doc end,
+    doc = function()
+      local shown = newest(review)
+      return split.document(decisions.of(review.chat, shown.id), shown.doc)
+    end,
     draw = hunks.draw,
     resized = hunks.resized,
     lead = function() return hunks.GUTTER end,
@@ -225,7 +229,7 @@ function M.resolve(chat_id, action, reason)
   if review then
     local shown = newest(review)
     order.preview, order.stamp = shown.id, shown.stamp
-    order.hunks = decisions.report(chat_id, shown.id, shown.doc)
+    order.hunks = split.report(chat_id, shown.id, shown.doc)
   end
   host.send('resolve', order)
 end

@@ -24,6 +24,7 @@ local GROUPS = {
 ---@field tail? integer extmark where its next piece goes
 ---@field blocks table<string, agentchat.ToolBlock>
 ---@field thinking? agentchat.ToolBlock
+---@field retry? integer extmark of the line about a request that is sent again
 ---@field last? 'block' what was written last, where it matters
 
 function M.new() return { headers = {}, blocks = {} } end
@@ -100,7 +101,8 @@ local function close(chat)
   local first = marks.find(chat.buf, state.first)
   delete_mark(chat, state.tail)
   delete_mark(chat, state.first)
-  state.tail, state.first, state.thinking = nil, nil, nil
+  delete_mark(chat, state.retry)
+  state.tail, state.first, state.thinking, state.retry = nil, nil, nil, nil
   if first and last and first <= last then
     markdown.decorate(chat.buf, first, trim(chat, first, last) + 1)
   end
@@ -168,6 +170,21 @@ function M.message(chat, role, text)
   state.role = role
   if text ~= '' then M.text(chat, text) end
   if role == 'user' then close(chat) end
+end
+
+--- Shows that a request is sent again: in one line, which the next retry replaces.
+function M.retry(chat, text)
+  local state = chat.transcript
+  local row = marks.find(chat.buf, state.retry)
+  if row then
+    api.nvim_buf_set_lines(chat.buf, row, row + 1, false, { lines.one_line(text) })
+  else
+    M.message(chat, 'note', lines.one_line(text))
+    row = marks.header(chat) - 2
+  end
+  colour(chat, row, 1, GROUPS.note)
+  delete_mark(chat, state.retry)
+  state.retry = set_point(chat, row, 0, false)
 end
 
 function M.finish(chat) close(chat) end

@@ -88,6 +88,8 @@ local function folds_of(block, row)
   local count = #block.drawn
   if count == 0 then return {} end
   local last = row + 1 + count
+  -- Of reasoning only the header is shown: a paragraph may be one line, and fill the window.
+  if block.shown == 0 then return { outer = { first = row + 1, last = last, closed = true } } end
   local out = { outer = { first = row + 1, last = last, closed = false } }
   -- A fold of one line would hide nothing.
   if count > block.shown + 1 then
@@ -206,6 +208,12 @@ local function delete_dropped(buf, row, old, count)
   return vim.list_extend(vim.list_slice(old, 1, first - 1), vim.list_slice(old, first + count))
 end
 
+--- The text with the newest state of its first line, which a carriage return may replace.
+local function newest_state(text)
+  local line, rest = text:match('^([^\n]*)(.*)$')
+  return (line:find('\r') and line:match('([^\r]*)\r*$') or line) .. rest
+end
+
 --- Takes over what changed of a block, without drawing it.
 function M.set(block, fields)
   block.title = fields.title and lines.one_line(fields.title) or block.title
@@ -220,7 +228,7 @@ function M.set(block, fields)
   end
   if (fields.stream or '') ~= '' then
     local last = table.remove(block.output) or ''
-    vim.list_extend(block.output, lines.split(last .. fields.stream))
+    vim.list_extend(block.output, lines.split(newest_state(last .. fields.stream)))
   end
   if fields.append then vim.list_extend(block.output, lines.to_lines(fields.append)) end
   drop_oldest(block)

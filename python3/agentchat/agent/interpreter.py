@@ -206,7 +206,8 @@ class Interpreter:
         return await locate_call(call, self._workspace)
 
     async def _request_approval(self, request: e.ApprovalRequest) -> e.ApprovalResponse:
-        self._view.block(request.call.call.id, ToolBlock(state="waiting"))
+        if not request.question:
+            self._view.block(request.call.call.id, ToolBlock(state="waiting"))
         response = await self._approvals.ask(request)
         if response.decision is None:
             self._scribe.record_response(request, response)

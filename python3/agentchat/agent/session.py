@@ -26,7 +26,7 @@ from agentchat.agent.plan_mode import PlanMode
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions, ResolveCommand
 from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
-from agentchat.agent.stream import replay
+from agentchat.agent.stream import STOPPED_TURN, replay
 from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
@@ -286,6 +286,8 @@ class Session:
         self._in_turn = False
         if end.message:
             self._view.note("error", end.message)
+        elif end.reason == "cancelled":
+            self._view.note("info", STOPPED_TURN)
         if end.reason != "stop" and not end.stopped and self._queue.drop():
             # Nobody took it: what ended this turn would end the next one too.
             self._view.give_back()

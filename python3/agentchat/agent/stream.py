@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +24,7 @@ from agentchat.core.tools.model import (
 )
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import Toolset
+from agentchat.core.turn.validate import without_reserved
 from agentchat.core.turn.view import BlockState, ToolBlock, View
 from agentchat.journal.writer import JournalWriter
 
@@ -32,6 +34,21 @@ REPLAY_BATCH = 20
 """Messages drawn at a time on resume: the editor draws them in a few milliseconds."""
 
 REPLAY_PAUSE_SECONDS = 1 / 30
+
+UNPARSED_CALL = (
+    "The model wrote a tool call as text. It was not run: the server did not parse it. Check that "
+    "the server's tool parser fits the model, or choose a model that supports tools."
+)
+_WRITTEN_CALL = re.compile(
+    r"""\s*(?:<tool_?calls?>|<\|tool_calls?(?:_begin)?\|>|\[TOOL_CALLS\]|<function=\w
+    |```(?:json|tool_call)?\s*\{\s*"name"\s*:\s*"[^"]*",\s*"(?:arguments|parameters)"
+    |\{\s*"name"\s*:\s*"[^"]*",\s*"(?:arguments|parameters)")""",
+    re.VERBOSE,
+)
+"""The beginning of a reply in the notations of a call that models are trained on."""
+
+STOPPED_TURN = "Stopped by you."
+"""The mark in the chat where a turn was stopped."""
 
 STATES: Mapping[Status, BlockState] = {
     Status.SUCCESS: "done",
@@ -90,7 +107,7 @@ class ReplyStream:
                 self._show_call(piece)
             case RetryDelay():
                 text = f"{piece.why} Trying again in {piece.seconds:g} s; <C-c> stops."
-                self._view.note("info", text)
+                self._view.retry(text)
             case Notice():
                 self._view.note("info", piece.text)
 
@@ -135,7 +152,7 @@ def show_result(result: ToolResult, view: View) -> None:
 
 def call_title(tool: Tool | None, name: str, arguments: str) -> str:
     """Return a call in one line; ``arguments`` is its JSON text as far as it has arrived."""
-    return tool.title(_partial_object(arguments)) if tool else clip(name)
+    return tool.title(without_reserved(_partial_object(arguments))) if tool else clip(name)
 
 
 def result_block(result: ToolResult) -> ToolBlock:
@@ -178,6 +195,8 @@ def _draw_reply(reply: Reply, view: View, toolbox: Toolset) -> None:
         view.block(call.id, ToolBlock(title=title, tool=call.name, state="waiting"))
     if reply.error:
         view.note("error", reply.error)
+    elif reply.finish == "cancelled":
+        view.note("info", STOPPED_TURN)
 
 
 def _note(reply: Reply) -> str:
@@ -185,7 +204,9 @@ def _note(reply: Reply) -> str:
         return ""
     if not (reply.text or reply.calls):
         return "The model gave no answer."
-    return "The answer was cut off by the length limit." if reply.finish == "length" else ""
+    if reply.finish == "length":
+        return "The answer was cut off by the length limit."
+    return UNPARSED_CALL if not reply.calls and _WRITTEN_CALL.match(reply.text) else ""
 
 
 def _partial_object(arguments: str) -> dict[str, Any]:

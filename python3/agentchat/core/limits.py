@@ -28,5 +28,8 @@ SHOWN_LINES = 10
 PREVIEWS_PER_CALL = 3
 """How often a call whose text keeps moving is previewed again before it is given up."""
 
+MAX_ROUNDS = 100
+"""Requests of one turn before the user is asked whether to go on."""
+
 UNRESOLVED_REPLIES = 3
 """How many replies in a row may ignore a pending preview before the turn ends."""

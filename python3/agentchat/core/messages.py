@@ -174,6 +174,9 @@ class ToolResult:
         return self.status is not Status.SUCCESS
 
 
+STOPPED = "The user stopped you here: your reply was cut off."
+"""What the model is told after a reply that the user stopped."""
+
 Message = UserText | Note | Reply | ToolResult
 
 
@@ -192,6 +195,13 @@ class History:
         replies = (m for m in reversed(self.messages) if isinstance(m, Reply))
         return next((reply.usage for reply in replies if reply.usage is not None), None)
 
+    def with_stops(self) -> History:
+        """Return the history with a note after each reply that the user stopped."""
+        if not any(map(_is_stopped, self.messages)):
+            return self
+        notes = ((m, Note(STOPPED)) if _is_stopped(m) else (m,) for m in self.messages)
+        return History(tuple(message for pair in notes for message in pair))
+
     def unanswered(self) -> tuple[ToolCall, ...]:
         """Return the calls of the newest reply, in order, that have no result yet."""
         answered: set[str] = set()
@@ -201,3 +211,7 @@ class History:
             elif isinstance(message, Reply):
                 return tuple(call for call in message.calls if call.id not in answered)
         return ()
+
+
+def _is_stopped(message: Message) -> bool:
+    return isinstance(message, Reply) and message.finish == "cancelled"

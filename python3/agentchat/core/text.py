@@ -47,6 +47,19 @@ def escape_character(char: str) -> str:
     return f"<U+{code:04X}>"
 
 
+def drop_overwritten(text: str) -> str:
+    """Return the text as a terminal leaves it: of a line with carriage returns the last state."""
+    if "\r" not in text:
+        return text
+    return "\n".join(map(_last_state, text.split("\n")))
+
+
+def _last_state(line: str) -> str:
+    """Return a line from after the last carriage return that something follows."""
+    end = len(line.rstrip("\r"))
+    return line[line.rfind("\r", 0, end) + 1 :]
+
+
 HEAD, TAIL = 4, 3
 """Lines: with the two between and below them no more than a block shows unfolded."""
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 
 from agentchat.core.errors import ModelError, UserError
 from agentchat.core.messages import Note, Reply, UserText
@@ -39,16 +40,30 @@ SHORTFALL = 0.8
 """A count below this share of the estimate means that the server left something out."""
 
 
+EXCESS = 1.6
+"""A count beyond this share of what the messages alone should have holds more than those."""
+
+
 class TokenEstimate:
     """Learns from each count of one server how many bytes make a token there."""
 
     def __init__(self) -> None:
         self._bytes_per_token = BYTES_PER_TOKEN
 
-    def check(self, request: ModelRequest, counted: int) -> str | None:
-        """Return a warning if ``counted`` prompt tokens are far too few, else None."""
+    def check(self, request: ModelRequest, counted: int, called: bool = False) -> str | None:
+        """Return a warning if ``counted`` prompt tokens are far too few, else None.
+
+        Args:
+            called: the model has made a call, so it was given the tools.
+        """
         size = size_of(request)
         expected = size / self._bytes_per_token
+        if expected >= LEAST_TOKENS and not called and self._counts_only_messages(request, counted):
+            return (
+                f"The server counted {counted} prompt tokens where about {round(expected)} were "
+                "sent: as many as without the tools. The model's chat template seems to have no "
+                "tools, so it cannot use any. Choose a model that has."
+            )
         if counted < LEAST_COUNTED or expected < LEAST_TOKENS:
             return None
         if counted >= SHORTFALL * expected:
@@ -58,6 +73,15 @@ class TokenEstimate:
             f"The server counted {counted} prompt tokens where about {round(expected)} were sent: "
             "it seems to cut the conversation. Raise its context size, or start a new chat."
         )
+
+    def _counts_only_messages(self, request: ModelRequest, counted: int) -> bool:
+        """Whether the messages are there and the tools are not; a call in them needs tools."""
+        if any(isinstance(one, Reply) and one.calls for one in request.history.messages):
+            return False
+        size, whole = size_of(replace(request, tools=())), size_of(request)
+        lacking = counted < SHORTFALL * whole / self._bytes_per_token
+        share = counted * self._bytes_per_token / max(size, 1)
+        return lacking and SHORTFALL <= share <= EXCESS
 
 
 def size_of(request: ModelRequest) -> int:
@@ -259,7 +283,7 @@ class ModelClient:
     def _check_count(self, request: ModelRequest, reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
         counted = reply.usage.prompt_tokens if reply.usage else 0
-        warning = self._estimate.check(request, counted)
+        warning = self._estimate.check(request, counted, called=bool(reply.calls))
         if warning is not None and not self._is_warned:
             self._is_warned = True
             on_piece(Notice(warning))

@@ -126,6 +126,7 @@ class OpenChat:
         self.models.settings = settings.model
         self.rulebook.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
+        self.session.chat.max_rounds = settings.max_rounds
         self.attend(attended)
 
     def attend(self, attended: bool) -> None:
@@ -266,4 +267,4 @@ def _chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
         deferred_threshold=settings.deferred_threshold,
     )
     policy = Policy(Grants(), settings.mode, settings.rules, settings.rule_problems)
-    return Chat(uuid, toolbox, Environment(root), policy)
+    return Chat(uuid, toolbox, Environment(root), policy, max_rounds=settings.max_rounds)

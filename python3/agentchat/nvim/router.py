@@ -265,7 +265,13 @@ def parse_resolve_command(payload: Payload) -> ResolveCommand:
 def _parse_hunks(payload: Payload) -> tuple[HunkDecision, ...]:
     """Return what the user decided about single hunks."""
     return tuple(
-        HunkDecision(one["path"], one["index"], bool(one["keep"]), one.get("comment") or "")
+        HunkDecision(
+            one["path"],
+            one["index"],
+            bool(one["keep"]),
+            one.get("comment") or "",
+            one.get("part"),
+        )
         for one in _list(payload, "hunks")
     )
 

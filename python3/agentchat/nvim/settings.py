@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentchat.core.limits import DEFERRED_THRESHOLD, PARALLEL_TOOLS
+from agentchat.core.limits import DEFERRED_THRESHOLD, MAX_ROUNDS, PARALLEL_TOOLS
 from agentchat.core.permissions.policy import Mode, parse_mode
 from agentchat.core.permissions.rules import Rule, parse_rules
 from agentchat.core.tools.registry import Group, parse_groups
@@ -25,6 +25,7 @@ class Settings:
     tool_paths: tuple[str, ...] = ()
     edits: str = "ask"
     mode: Mode = "ask"
+    max_rounds: int = MAX_ROUNDS
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
     rule_problems: tuple[str, ...] = ()
@@ -50,6 +51,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         tool_paths=tuple(tools.get("paths") or ()),
         edits=tools.get("edits") or "ask",
         mode=parse_mode(given.get("mode") or "ask"),
+        max_rounds=int(given.get("max_rounds") or MAX_ROUNDS),
         plain_save=given.get("save") == "plain",
         rules=rules,
         rule_problems=problems,

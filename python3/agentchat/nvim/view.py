@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from agentchat.core.diff.changeset import FileChange
-from agentchat.core.text import escape
+from agentchat.core.text import drop_overwritten, escape
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
@@ -91,6 +91,10 @@ class NvimView:
         """Add a line of the plugin's own to the transcript."""
         self._draw("message", "error" if level == "error" else "note", text)
 
+    def retry(self, text: str) -> None:
+        """Show in one line, which the next retry replaces, that a request is sent again."""
+        self._draw("retry", text)
+
     def notify(self, level: str, text: str) -> None:
         """Show one line to the user."""
         self._draw("notify", level, text)
@@ -151,7 +155,7 @@ class NvimView:
         """Show what is new of a call's output, and fire the event for it."""
         text = output.take()
         if text:
-            data = {"tool": output.tool, "call_id": call_id, "text": text.strip("\n")}
+            data = {"tool": output.tool, "call_id": call_id, "text": text.strip("\r\n")}
             self._ops.append(["block", call_id, {"stream": text}])
             self._ops.append(_event("AgentToolProgress", data))
 
@@ -204,16 +208,29 @@ class LiveOutput:
     def take(self) -> str:
         """Return what came since the last time.
 
-        A line end at its end is held back until something follows it.
+        A line end at its end is held back until something follows it, and so is a carriage
+        return: what follows replaces the line.
         """
-        text = "\n".join([*self._lines, self._rest])
+        text = _newest_states("\n".join([*self._lines, self._rest]))
         if not text:
             return ""
         self._lines.clear()
-        self._rest = ""
+        self._rest = "\r" if text.endswith("\r") else ""
+        text = text.rstrip("\r")
+        if not text:
+            return ""
         text = "\n" + text if self._break else text
         self._break = text.endswith("\n")
         return text.removesuffix("\n")
+
+
+def _newest_states(text: str) -> str:
+    """Return a piece of output without what it overwrites itself.
+
+    A carriage return stays where it may overwrite what came before the piece.
+    """
+    first = text.partition("\n")[0].rstrip("\r")
+    return "\r" * ("\r" in first) + drop_overwritten(text)
 
 
 class Caller(Protocol):

@@ -17,6 +17,7 @@ from agentchat.core.diff.changeset import (
     keep_hunks,
     line_edits,
     rebase,
+    split_hunks,
 )
 
 SIXTY = [f"line {number}\n" for number in range(1, 61)]
@@ -74,6 +75,42 @@ def test_a_hunk_shows_the_change_between_three_lines_of_context() -> None:
 def test_edits_close_to_each_other_are_one_hunk() -> None:
     close = change(joined(SIXTY), joined(edited(_5="5\n", _12="12\n", _20="20\n")))
     assert [len(hunk.lines) for hunk in hunks(close)] == [16, 8]
+
+
+def test_a_hunk_that_is_split_shares_its_context() -> None:
+    close = change(joined(SIXTY), joined(edited(_5="5\n", _9="9\n", _30="30\n")))
+    apart = hunks(split_hunks(close, {0}))
+    assert [hunk.header for hunk in apart] == [
+        "@@ -2,5 +2,5 @@",
+        "@@ -7,6 +7,6 @@",
+        hunks(close)[1].header,
+    ]
+    shown = [line.old for hunk in apart[:2] for line in hunk.lines if line.kind != "+"]
+    assert shown == list(range(2, 13))
+    assert split_hunks(close, {0}) == close
+
+
+def test_a_split_hunk_is_kept_without_its_neighbour() -> None:
+    close = change(joined(SIXTY), joined(edited(_5="5\n", _7="7\n")))
+    assert keep_hunks(split_hunks(close, {0}), {1}).after == joined(edited(_7="7\n"))
+
+
+def test_lines_that_split_a_change_from_the_start_make_hunks() -> None:
+    close = FileChange("/w/f", joined(SIXTY), joined(edited(_5="5\n", _8="8\n")), splits=(4, 7))
+    assert len(hunks(close)) == 2
+
+
+@given(PIECES, PIECES)
+def test_all_parts_of_split_hunks_make_the_whole_change(a: list[bytes], b: list[bytes]) -> None:
+    whole = change(b"".join(a), b"".join(b))
+    apart = split_hunks(whole, range(len(hunks(whole))))
+    numbers = [line.new for hunk in hunks(apart) for line in hunk.lines if line.new]
+    assert numbers == sorted(set(numbers))
+    changed = apart
+    for index in reversed(range(1, len(hunks(apart)))):
+        changed = keep_hunks(changed, set(range(index)))
+        assert len(hunks(changed)) in (index, 1)
+    assert keep_hunks(apart, range(len(hunks(apart)))) == whole
 
 
 def test_line_ends_and_a_missing_final_newline_are_seen() -> None:

@@ -62,6 +62,19 @@ def test_what_is_kept_is_exactly_the_accepted_hunks() -> None:
     )
 
 
+def test_a_part_of_a_hunk_that_the_user_split_is_decided_alone() -> None:
+    after = AFTER.replace(b"line 8\n", b"LINE 8\n")
+    preview = DryRunResult(ChangeSet((FileChange("/ws/a.py", BEFORE, after, "a.py"),)))
+    no = HunkDecision("/ws/a.py", 0, comment="why?", part=1)
+    keep = apply_decisions(preview, [no, HunkDecision("/ws/a.py", 1)])
+    assert change_of(keep).files[0].after == BEFORE.replace(b"line 5\n", b"LINE 5\n")
+    assert keep is not None
+    assert keep.headline == (
+        "Applied 1 of 3 hunks in a.py. Rejected: hunk 2 (lines 8-8): why?; hunk 3 (lines 30-30)"
+    )
+    assert rejection_reason("", preview, [no]) == "a.py hunk 2 (lines 8-8): why?"
+
+
 def test_without_decisions_the_preview_is_taken_as_it_is() -> None:
     assert apply_decisions(PREVIEW, []) is PREVIEW
     assert apply_decisions(DryRunResult(), NO_TO_BOTH) == DryRunResult()

@@ -136,3 +136,22 @@ def test_a_float_has_the_colours_that_can_be_read(desk: Desk) -> None:
     desk.chat.focus()
     desk.editor.keys("ga")
     assert "FloatBorder:AgentChatBorder" in desk.editor.eval("&winhighlight")
+
+
+CHANGED = """
+    return vim.iter({ 'Add', 'Delete' }):map(function(kind)
+      local line = vim.api.nvim_get_hl(0, { name = 'AgentChat' .. kind, link = false })
+      local word = vim.api.nvim_get_hl(0, { name = 'AgentChat' .. kind .. 'Word', link = false })
+      local seen = line.bg and word.bg and line.bg ~= word.bg
+      return not (line.reverse or word.reverse) and seen ~= nil and seen
+    end):totable()
+"""
+
+
+@pytest.mark.parametrize("scheme", ["default", "habamax", "quiet", "desert", "blue", "lunaperche"])
+@pytest.mark.parametrize("background", ["dark", "light"])
+def test_changed_words_can_be_told_from_the_rest_of_their_line(
+    desk: Desk, scheme: str, background: str
+) -> None:
+    desk.editor.command(f"set background={background} | colorscheme {scheme}")
+    assert desk.editor.lua(CHANGED) == [True, True]

@@ -43,6 +43,7 @@ async def dead(pids: list[int], within: float) -> bool:
         ("cat", "(no output)", 0),
         ("-x", None, 127),
         ("export X=1; echo $X", "1", 0),
+        ("printf 'get\\n10 %%\\r50 %%\\r100 %%\\r\\ndone\\r'", "get\n100 %\r\ndone", 0),
     ],
 )
 async def test_the_result_is_the_output_and_how_the_command_ended(

@@ -248,7 +248,8 @@ def _scope(call: ValidCall, pending: Preview) -> Scope | None:
     unusual = pending.destructive or len(pending.collects) > 1
     if not unusual and all(target.ordinary for target in targets):
         return tool_scope(name, definition, bool(targets))
-    return path_scope(", ".join(pending.collects) or name, definition, targets)
+    # The paths of collected edits differ each time: an answer for them would never hold again.
+    return None if pending.collects else path_scope(name, definition, targets)
 
 
 async def _call_back(

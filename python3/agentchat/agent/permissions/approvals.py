@@ -113,6 +113,8 @@ class Approvals:
             self.answer_open(ApprovalResponse(choice, decision=decision))
 
     def _judge(self, request: ApprovalRequest) -> Decision | None:
+        if request.question:
+            return None
         # Somebody was there when it was asked, and may come back to it.
         policy = replace(self._chat.policy, attended=True)
         if request.pending is None:

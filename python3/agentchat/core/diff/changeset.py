@@ -26,8 +26,9 @@ nobody looked at. Hunks are counted from 0 here and from 1 in messages to people
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -35,7 +36,7 @@ from agentchat.core.diff.line_diff import LineChange, diff_lines
 from agentchat.core.diff.text_file import split_lines, why_not_text
 
 CONTEXT = 3
-"""Unchanged lines shown around a hunk; hunks closer than twice that are one."""
+"""Unchanged lines shown around a hunk; hunks closer than twice that are one, unless split."""
 
 LineEdit = tuple[int, int, list[str]]
 
@@ -63,6 +64,8 @@ class FileChange:
     folders: int = 0
     anchor: tuple[str, int, int] | None = None
     """The folder that a created file was previewed in: path, device, inode."""
+    splits: tuple[int, ...] = field(default=(), compare=False)
+    """Lines of the text before, from 0, at which a new hunk begins, however close the last is."""
 
     @property
     def origin(self) -> str:
@@ -119,7 +122,7 @@ class FileChange:
 
     def reversed(self) -> FileChange:
         """Return the change that takes this one back."""
-        back = replace(self, before=self.after, after=self.before)
+        back = replace(self, before=self.after, after=self.before, splits=())
         return replace(back, path=self.old_path, old_path=self.path) if self.old_path else back
 
 
@@ -161,6 +164,8 @@ class Hunk:
     new_start: int
     new_count: int
     lines: tuple[HunkLine, ...]
+    splits: tuple[int, ...] = ()
+    """Where it can be split, as in :attr:`FileChange.splits`."""
 
     @property
     def header(self) -> str:
@@ -217,18 +222,39 @@ def count_lines(file: FileChange) -> tuple[int, int]:
     return sum(c.b_end - c.b_start for c in found), sum(c.a_end - c.a_start for c in found)
 
 
-@lru_cache(maxsize=32)
 def hunks(file: FileChange) -> tuple[Hunk, ...]:
     """Return the places where the file changes, numbered from 0.
 
     A change without lines (a binary file, an empty one made or deleted, a new name for the same
     text) is one hunk without lines.
     """
-    groups = _groups(_changes(file))
+    return _hunks(file, file.splits)
+
+
+@lru_cache(maxsize=32)
+def _hunks(file: FileChange, splits: tuple[int, ...]) -> tuple[Hunk, ...]:
+    groups = _groups(_changes(file), splits)
     if not groups and not file.changes_nothing:
         return (Hunk(0, 0, 0, 0, 0, ()),)
     old, new = _lines(file.before), _lines(file.after)
-    return tuple(_hunk(index, group, old, new) for index, group in enumerate(groups))
+    found: list[Hunk] = []
+    shown = 0
+    for group, behind in zip(groups, [*groups[1:], None], strict=False):
+        last = group[-1].a_end
+        # Neighbours share what is between them: most of it is shown before the second one.
+        room = (behind[0].a_start - last) // 2 if behind else len(old) - last
+        end = last + min(CONTEXT, room)
+        found.append(
+            _hunk(len(found), group, (max(shown, group[0].a_start - CONTEXT), end), old, new)
+        )
+        shown = end
+    return tuple(found)
+
+
+def split_hunks(file: FileChange, indexes: Collection[int]) -> FileChange:
+    """Return the same change, in which each change of lines in these hunks is a hunk of its own."""
+    more = (split for hunk in hunks(file) if hunk.index in indexes for split in hunk.splits)
+    return replace(file, splits=tuple(sorted({*file.splits, *more})))
 
 
 def lines_before(file: FileChange, first: int, last: int) -> tuple[int, int]:
@@ -253,7 +279,7 @@ def keep_hunks(file: FileChange, kept: Collection[int]) -> FileChange:
 
     A renamed file of which nothing is kept stays where it is.
     """
-    groups = _groups(_changes(file))
+    groups = _groups(_changes(file), file.splits)
     if set(range(max(len(groups), 1))) <= set(kept):
         return file
     if not any(0 <= index < len(groups) for index in kept):
@@ -279,14 +305,14 @@ def rebase(file: FileChange, current: bytes | None) -> FileChange | None:
     if why_not_text(current):
         return None
     merged = _merge(_lines(file.before), _lines(file.after), _lines(current))
-    return None if merged is None else replace(file, before=current, after=merged)
+    return None if merged is None else replace(file, before=current, after=merged, splits=())
 
 
 def combine(first: FileChange, second: FileChange) -> FileChange:
     """Return both changes of one file as one; the second begins where the first ends."""
     if first.path != second.path or first.after != second.before:
         raise ValueError(f"the changes of {first.path} do not follow each other")
-    return replace(second, before=first.before, mode=second.mode or first.mode)
+    return replace(second, before=first.before, mode=second.mode or first.mode, splits=())
 
 
 def line_edits(before: Sequence[str], after: Sequence[str]) -> list[LineEdit]:
@@ -310,22 +336,26 @@ def _changes(file: FileChange) -> tuple[LineChange, ...]:
     return tuple(diff_lines(_lines(file.before), _lines(file.after)))
 
 
-def _groups(found: Sequence[LineChange]) -> list[list[LineChange]]:
-    """Return the changes that are shown together because they lie close."""
+def _groups(found: Sequence[LineChange], splits: Sequence[int]) -> list[list[LineChange]]:
+    """Return the changes that are shown together because they lie close and nothing splits them."""
     groups: list[list[LineChange]] = []
     for change in found:
-        if groups and change.a_start - groups[-1][-1].a_end <= 2 * CONTEXT:
+        end = groups[-1][-1].a_end if groups else 0
+        at = bisect_left(splits, end)
+        is_split = at < len(splits) and splits[at] <= change.a_start
+        if groups and change.a_start - end <= 2 * CONTEXT and not is_split:
             groups[-1].append(change)
         else:
             groups.append([change])
     return groups
 
 
-def _hunk(index: int, group: list[LineChange], old: list[str], new: list[str]) -> Hunk:
-    before = min(CONTEXT, group[0].a_start)
-    behind = min(CONTEXT, len(old) - group[-1].a_end)
-    i, j = group[0].a_start - before, group[0].b_start - before
-    i_end, j_end = group[-1].a_end + behind, group[-1].b_end + behind
+def _hunk(
+    index: int, group: list[LineChange], span: tuple[int, int], old: list[str], new: list[str]
+) -> Hunk:
+    i, i_end = span
+    j = group[0].b_start - (group[0].a_start - i)
+    j_end = group[-1].b_end + (i_end - group[-1].a_end)
     lines: list[HunkLine] = []
     at, shift = i, j - i
     for change in [*group, LineChange(i_end, i_end, j_end, j_end)]:
@@ -335,7 +365,8 @@ def _hunk(index: int, group: list[LineChange], old: list[str], new: list[str]) -
         at, shift = change.a_end, change.b_end - change.a_end
     old_start = i + 1 if i_end > i else i
     new_start = j + 1 if j_end > j else j
-    return Hunk(index, old_start, i_end - i, new_start, j_end - j, tuple(lines))
+    splits = tuple(change.a_start for change in group[1:])
+    return Hunk(index, old_start, i_end - i, new_start, j_end - j, tuple(lines), splits)
 
 
 def _line(kind: str, line: str, old: int | None, new: int | None) -> HunkLine:

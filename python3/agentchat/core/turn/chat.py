@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 
+from agentchat.core.limits import MAX_ROUNDS
 from agentchat.core.messages import History
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, forbidden
@@ -41,6 +42,8 @@ class Chat:
     pending: PreviewStack = field(default_factory=PreviewStack)
     history: History = field(default_factory=History)
     turn: int = 0
+    max_rounds: int = MAX_ROUNDS
+    """Requests of one turn before the user is asked whether to go on."""
 
     def request(self) -> ModelRequest:
         """Return what to send the model now."""
@@ -52,7 +55,7 @@ class Chat:
         waiting = len(self.pending) > 0
         return ModelRequest(
             system=self._system(tools),
-            history=self.history,
+            history=self.history.with_stops(),
             tools=tuple(_described(tool, self.surroundings) for tool in tools),
             forced=RESOLVE if waiting else None,
             reminder=REMINDER if waiting else None,

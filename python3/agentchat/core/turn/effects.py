@@ -45,6 +45,8 @@ class ApprovalRequest:
     """Why the last response could not be used, if it could not."""
     proposed: ChangeSet | None = None
     """The change as it was proposed, if the preview shows the user's own text."""
+    question: str = ""
+    """What is asked, where it is not about a call of the model's."""
 
     @property
     def change(self) -> ChangeSet | None:

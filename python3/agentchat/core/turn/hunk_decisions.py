@@ -14,6 +14,7 @@ from agentchat.core.diff.changeset import (
     hunks,
     keep_hunks,
     rebase,
+    split_hunks,
 )
 from agentchat.core.diff.text_file import encode
 from agentchat.core.errors import StalePreview
@@ -25,12 +26,16 @@ _EDITED_LINES = 60
 
 @dataclass(frozen=True, slots=True)
 class HunkDecision:
-    """What the user says of one hunk of the file ``path``; ``index`` counts from 0."""
+    """What the user says of one hunk of the file ``path``; ``index`` counts from 0.
+
+    ``part`` is which part of it, from 0, if the user has split it.
+    """
 
     path: str
     index: int
     keep: bool = False
     comment: str = ""
+    part: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,7 @@ def apply_decisions(
     change = preview.change
     if change is None or not (decisions or proposed):
         return preview
+    change, decisions = _split_as_decided(change, decisions)
     left = [_without_rejected(file, decisions) for file in change.files]
     if all(file.changes_nothing for file in left):
         return None
@@ -155,8 +161,7 @@ def _is_made(place: ReplacedLines, change: ChangeSet, decisions: Sequence[HunkDe
         if hunk.index not in rejected
     )
     return any(
-        place.first < hunk.old_start + max(hunk.old_count, 1) and hunk.old_start <= place.last
-        for hunk in kept
+        place.first <= last and first <= place.last for first, last in map(changed_lines, kept)
     )
 
 
@@ -165,7 +170,8 @@ def rejection_reason(
 ) -> str:
     """Return the reason of a *no* together with what the user said of single hunks."""
     said = [reason] if reason else []
-    for file in preview.change.files if preview is not None and preview.change else ():
+    files, decisions = _split_files(preview, decisions)
+    for file in files:
         commented = [(h, one) for h, one in _decided_hunks(file, decisions) if one.comment]
         said += [f"{file.name} {_describe_hunk(hunk, one)}" for hunk, one in commented]
     return "; ".join(said)
@@ -173,9 +179,49 @@ def rejection_reason(
 
 def decision_note(preview: DryRunResult | None, decisions: Sequence[HunkDecision]) -> str:
     """Return what the user kept and said, for the journal."""
-    files = preview.change.files if preview is not None and preview.change else ()
+    files, decisions = _split_files(preview, decisions)
     decided = [(file, list(_decided_hunks(file, decisions))) for file in files]
     return " ".join(_file_summary(file, some, "Kept") for file, some in decided if some)
+
+
+def _split_files(
+    preview: DryRunResult | None, decisions: Sequence[HunkDecision]
+) -> tuple[tuple[FileChange, ...], Sequence[HunkDecision]]:
+    if preview is None or preview.change is None:
+        return (), decisions
+    change, decisions = _split_as_decided(preview.change, decisions)
+    return change.files, decisions
+
+
+def _split_as_decided(
+    change: ChangeSet, decisions: Sequence[HunkDecision]
+) -> tuple[ChangeSet, Sequence[HunkDecision]]:
+    """Return the change split as the user did it, and the decisions about its hunks now."""
+    if all(one.part is None for one in decisions):
+        return change, decisions
+    files: list[FileChange] = []
+    counted: list[HunkDecision] = []
+    for file in change.files:
+        mine = [one for one in decisions if one.path == file.path]
+        split = {one.index for one in mine if one.part is not None}
+        files.append(split_hunks(file, split))
+        starts = _first_indexes(file, split)
+        counted += (
+            replace(one, index=starts[one.index] + (one.part or 0), part=None)
+            for one in mine
+            if one.index in starts
+        )
+    return ChangeSet(tuple(files)), counted
+
+
+def _first_indexes(file: FileChange, split: Collection[int]) -> dict[int, int]:
+    """Return for each hunk the index that it, or its first part, has once some are split."""
+    starts: dict[int, int] = {}
+    number = 0
+    for hunk in hunks(file):
+        starts[hunk.index] = number
+        number += len(hunk.splits) + 1 if hunk.index in split else 1
+    return starts
 
 
 def _without_rejected(file: FileChange, decisions: Sequence[HunkDecision]) -> FileChange:

@@ -29,6 +29,9 @@ cancelling ends the turn, nothing more runs and each open call is answered ``CAN
 an error, with its text. While a preview is pending, a reply that does not only ``resolve`` runs
 nothing.
 
+A model that repeats its calls gets a note, then the user is asked whether to go on; so it is when
+a turn has very many rounds (``loop_guard``).
+
 Hooks: set-up before the question, exit after the result, each exactly once. The plan runs exit
 hooks itself when it ends, is cancelled or fails. A plan that is closed (``plan.close()``) can
 yield no effect any more: then the interpreter runs the exit hooks that are left.
@@ -58,6 +61,7 @@ from agentchat.core.turn.effects import (
     TearDown,
     do,
 )
+from agentchat.core.turn.loop_guard import LoopGuard
 from agentchat.core.turn.resolve import attempt
 from agentchat.core.turn.validate import InvalidCall, cut_off, validate
 
@@ -135,11 +139,15 @@ def failure(error: Exception) -> str:
 
 def _rounds(chat: Chat) -> Plan[TurnEnd]:
     ignored = 0
+    guard = LoopGuard(chat.max_rounds)
     while True:
-        for message in (yield from do(TakeSteering())):
-            yield from record(chat, Record(message))
+        why = yield from guard.check(chat)
+        if why:
+            return TurnEnd("stop", why)
+        yield from _take_messages(chat, guard)
         reply = yield from do(AskModel(chat.request()))
         yield from record(chat, Record(reply))
+        guard.add(reply)
         end = _end_of(reply)
         if end is not None:
             yield from _answer_cut_off(chat)
@@ -152,6 +160,15 @@ def _rounds(chat: Chat) -> Plan[TurnEnd]:
         yield from _answer_rest(chat, RESOLVE_FIRST, Status.ERROR)
         if ignored == UNRESOLVED_REPLIES:
             return TurnEnd("error", _unresolved(chat))
+
+
+def _take_messages(chat: Chat, guard: LoopGuard) -> Plan[None]:
+    """Record what the next request carries besides the results."""
+    messages = yield from do(TakeSteering())
+    guard.steer(messages)
+    note = guard.note()
+    for message in (*messages, note) if note is not None else messages:
+        yield from record(chat, Record(message))
 
 
 def _end_of(reply: Reply) -> TurnEnd | None:

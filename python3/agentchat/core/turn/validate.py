@@ -64,6 +64,11 @@ def validate(call: ToolCall, toolbox: Toolset) -> Plan[ValidCall]:
     return ValidCall(call, tool, given, arguments, reserved=reserved)
 
 
+def without_reserved(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that the tool itself takes."""
+    return {name: value for name, value in given.items() if name not in _SCHEMAS}
+
+
 def cut_off(name: str) -> str:
     """Return the answer to a call whose stream ended before it was complete."""
     ended = "was cut off before it was complete; it was not run"

@@ -73,6 +73,9 @@ class View(Protocol):
     def note(self, level: str, text: str) -> None:
         """Add a line of the plugin's own to the transcript; ``level`` is ``info`` or ``error``."""
 
+    def retry(self, text: str) -> None:
+        """Show in one line, which the next retry replaces, that a request is sent again."""
+
     def notify(self, level: str, text: str) -> None:
         """Tell the user one line; ``level`` is ``info``, ``warn`` or ``error``."""
 

@@ -36,6 +36,8 @@ SHOWN_PATHS = 3
 """Ordinary files that the facts name one by one, where a diff below names them all."""
 
 _VERDICTS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
+NO_EFFECT = -1
+"""The safety level of a question after which nothing runs by itself."""
 NO_WAY_BACK = "This cannot be undone by :AgentUndo."
 UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
 HOOKS = "the open buffer, as your own :write would: autocommands and formatters run"
@@ -92,7 +94,8 @@ def _prompt_table(prompt: str, question: ApprovalRequest, root: str) -> dict[str
         "place": question.number,
         "total": question.total,
         "always": offers_always(question),
-        "rule": question.pending is None and offers_rule(question.call, question.target),
+        "rule": not (question.pending or question.question)
+        and offers_rule(question.call, question.target),
         "always_text": _always(scope) if scope is not None else "",
         "arguments": json.dumps(dict(question.call.given), indent=2, ensure_ascii=False),
         "details": _details(question),
@@ -127,7 +130,12 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
 
 
 def safety(question: ApprovalRequest) -> int:
-    """Return the safety level; a staged preview is shown before it happens, whoever made it."""
+    """Return the safety level: ``NO_EFFECT`` for a mere question.
+
+    A staged preview is shown before it happens, whoever made it.
+    """
+    if question.question:
+        return NO_EFFECT
     return 2 if question.pending is not None else question.call.tool.capability.safety_level
 
 
@@ -139,6 +147,8 @@ def _always(scope: Scope) -> str:
 def title(question: ApprovalRequest) -> str:
     """Return what is asked, in a few words."""
     name = question.call.tool.name
+    if question.question:
+        return escape(question.question)
     if question.pending is not None and question.pending.standing:
         return escape(f"{question.pending.label}: carry it out?")
     if question.pending is not None:

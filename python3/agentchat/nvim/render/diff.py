@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from agentchat.core.diff.changeset import ChangeSet, FileChange, Hunk, HunkLine, count_lines, hunks
+from agentchat.core.diff.changeset import (
+    ChangeSet,
+    FileChange,
+    Hunk,
+    HunkLine,
+    count_lines,
+    hunks,
+    split_hunks,
+)
 from agentchat.core.diff.line_diff import WordSpan, changed_words
 from agentchat.core.diff.text_file import split_lines
 from agentchat.core.text import escape
@@ -37,7 +45,7 @@ def diff_document(change: ChangeSet, root: str) -> Document:
     ``hunks`` of the document says which rows belong to which hunk: ``row`` of its header, number
     of ``rows``, ``path``, ``index``, ``first`` and ``last`` line in the file, a ``key`` that the
     same hunk has in another diff of the file, and where it has lines how many ``digits`` their
-    numbers have. Several files are listed first.
+    numbers have, and ``parts`` where it can be split. Several files are listed first.
     """
     page = StyledLines()
     places: list[dict[str, Any]] = []
@@ -83,7 +91,24 @@ def _add_file(page: StyledLines, file: FileChange, root: str) -> list[dict[str, 
     else:
         starts += _add_hunks(page, file, found)
     places = zip(found, pairwise([*starts, page.rows]), hunk_keys(file), strict=False)
-    return [_place(file, hunk, row, end, key) for hunk, (row, end), key in places]
+    return [
+        _place(file, hunk, row, end, key) | _parts(file, hunk) for hunk, (row, end), key in places
+    ]
+
+
+def _parts(file: FileChange, hunk: Hunk) -> dict[str, Any]:
+    """Return what a hunk can be split into, as ``parts``: each with its number of ``rows``."""
+    if not hunk.splits:
+        return {}
+    found = hunks(split_hunks(file, {hunk.index}))
+    parts = found[hunk.index : hunk.index + len(hunk.splits) + 1]
+    return {"parts": [_part(part) for part in parts]}
+
+
+def _part(part: Hunk) -> dict[str, Any]:
+    first, last = changed_lines(part)
+    rows = len(part.lines) + sum(not line.end for line in part.lines)
+    return {"header": part.header, "rows": rows, "first": first, "last": last}
 
 
 def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[str, Any]:

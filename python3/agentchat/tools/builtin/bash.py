@@ -11,7 +11,12 @@ from typing import Any
 from pydantic import Field
 
 from agentchat.core.limits import BASH_BYTES, BASH_SECONDS, KIB, RESULT_BYTES
-from agentchat.core.text import drop_partial_end, drop_partial_start, join_head_and_tail
+from agentchat.core.text import (
+    drop_overwritten,
+    drop_partial_end,
+    drop_partial_start,
+    join_head_and_tail,
+)
 from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.format import TerminalText, argument_text, strip_terminal_codes
@@ -137,15 +142,19 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
 def _output_text(result: ProcessResult, path: str) -> str:
     """Return an output as text; a long one as head and tail, with the path of the whole."""
     if not result.dropped:
-        return strip_terminal_codes(result.head).rstrip("\n")
+        return _plain(result.head).rstrip("\r\n")
     head, tail = drop_partial_end(result.head), drop_partial_start(result.tail)
     cut = len(result.head) - len(head) + len(result.tail) - len(tail)
     return join_head_and_tail(
-        strip_terminal_codes(head),
-        strip_terminal_codes(tail).rstrip("\n"),
+        _plain(head),
+        _plain(tail).rstrip("\r\n"),
         result.dropped + cut,
         path,
     )
+
+
+def _plain(data: bytes) -> str:
+    return drop_overwritten(strip_terminal_codes(data))
 
 
 def _failure(code: int | None, timeout: float) -> str:

@@ -115,7 +115,11 @@ async def dry_run(arguments: EditArguments, context: ToolContext) -> DryRunResul
     before = await read_for_change(target, context)
     edits = [Edit(edit.old_text, edit.new_text, edit.replace_all) for edit in arguments.edits]
     outcome = await asyncio.to_thread(_apply_edits, before, edits, target)
-    change = FileChange(target.path, before, encode(outcome.text), target.shown)
+    # Each replacement is decided on its own, except those of one text in many places.
+    separate = not any(edit.replace_all for edit in edits)
+    splits = tuple(sorted(first - 1 for first, _ in outcome.lines)) if separate else ()
+    after = encode(outcome.text)
+    change = FileChange(target.path, before, after, target.shown, splits=splits)
     return DryRunResult(
         ChangeSet((change,)),
         notes=outcome.notes,

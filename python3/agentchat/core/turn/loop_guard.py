@@ -1,0 +1,146 @@
+"""Notices a model that goes round in circles, and asks the user whether to go on.
+
+A round is one request and the calls of its reply. Rounds whose calls are the same, or the same
+few in turn, get the model a note first; if they go on, or if the turn has very many rounds, the
+user is asked before the next request.
+"""
+
+from __future__ import annotations
+
+from agentchat.core.messages import Message, Note, Reply, ToolCall, UserText
+from agentchat.core.permissions.policy import EFFECT, Decision, Verdict
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.tool import ArgumentError, Capability, DryRunResult, Metadata, Tool
+from agentchat.core.turn.approval_request import request_approval
+from agentchat.core.turn.call import record
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.effects import ApprovalRequest, Plan, Record
+
+NOTED_ROUNDS = 3
+"""After so many equal rounds the model gets a note."""
+
+ASKED_ROUNDS = 5
+"""After so many equal rounds the user is asked."""
+
+LONGEST_CYCLE = 3
+"""Rounds that come in turn, at most, to be seen as a repetition."""
+
+SHOWN_CALLS = 12
+SHOWN_CHARACTERS = 200
+
+REPEATED = (
+    "<system-reminder>\n"
+    "You made the same tool calls {} times in a row. Unless you wait for something that changes, "
+    "do something else, or tell the user what keeps you from going on.\n"
+    "</system-reminder>"
+)
+CHOICES = "Accept goes on, and asks again after as many rounds. Reject ends the turn."
+ENDED = "The user ended the turn here: {}."
+NOBODY = "Nobody is here to say whether to go on: {}."
+
+RoundCalls = tuple[tuple[str, str], ...]
+"""The calls of a round: names and arguments as sent."""
+
+
+class _NoArguments:
+    """The schema of a question that is no call of the model's."""
+
+    def schema(self) -> dict[str, object]:
+        return {"type": "object"}
+
+    def parse(self, value: object) -> object:
+        raise ArgumentError((("rounds", "this is no tool"),))
+
+
+ROUNDS = Tool(
+    name="rounds",
+    description="Ask whether a turn that repeats itself, or is very long, goes on.",
+    arguments=_NoArguments(),
+    steps=(),
+    metadata=Metadata(destructive=True),
+    capability=Capability(dry_run=True),
+)
+
+
+class LoopGuard:
+    """Counts the rounds of one turn; ``check`` comes before each request."""
+
+    def __init__(self, max_rounds: int) -> None:
+        self._max_rounds = max_rounds
+        self._left = max_rounds
+        self._total = 0
+        self._rounds: list[RoundCalls] = []
+
+    def add(self, reply: Reply) -> None:
+        """Count the round of a reply."""
+        self._total += 1
+        self._left -= 1
+        self._rounds.append(tuple((call.name, call.arguments) for call in reply.calls))
+
+    def steer(self, messages: tuple[Message, ...]) -> None:
+        """Start to compare again where the user wrote something: the rounds after it are new."""
+        if any(isinstance(message, UserText) for message in messages):
+            self._rounds.clear()
+
+    def check(self, chat: Chat) -> Plan[str]:
+        """Ask the user, if it is time to; return why the turn ends, empty if it goes on."""
+        why = self._reason_to_ask()
+        if not why:
+            return ""
+        if not chat.policy.attended:
+            return NOBODY.format(why)
+        goes_on = yield from self._ask(chat, why)
+        self._left = self._max_rounds
+        self._rounds.clear()
+        return "" if goes_on else ENDED.format(why)
+
+    def note(self) -> Note | None:
+        """Return what the model is told before the next request, if anything."""
+        count = self._repeats()
+        return Note(REPEATED.format(count)) if count == NOTED_ROUNDS else None
+
+    def _reason_to_ask(self) -> str:
+        count = self._repeats()
+        if count >= ASKED_ROUNDS:
+            return f"the model made the same calls {count} times in a row"
+        return f"this turn has made {self._total} requests" if self._left <= 0 else ""
+
+    def _repeats(self) -> int:
+        """Return how many times the newest rounds are at the end, one after the other."""
+        return max(self._repeats_of(length) for length in range(1, LONGEST_CYCLE + 1))
+
+    def _repeats_of(self, length: int) -> int:
+        rounds = self._rounds
+        cycle, end, count = rounds[-length:], len(rounds), 0
+        while end >= length and rounds[end - length : end] == cycle:
+            count, end = count + 1, end - length
+        return count
+
+    def _ask(self, chat: Chat, why: str) -> Plan[bool]:
+        request = self._request(chat, why)
+        response = yield from request_approval(request)
+        while response.choice == "edit":  # there is nothing to edit
+            response = yield from request_approval(request)
+        if response.choice != "reject":
+            return True
+        reason = f" Reason: {response.reason}" if response.reason else ""
+        yield from record(chat, Record(Note(ENDED.format(why) + reason)))
+        return False
+
+    def _request(self, chat: Chat, why: str) -> ApprovalRequest:
+        newest = self._rounds[-1] if self._rounds else ()
+        call = ValidCall(ToolCall(ROUNDS.name, ROUNDS.name, "{}"), ROUNDS, {}, None)
+        return ApprovalRequest(
+            call,
+            CallTarget(chat.surroundings.cwd, host=chat.surroundings.host),
+            Decision(Verdict.ASK, EFFECT),
+            preview=DryRunResult(text="\n".join((CHOICES, "", *_lines(newest)))),
+            question=f"Go on? {why[0].upper()}{why[1:]}",
+        )
+
+
+def _lines(calls: RoundCalls) -> list[str]:
+    texts = (f"{name} {arguments}"[:SHOWN_CHARACTERS] for name, arguments in calls[:SHOWN_CALLS])
+    lines = ["The newest calls:", *texts]
+    rest = len(calls) - SHOWN_CALLS
+    return [*lines, f"and {rest} more"] if rest > 0 else lines
