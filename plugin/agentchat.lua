@@ -18,44 +18,42 @@ command(
 )
 command('AgentSend', 'Send the prompt of the chat', { nargs = 0 })
 command('AgentStop', 'Stop the request, its tools and the queue', { nargs = 0 })
-command('AgentApprove', 'Answer the approval that is shown', { nargs = '*' })
-command('AgentApprovals', 'List, revoke or explain what runs without a question', { nargs = '*' })
-command('AgentMode', 'Choose what runs without a question', { nargs = 1 })
+command('AgentApprove', 'Answer the approval request', { nargs = '*' })
+command('AgentApprovals', 'List, revoke or explain remembered answers and rules', { nargs = '*' })
+command('AgentMode', 'Choose what runs without approval', { nargs = 1 })
 command('AgentModel', 'Show or choose the model', { nargs = '?' })
-command('AgentUndo', 'Take back the file changes of a turn', { nargs = '?' })
-command('AgentRedo', 'Take the last undo back', { nargs = 0 })
+command('AgentUndo', 'Undo the file changes of a turn', { nargs = '?' })
+command('AgentRedo', 'Redo the last undo', { nargs = 0 })
 command('AgentTools', 'List, add or remove tools of the chat, or load your own', { nargs = '*' })
 command('AgentLog', 'Show the journal of the chat', { nargs = '?' })
 command('AgentHistory', 'Resume or fork a saved chat', { nargs = '*', bang = true })
 command('AgentInstall', 'Create or update the Python environment', { nargs = 0 })
 
+---@param action string a command, or a function of `agentchat.keymaps`
 local function plug(modes, name, action, about)
-  vim.keymap.set(
-    modes,
-    '<Plug>(AgentChat' .. name .. ')',
-    function() require('agentchat.keymaps')[action]() end,
-    { desc = about }
-  )
+  local function run() require('agentchat.keymaps')[action]() end
+  local rhs = vim.startswith(action, '<Cmd>') and action or run
+  vim.keymap.set(modes, '<Plug>(AgentChat' .. name .. ')', rhs, { desc = about })
 end
 
 plug('n', 'Open', 'open', 'Show the chat of this tab, or open one')
 plug('n', 'New', 'new', 'Open a new chat')
 plug({ 'n', 'i' }, 'Send', 'send', 'Send the prompt')
 plug({ 'n', 'i' }, 'Stop', 'stop', 'Stop the agent')
-plug('n', 'Approval', 'approval', 'Go to the pending approval')
+plug('n', 'Approval', 'approval', 'Go to the pending approval request')
 plug('n', 'Review', 'review', 'Go to the review of the pending preview')
 plug('n', 'File', 'file', 'Open the file under the cursor in another window')
 plug({ 'n', 'x', 'o' }, 'Next', 'next', 'Next message')
 plug({ 'n', 'x', 'o' }, 'Previous', 'previous', 'Previous message')
-plug('n', 'Approvals', 'approvals', 'List what the chat remembers')
-plug('n', 'Rule', 'rule', 'Write a rule about what is being asked')
+plug('n', 'Approvals', '<Cmd>AgentApprovals<CR>', 'List the remembered answers')
+plug('n', 'Rule', '<Cmd>AgentApprovals rule<CR>', 'Write a rule for the pending approval request')
 plug('n', 'Apply', 'apply', 'Apply the pending preview')
 plug('n', 'Discard', 'discard', 'Discard the pending preview')
-plug('n', 'Undo', 'undo_turn', 'Take back the file changes of the newest turn')
-plug('n', 'Redo', 'redo_turn', 'Take the last undo back')
-plug('n', 'Tools', 'tools', 'List the tools of the chat')
-plug('n', 'Log', 'log', 'Show the journal of the chat')
-plug('n', 'History', 'history', 'Resume a saved chat of this project')
+plug('n', 'Undo', '<Cmd>AgentUndo<CR>', 'Undo the file changes of the newest turn')
+plug('n', 'Redo', '<Cmd>AgentRedo<CR>', 'Redo the last undo')
+plug('n', 'Tools', '<Cmd>AgentTools<CR>', 'List the tools of the chat')
+plug('n', 'Log', '<Cmd>AgentLog<CR>', 'Show the journal of the chat')
+plug('n', 'History', '<Cmd>AgentHistory<CR>', 'Resume a saved chat of this project')
 plug('n', 'Help', 'help', 'List the keys of the chat')
 plug('n', 'PromptUndo', 'undo', 'Undo in the prompt')
 plug('n', 'PromptRedo', 'redo', 'Redo in the prompt')

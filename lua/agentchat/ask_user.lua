@@ -23,7 +23,7 @@ local api = vim.api
 ---@field list agentchat.Inquiry[]
 ---@field answers string[][] one list for each question that is answered
 ---@field chosen string[] of the question that is put now
----@field put integer how often a dialog was opened; what an older one answers does not count
+---@field dialogs integer how often a dialog was opened; what an older one answers does not count
 ---@field shown boolean
 ---@field inside boolean a dialog runs that does not return before it is answered
 ---@field notified boolean the user was notified of it, as they were not in the chat
@@ -55,26 +55,27 @@ local function record(questions, answer)
   ask_next(questions)
 end
 
+local function current(questions) return questions.list[#questions.answers + 1] end
+
 local function prompt_of(questions)
-  local now, number = questions.list[#questions.answers + 1], #questions.answers + 1
+  local now, number = current(questions), #questions.answers + 1
   local header = now.header ~= '' and line(now.header) .. ': ' or ''
   local place = #questions.list > 1 and (' (%d of %d)'):format(number, #questions.list) or ''
   return header .. line(now.question) .. place
 end
 
 --- Opens a dialog; the one answer it gives goes to `answered`, if it is still the newest.
----@param dialog fun(callback: fun(...))
 local function open_dialog(questions, dialog, answered)
   if open[questions.chat] ~= questions then return end
-  questions.put = questions.put + 1
-  local token, before = questions.put, {}
+  questions.dialogs = questions.dialogs + 1
+  local token, before = questions.dialogs, {}
   for _, win in ipairs(api.nvim_list_wins()) do
     before[win] = true
   end
   questions.shown, questions.windows = true, {}
   local function callback(...)
-    if open[questions.chat] ~= questions or questions.put ~= token then return end
-    questions.put = questions.put + 1
+    if open[questions.chat] ~= questions or questions.dialogs ~= token then return end
+    questions.dialogs = questions.dialogs + 1
     answered(...)
   end
   questions.inside = true
@@ -89,7 +90,6 @@ local function open_dialog(questions, dialog, answered)
   end
 end
 
----@param answered fun(text?: string)
 local function write(questions, answered)
   local opts = { prompt = prompt_of(questions) .. ' ' }
   open_dialog(questions, function(callback) vim.ui.input(opts, callback) end, answered)
@@ -97,7 +97,7 @@ end
 
 ---@return string[] labels that can be chosen, and what else there is to choose
 local function items_of(questions)
-  local now, items, ticked = questions.list[#questions.answers + 1], {}, {}
+  local now, items, ticked = current(questions), {}, {}
   if #questions.chosen > 0 then
     table.insert(items, 'Done: ' .. table.concat(questions.chosen, ', '))
   end
@@ -116,9 +116,7 @@ local function write_instead(questions)
   vim.schedule(function()
     write(questions, function(text)
       if text == nil or not text:find('%S') then return ask_next(questions) end
-      if not questions.list[#questions.answers + 1].multi then
-        return record(questions, { text })
-      end
+      if not current(questions).multi then return record(questions, { text }) end
       table.insert(questions.chosen, text)
       ask_next(questions)
     end)
@@ -127,7 +125,7 @@ end
 
 --- Takes a choice: the position in the list counts, two items may look the same.
 local function choose(questions, items, at)
-  local now, options = questions.list[#questions.answers + 1], #items - 1
+  local now, options = current(questions), #items - 1
   local none = now.multi and #questions.chosen == 0
   if none and at == #items then return record(questions, {}) end
   if at == (none and options or #items) then return write_instead(questions) end
@@ -139,7 +137,7 @@ end
 
 local function select(questions)
   local items, described = items_of(questions), {}
-  for _, option in ipairs(questions.list[#questions.answers + 1].options) do
+  for _, option in ipairs(current(questions).options) do
     if option.description ~= '' then described[option.label] = ': ' .. line(option.description) end
   end
   local opts = {
@@ -159,7 +157,7 @@ local function select(questions)
 end
 
 local function show(questions)
-  if #questions.list[#questions.answers + 1].options > 0 then return select(questions) end
+  if #current(questions).options > 0 then return select(questions) end
   write(questions, function(text)
     if text == nil then return finish(questions) end
     record(questions, text:find('%S') and { text } or {})
@@ -167,7 +165,7 @@ local function show(questions)
 end
 
 ---@return boolean whether the user is in the chat and nothing is half typed
-local function at_hand(questions)
+local function is_ready(questions)
   local chat = registry.get(questions.chat)
   local mode = api.nvim_get_mode()
   local resting = RESTING[mode.mode:sub(1, 1)] and not vim.startswith(mode.mode, 'no')
@@ -178,29 +176,27 @@ local function at_hand(questions)
     and vim.fn.state('amoS') == ''
 end
 
-local function tell(questions)
+local function notify_user(questions)
   local chat = registry.get(questions.chat)
   if questions.notified or not chat or api.nvim_get_current_buf() == chat.buf then return end
   questions.notified = true
   notify.info(('the agent asks: %s Go to its chat to answer.'):format(prompt_of(questions)))
 end
 
---- Puts the next question as soon as it takes no key that was meant for something else.
----@param questions agentchat.Questions
+--- Asks the next question as soon as it cannot catch a key meant for something else.
 function ask_next(questions)
   questions.shown = false
   local delay = settings.get(registry.buffer(questions.chat)).ui.prompt_delay_ms
   local pause = #questions.answers == 0 and delay or 0
-  tell(questions)
+  notify_user(questions)
   key_guard.when_keys_rest(
     'questions.' .. questions.chat,
     pause,
-    function() return at_hand(questions) end,
+    function() return is_ready(questions) end,
     function() show(questions) end
   )
 end
 
---- Closes what is shown of a question.
 local function dismiss(questions)
   open[questions.chat] = nil
   key_guard.stop_waiting('questions.' .. questions.chat)
@@ -212,46 +208,38 @@ local function dismiss(questions)
   if questions.inside and ASKING[vim.fn.getcmdtype()] then api.nvim_feedkeys('\27', 'nt', false) end
 end
 
---- Puts questions to the user; the event `answers` reports them to Python.
----@param chat string
----@param id string
----@param list agentchat.Inquiry[]
-function M.ask(chat, id, list)
-  M.close_all(chat)
+--- Asks the user; the event `answers` reports the answers to Python.
+function M.ask(chat_id, id, list)
+  M.close_all(chat_id)
   local questions = {
-    chat = chat,
+    chat = chat_id,
     id = id,
     list = list,
     answers = {},
     chosen = {},
-    put = 0,
+    dialogs = 0,
     shown = false,
     inside = false,
     notified = false,
     windows = {},
   }
-  open[chat] = questions
+  open[chat_id] = questions
   ask_next(questions)
 end
 
---- Takes questions back; of those that are answered there is nothing to take.
----@param chat string
----@param id string
-function M.close(chat, id)
-  if open[chat] and open[chat].id == id then dismiss(open[chat]) end
+--- Withdraws questions that are not answered yet.
+function M.close(chat_id, id)
+  if open[chat_id] and open[chat_id].id == id then dismiss(open[chat_id]) end
 end
 
---- Takes back whatever the agent asks in a chat.
----@param chat string
-function M.close_all(chat)
-  if open[chat] then dismiss(open[chat]) end
+function M.close_all(chat_id)
+  if open[chat_id] then dismiss(open[chat_id]) end
 end
 
 --- Shows the open question of a chat again, one that a dialog lost.
----@param chat? string
 ---@return boolean whether there is one
-function M.focus(chat)
-  local questions = chat and open[chat]
+function M.focus(chat_id)
+  local questions = chat_id and open[chat_id]
   if not questions then return false end
   key_guard.stop_waiting('questions.' .. questions.chat)
   show(questions)

@@ -35,13 +35,11 @@ function M.chat()
   )
 end
 
----@return string word, string? rest
 local function first_word(text)
   local word, rest = vim.trim(text):match('^(%S*)%s*(.*)$')
   return word, rest ~= '' and rest or nil
 end
 
---- Whether `word` is one of `known`; if not, the user is warned.
 local function is_known(what, word, known)
   if vim.list_contains(known, word) then return true end
   notify.warn(('unknown %s "%s": use %s'):format(what, word, table.concat(known, ', ')))
@@ -60,9 +58,7 @@ end
 ---@type table<string, fun(args: agentchat.CommandArgs)>
 local RUN = {}
 
----@param run fun(chat: agentchat.Chat, args: agentchat.CommandArgs)
----@return fun(args: agentchat.CommandArgs)
-local function about_chat(run)
+local function with_chat(run)
   return function(args)
     local chat = registry.get(args.chat) or M.chat()
     if chat then run(chat, args) end
@@ -72,7 +68,7 @@ end
 function RUN.AgentChat(args)
   local url, prompt = remote.split(args.args)
   if url and not remote.parse(url) then
-    return notify.warn(('%s names no workspace: write %s'):format(url, remote.FORM))
+    return notify.warn(('%s is not a workspace: use %s'):format(url, remote.FORM))
   end
   actions.open({
     new = args.bang,
@@ -83,10 +79,10 @@ function RUN.AgentChat(args)
   })
 end
 
-RUN.AgentSend = about_chat(actions.send_prompt)
-RUN.AgentStop = about_chat(actions.stop)
+RUN.AgentSend = with_chat(actions.send_prompt)
+RUN.AgentStop = with_chat(actions.stop)
 
-RUN.AgentResolve = about_chat(function(chat, args)
+RUN.AgentResolve = with_chat(function(chat, args)
   local action, reason = first_word(args.args)
   if not is_known('action', action, ACTIONS) then return end
   review.resolve(chat.id, action, reason)
@@ -101,7 +97,7 @@ function RUN.AgentApprove(args)
   requests.answer(chat, choice, reason)
 end
 
-RUN.AgentApprovals = about_chat(function(chat, args)
+RUN.AgentApprovals = with_chat(function(chat, args)
   local word, rest = first_word(args.args)
   if word == '' then return host.send('approvals', { chat = chat.id }) end
   if not is_known('argument', word, APPROVALS) then return end
@@ -111,29 +107,28 @@ RUN.AgentApprovals = about_chat(function(chat, args)
   host.send('explain', { chat = chat.id, text = rest or '' })
 end)
 
-RUN.AgentMode = about_chat(function(chat, args)
+RUN.AgentMode = with_chat(function(chat, args)
   if not is_known('mode', args.args, MODES) then return end
   host.send('mode', { chat = chat.id, mode = args.args })
 end)
 
-RUN.AgentModel = about_chat(
+RUN.AgentModel = with_chat(
   function(chat, args)
     host.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
   end
 )
 
---- A turn's number; nil for anything else, and then the user is warned.
 local function turn_number(text)
   if text:match('^[1-9]%d*$') then return tonumber(text) end
   notify.warn(('unknown turn "%s": use its number'):format(text))
 end
 
-RUN.AgentUndo = about_chat(function(chat, args)
+RUN.AgentUndo = with_chat(function(chat, args)
   local turn = args.args ~= '' and turn_number(args.args) or nil
   if args.args == '' or turn then host.send('undo', { chat = chat.id, turn = turn }) end
 end)
 
-RUN.AgentRedo = about_chat(function(chat) host.send('redo', { chat = chat.id }) end)
+RUN.AgentRedo = with_chat(function(chat) host.send('redo', { chat = chat.id }) end)
 
 function RUN.AgentTools(args)
   local word, name = first_word(args.args)
@@ -147,7 +142,7 @@ function RUN.AgentTools(args)
   host.send(word .. '_tool', { chat = chat.id, name = name })
 end
 
-RUN.AgentLog = about_chat(function(chat, args)
+RUN.AgentLog = with_chat(function(chat, args)
   if args.args ~= '' and not is_known('argument', args.args, RECORDS) then return end
   host.send('log', { chat = chat.id, only = args.args })
 end)
@@ -156,8 +151,6 @@ function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork
 
 function RUN.AgentInstall() install.run() end
 
----@param name string
----@param args agentchat.CommandArgs
 function M.run(name, args) RUN[name](args) end
 
 local function names()
@@ -165,13 +158,10 @@ local function names()
   return chat and chat.names or mentions.BUILTIN
 end
 
---- The names of those that fit.
----@param fits fun(item: agentchat.Name): boolean
 local function names_of(items, fits)
   return vim.tbl_map(function(item) return item.name end, vim.tbl_filter(fits, items))
 end
 
---- The remote workspaces that are in use, and the one of the settings.
 local function workspaces()
   local urls = vim.tbl_map(function(chat) return chat.remote end, registry.all())
   table.insert(urls, settings.get().workspace)
@@ -189,7 +179,6 @@ local function models()
   return vim.fn.sort(vim.tbl_keys(seen))
 end
 
---- The numbers of the turns there were, the newest first.
 local function turns()
   local chat, found = registry.near(), {}
   for number = chat and chat.status.turn or 0, 1, -1 do
@@ -198,8 +187,7 @@ local function turns()
   return found
 end
 
---- Tools and groups that the chat has, or has not.
-local function belongings(given)
+local function tool_names(given)
   local chat = registry.near()
   return names_of(
     chat and chat.names or {},
@@ -219,10 +207,7 @@ local WORDS = {
   AgentUndo = turns,
 }
 
----@param name string
 ---@param lead string what is typed of the argument
----@param line string the whole command line
----@return string[]
 function M.complete(name, lead, line)
   local words = {}
   if name == 'AgentChat' then
@@ -235,12 +220,11 @@ function M.complete(name, lead, line)
   elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then
     words = names_of(names(), function(item) return item.kind == 'tool' end)
   elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then
-    words = belongings(line:match('%sremove%s') ~= nil)
+    words = tool_names(line:match('%sremove%s') ~= nil)
   end
   return vim.iter(words):filter(function(word) return vim.startswith(word, lead) end):totable()
 end
 
---- Gives a buffer of a chat `:AgentResolve`.
 local function attach_resolve(chat, buf)
   vim.api.nvim_buf_create_user_command(buf, 'AgentResolve', function(args)
     args.chat = chat.id

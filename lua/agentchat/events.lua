@@ -8,17 +8,12 @@ local M = {}
 local STATUS = { cancelled = 'cancelled', failed = 'error' }
 
 --- Fires `User name`. An error in a listener is reported, and nothing else stops.
----@param name string
----@param data table<string, any>
 function M.fire(name, data)
   local opts = { pattern = name, data = data, modeline = false }
   local ok, err = pcall(vim.api.nvim_exec_autocmds, 'User', opts)
   if not ok then notify.error(('an autocommand for %s failed: %s'):format(name, err)) end
 end
 
----@param chat agentchat.Chat
----@param name string
----@param data table
 function M.fire_chat(chat, name, data)
   if name == 'AgentApprovalRequested' then chat.asked[data.prompt] = data.tool end
   if name == 'AgentApprovalAnswered' then chat.asked[data.prompt] = nil end
@@ -26,15 +21,12 @@ function M.fire_chat(chat, name, data)
 end
 
 --- Reports the end of a call that nobody continues.
----@param chat agentchat.Chat
----@param block agentchat.ToolBlock
 function M.fire_lost_call(chat, block)
   local data = { tool = block.tool, call_id = block.id, status = STATUS[block.state] }
   M.fire_chat(chat, 'AgentToolFinished', data)
 end
 
 --- Reports the end of approval requests and turn.
----@param chat agentchat.Chat
 ---@param running boolean whether there was a turn
 function M.fire_lost_turn(chat, running)
   for prompt, tool in pairs(vim.deepcopy(chat.asked)) do

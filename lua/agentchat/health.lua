@@ -25,26 +25,26 @@ for name in sys.argv[1:]:
 local INSTALLED =
   { ['ast-grep'] = 'ast_edit', rg = 'grep and find', shfmt = 'rules about commands' }
 
+---@return string? output nil if the command failed
+local function output_of(command, timeout)
+  local ok, done = pcall(
+    function() return vim.system(command, { text = true, timeout = timeout }):wait() end
+  )
+  return ok and done.code == 0 and done.stdout or nil
+end
+
 local function check_neovim()
   health.start('Neovim')
-  local it = vim.version()
-  local version = ('%d.%d.%d%s'):format(
-    it.major,
-    it.minor,
-    it.patch,
-    it.prerelease and '-dev' or ''
-  )
+  local version = tostring(vim.version())
   if vim.fn.has('nvim-0.11') == 1 then return health.ok('Neovim ' .. version) end
   health.error(('Neovim %s is too old'):format(version), 'Install Neovim 0.11 or newer.')
 end
 
 local function check_packages(found)
   local command = vim.list_extend({ found.path, '-c', PROBE }, PACKAGES)
-  local ok, done = pcall(
-    function() return vim.system(command, { text = true, timeout = 10000 }):wait() end
-  )
-  if not ok or done.code ~= 0 then return health.error('it does not run', 'Run :AgentInstall.') end
-  for line in vim.gsplit(vim.trim(done.stdout), '\n') do
+  local output = output_of(command, 10000)
+  if not output then return health.error('Python does not run', 'Run :AgentInstall.') end
+  for line in vim.gsplit(vim.trim(output), '\n') do
     local name, version = line:match('^(%S+)%s*(.*)$')
     if name == 'python' and vim.version.lt(version, python.OLDEST) then
       health.error(('Python %s is too old'):format(version), 'Run :AgentInstall.')
@@ -95,20 +95,15 @@ local function ask_python(found)
     root = vim.uv.fs_realpath(vim.fn.getcwd()),
   })
   local command = { found.path, '-c', CHECKUP, python.root .. '/python3', asked }
-  local ok, done = pcall(
-    function() return vim.system(command, { text = true, timeout = 30000 }):wait() end
-  )
-  if not ok or done.code ~= 0 then return nil end
-  local read, parts = pcall(vim.json.decode, done.stdout)
-  return read and parts or nil
+  local ok, parts = pcall(vim.json.decode, output_of(command, 30000) or '')
+  return ok and parts or nil
 end
 
 local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }
 
----@param parts? table<string, [string, string][]>
-local function report(parts, name)
+local function report_part(parts, name)
   health.start(PARTS[name])
-  if not parts then return health.info('this needs a working Python') end
+  if not parts then return health.info('not checked: no working Python') end
   for _, line in ipairs(parts[name]) do
     health[line[1]](line[2])
   end
@@ -133,7 +128,7 @@ local function check_programs(found)
   end
   local ssh = settings.get().ssh.command[1] or 'ssh'
   for name, use in vim.spairs({ git = '`#diff`', [ssh] = 'other machines' }) do
-    if not check_program(name) then health.info(('%s is not there (for %s)'):format(name, use)) end
+    if not check_program(name) then health.info(('%s was not found (for %s)'):format(name, use)) end
   end
 end
 
@@ -143,13 +138,13 @@ local function check_settings()
   for _, problem in ipairs(problems) do
     health.error(problem)
   end
-  if #problems == 0 then health.ok('nothing wrong in g:agentchat') end
+  if #problems == 0 then health.ok('no errors in g:agentchat') end
   local state = vim.fn.stdpath('state') .. '/agentchat'
   local made = pcall(vim.fn.mkdir, state, 'p')
   if made and vim.fn.filewritable(state) == 2 then
-    return health.ok('journals go to ' .. vim.fn.fnamemodify(state, ':~'))
+    return health.ok('journals are in ' .. vim.fn.fnamemodify(state, ':~'))
   end
-  health.error(state .. ' cannot be written', 'Make it writable; chats are kept there.')
+  health.error(state .. ' is not writable', 'Make it writable: chats are saved there.')
 end
 
 function M.check()
@@ -158,11 +153,11 @@ function M.check()
   check_host()
   local found = python.find(settings.get().python)
   local parts = ask_python(found)
-  report(parts, 'model')
+  report_part(parts, 'model')
   check_programs(found)
   check_settings()
-  report(parts, 'rules')
-  report(parts, 'sandbox')
+  report_part(parts, 'rules')
+  report_part(parts, 'sandbox')
 end
 
 return M

@@ -16,8 +16,6 @@ local function luminance(colour)
 end
 
 --- The ratio of two colours, from 1 for equal ones to 21 for black and white.
----@param one integer 0xRRGGBB
----@param other integer 0xRRGGBB
 local function ratio(one, other)
   local light, dark = luminance(one), luminance(other)
   if light < dark then
@@ -27,9 +25,7 @@ local function ratio(one, other)
 end
 
 --- Whether text of all these groups is legible on a background.
----@param groups string[]
 ---@param background? integer 0xRRGGBB; nil for one that nobody knows
----@return boolean
 function M.legible(groups, background)
   if not background then return true end
   return vim.iter(groups):all(function(name)
@@ -135,7 +131,6 @@ function M.define()
   end
 end
 
---- Defines the groups now and after every change of the colour scheme.
 function M.setup()
   M.define()
   local group = vim.api.nvim_create_augroup('agentchat.highlights', {})

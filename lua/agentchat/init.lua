@@ -20,7 +20,7 @@ local function chat_of(buf)
 end
 
 local function need_chat(buf)
-  return chat_of(buf) or error(('agentchat: buffer %d is no chat'):format(buf or 0), 0)
+  return chat_of(buf) or error(('agentchat: buffer %d is not a chat'):format(buf or 0), 0)
 end
 
 local function one_of(name, value, known)

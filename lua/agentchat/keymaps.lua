@@ -14,8 +14,7 @@ local M = {}
 
 local api = vim.api
 
----@param action fun(chat: agentchat.Chat)
-local function here(action)
+local function with_current(action)
   return function()
     local chat = registry.current()
     if chat then action(chat) end
@@ -23,17 +22,15 @@ local function here(action)
 end
 
 --- Runs `action` for the chat a command would be about; without one the user is warned.
----@param action fun(chat: agentchat.Chat)
-local function near(action)
+local function with_near(action)
   return function()
     local chat = commands.chat()
     if chat then action(chat) end
   end
 end
 
----@param action fun(chat: agentchat.Chat)
-local function counted(action)
-  return here(function(chat)
+local function repeated(action)
+  return with_current(function(chat)
     for _ = 1, vim.v.count1 do
       action(chat)
     end
@@ -41,7 +38,7 @@ local function counted(action)
 end
 
 local function jump(step)
-  return here(function(chat)
+  return with_current(function(chat)
     local row, rows = vim.fn.line('.') - 1, messages.header_rows(chat)
     for _ = 1, vim.v.count1 do
       local ahead = vim.iter(rows):filter(function(at) return (at - row) * step > 0 end):totable()
@@ -52,8 +49,8 @@ local function jump(step)
   end)
 end
 
-local function command(name, args)
-  return function() commands.run(name, { args = args or '' }) end
+local function resolve(action)
+  return with_near(function(chat) review.resolve(chat.id, action) end)
 end
 
 function M.open() actions.open() end
@@ -66,30 +63,23 @@ function M.approval()
   requests.focus(chat and chat.id)
 end
 
-M.send = near(actions.send_prompt)
+M.send = with_near(actions.send_prompt)
 
 --- In insert mode the key also does what it always does there, when there is nothing to stop.
-M.stop = near(function(chat)
+M.stop = with_near(function(chat)
   local typing = api.nvim_get_mode().mode:find('^i')
   if chat.status.state == 'idle' and typing then return vim.cmd.stopinsert() end
   actions.stop(chat)
 end)
 
-M.review = near(function(chat) review.focus(chat.id) end)
-M.file = here(goto_file.open)
+M.review = with_near(function(chat) review.focus(chat.id) end)
+M.file = with_current(goto_file.open)
 M.next = jump(1)
 M.previous = jump(-1)
-M.undo = counted(undo.undo)
-M.redo = counted(undo.redo)
+M.undo = repeated(undo.undo)
+M.redo = repeated(undo.redo)
 M.help = chat_keymaps.help
-M.approvals = command('AgentApprovals')
-M.rule = command('AgentApprovals', 'rule')
-M.tools = command('AgentTools')
-M.log = command('AgentLog')
-M.history = command('AgentHistory')
-M.undo_turn = command('AgentUndo')
-M.redo_turn = command('AgentRedo')
-M.apply = command('AgentResolve', 'apply')
-M.discard = command('AgentResolve', 'discard')
+M.apply = resolve('apply')
+M.discard = resolve('discard')
 
 return M

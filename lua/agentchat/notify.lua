@@ -7,21 +7,19 @@ local function notify(line, level) vim.notify(line, level, { title = 'agentchat'
 
 local function newest() return vim.trim(vim.fn.execute('1messages')) end
 
----@param room integer cells
 local function fit(text, room)
   local half = math.floor((room - 1) / 2)
   local length = vim.fn.strchars(text)
   return vim.fn.strcharpart(text, 0, half) .. '…' .. vim.fn.strcharpart(text, length - half)
 end
 
---- Sets 'messagesopt' for a moment, which is no change that autocommands should see.
+--- Sets 'messagesopt' without autocommands, as the change lasts only for one message.
 local function set_quietly(value)
   vim.cmd.set({ args = { 'messagesopt=' .. value }, mods = { noautocmd = true } })
 end
 
---- Shows a text that is too wide for the message line: where that is where it went, the line loses
---- its middle; `:messages` has the whole, for which Neovim must show it, for no time.
----@param room integer cells
+--- Shows a text that is too wide for the message line. If it was shown there, the line is cut in the
+--- middle; `:messages` has the whole, for which Neovim must show it, for 0 ms.
 local function notify_wide(text, level, room)
   local shown = vim.o.messagesopt
   set_quietly(shown:gsub('hit%-enter', 'wait:0'))
@@ -33,8 +31,7 @@ local function notify_wide(text, level, room)
   vim.api.nvim_echo({ { fit(text, room), GROUPS[level] } }, false, {})
 end
 
---- Shows a line. Soon, not now: an error that is shown while a command runs would end the command.
----@return fun(text: string)
+--- Shows a line, scheduled: an error shown while a command runs would end the command.
 local function shows(level)
   return function(text)
     local line = 'agentchat: ' .. text:gsub('%s*[\r\n]+%s*', ' ')

@@ -8,7 +8,6 @@ M.FORM = 'ssh://[user@]host[:port]/path'
 ---@field path string
 
 --- Takes a URL apart; nil if it names no workspace.
----@param url any
 ---@return agentchat.Remote?
 function M.parse(url)
   if type(url) ~= 'string' then return nil end
@@ -26,7 +25,6 @@ function M.parse(url)
 end
 
 --- The URL an argument of `:AgentChat` begins with, and the prompt behind it.
----@param text string
 ---@return string? url, string prompt
 function M.split(text)
   local url, prompt = text:match('^%s*(ssh:%S*)%s*(.*)$')
@@ -35,9 +33,8 @@ function M.split(text)
 end
 
 --- How a workspace is shown: in full, and in few cells.
----@param url string
 ---@return string long, string short
-function M.shown(url)
+function M.display_names(url)
   local it = M.parse(url) or { host = url, path = '' }
   local path = it.path:gsub('^/~', '~')
   local base = vim.fs.basename((path:gsub('/+$', '')))
@@ -45,9 +42,6 @@ function M.shown(url)
 end
 
 --- The name under which Neovim itself opens a file of the workspace.
----@param url string
----@param path string absolute
----@return string
 function M.file(url, path)
   local it = assert(M.parse(url))
   return ('scp://%s/%s'):format(it.host, path)

@@ -52,21 +52,32 @@ local function as_lua(value)
 end
 
 --- Settings by path, with what they must be and their default as Lua.
+-- How the help names the kinds of numbers and of rules.
+local KINDS = {
+  ms = 'number',
+  temperature = 'number',
+  count = 'integer',
+  positive = 'integer',
+  window = 'integer',
+  rules = 'list',
+  named = 'table',
+}
+
 local function settings()
   local found, inner = {}, {}
   local defaults = require('agentchat.config.settings').get()
-  local function walk(shape, path, default)
-    for name, field in pairs(shape.fields or {}) do
+  local function walk(shapes, path, default)
+    for name, shape in pairs(shapes) do
       local below = path == '' and name or path .. '.' .. name
       local value = type(default) == 'table' and default[name] or nil
-      local leaf = field.kind ~= nil or field.each ~= nil
-      found[below] = {
-        kind = field.kind or (field.each and 'tables' or 'table'),
-        one_of = field.one_of,
-        default = leaf and as_lua(value) or nil,
-      }
-      if field.each then inner[below] = sorted(vim.tbl_keys(field.each.fields)) end
-      walk(field, below, value)
+      local one_of = type(shape) == 'table' and vim.islist(shape) and shape or nil
+      local each = type(shape) == 'table' and shape['*']
+      local kind = one_of and 'string' or each and 'tables' or 'table'
+      if type(shape) == 'string' then kind = KINDS[shape] or shape end
+      local leaf = type(shape) == 'string' or one_of or each
+      found[below] = { kind = kind, one_of = one_of, default = leaf and as_lua(value) or nil }
+      if each then inner[below] = sorted(vim.tbl_keys(each)) end
+      if not leaf then walk(shape, below, value) end
     end
   end
   walk(require('agentchat.config.schema').settings, '', defaults)

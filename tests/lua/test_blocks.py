@@ -108,10 +108,21 @@ def test_two_blocks_grow_side_by_side(drawn: Drawn) -> None:
     assert drawn.closed("▸ bash b") == -1
 
 
+def test_the_line_end_at_the_end_of_a_result_is_no_line(drawn: Drawn) -> None:
+    drawn.draw(
+        ("message", "agent", ""),
+        ("block", "x", {"title": "read a", "state": "done", "body": ["one", "two", ""]}),
+        ("text", "after"),
+    )
+    assert drawn.lines()[2:] == [
+        "▸ read a · done", "    one", "    two", "", "after", "", "## You", "", "",
+    ]  # fmt: skip
+
+
 def test_a_new_body_takes_the_place_of_the_old(drawn: Drawn) -> None:
     begin(drawn, body=body(30), state="running")
     drawn.draw(("text", "after"))
-    for new in (body(3), body(25, "new"), [], body(12), ["", "one", ""]):
+    for new in (body(3), body(25, "new"), [], body(12), ["", "one", "", "two"]):
         drawn.draw(("block", "x", {"body": new}))
         drawn_lines = ["    " + line if line else "" for line in new]
         assert drawn.lines()[2:] == [

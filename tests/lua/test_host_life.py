@@ -69,7 +69,7 @@ def test_health_names_what_is_missing(start_editor: StartEditor, tmp_path: Path)
     editor = start_editor({"python": str(bare), "mdoe": "ask"})
     editor.command("checkhealth agentchat")
     report = editor.text()
-    assert "it does not run" in report
+    assert "Python does not run" in report
     assert "did you mean mode?" in report
     assert "Run :AgentInstall" in report
     editor.wait_notice("mdoe")

@@ -35,11 +35,11 @@ def mentioned(drawn: Drawn) -> list[str]:
 
 
 def test_an_empty_prompt_shows_what_to_do_until_something_is_typed(drawn: Drawn) -> None:
-    drawn.editor.wait_screen("Ask, or describe a change")
+    drawn.editor.wait_screen("Type a message")
     drawn.editor.keys("ix")
-    assert not drawn.editor.grid.find("Ask, or describe a change")
+    assert not drawn.editor.grid.find("Type a message")
     drawn.editor.keys("<BS>")
-    drawn.editor.wait_screen("Ask, or describe a change")
+    drawn.editor.wait_screen("Type a message")
 
 
 def test_a_sent_text_is_queued_in_sight_until_it_is_taken(drawn: Drawn) -> None:
@@ -111,7 +111,7 @@ def test_functions_refuse_what_is_no_chat(drawn: Drawn) -> None:
     drawn.editor.command("enew")
     assert drawn.editor.lua("return require('agentchat').status()") is None
     told = drawn.editor.lua("return select(2, pcall(require('agentchat').send, 0, 'x'))")
-    assert "is no chat" in told
+    assert "is not a chat" in told
     told = drawn.editor.lua("return select(2, pcall(require('agentchat').approve, 'maybe'))")
     assert "always, accept, reject or cancel" in told
 
@@ -212,7 +212,9 @@ def test_a_key_of_the_users_own_takes_the_place_of_the_default(start_editor: Sta
 
 def test_the_keys_are_listed(drawn: Drawn) -> None:
     drawn.editor.keys("g?")
-    assert "<C-s>" in drawn.editor.float_text()
+    text = drawn.editor.float_text()
+    assert "<C-s>" in text
+    assert max(len(line) for line in text.splitlines()) <= 72
 
 
 @pytest.mark.parametrize("command", ["AgentChat @r", "AgentMode ", "AgentResolve d"])
@@ -278,7 +280,7 @@ def test_a_narrow_winbar_keeps_what_waits_for_the_user(alone: Editor) -> None:
         seen[width] = alone.screen()[0].partition("│")[2].strip()
     assert seen[70].split("   ")[0] == ("Chat 1 · 1 to approve · ask · test-model · 1 preview")
     assert seen[60].startswith("1 to approve · ask · test-model · 1 preview")
-    assert seen[40] == "1 to approve · ask · 1 preview project"
+    assert seen[40] == "1 to approve · ask · 1 preview  project"
     assert all("1 to approve" in bar and "project" in bar for bar in seen.values())
 
 

@@ -656,7 +656,10 @@ def test_no_rule_is_agreed_to_by_accident(
     for keys in ("W", "a", "A", "y", "<CR>", "<Space>", "c", "r"):
         editor.keys(keys)
         assert len(editor.floats()) == 2, keys
+    editor.keys("q")
     editor.lua("vim.g.agentchat = { ui = { prompt_delay_ms = 0 } }")
+    editor.keys(":AgentApprovals rule<CR>")
+    editor.wait("vim.bo.filetype == 'agentchat-rule'", why="the rule without a delay")
     for how in ("normal W", "normal! W", "call feedkeys('W', 'x')"):
         editor.command(how)
         assert len(editor.floats()) == 2, how

@@ -180,7 +180,7 @@ def test_a_projects_rules_count_once_they_are_trusted(
     editor.keys(":AgentApprovals trust<CR>")
     editor.wait_screen("[i]gnore")
     editor.keys("a")
-    editor.wait_notice("is trusted as it is now")
+    editor.wait_notice("is trusted with its current content")
     shown = page(chat, "AgentApprovals explain bash touch m")
     assert "because   rule: allow tool bash words touch (.agentchat/rules.json:1)" in shown
     model_server.script(calls(call("bash", {"command": "touch m"})), text("ok"))

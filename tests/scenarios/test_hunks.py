@@ -75,7 +75,7 @@ def test_the_user_writes_something_else_and_sees_it_before_it_is_applied(
     chat.send("edit it")
     chat.asked("edit")
     enter(chat, "]cE")
-    editor.wait(lambda: "as proposed" in editor.floats()[0].title, why="the text is shown")
+    editor.wait(lambda: "Proposed text of" in editor.floats()[0].title, why="the text is shown")
     editor.command("%s/LINE 5/my line/")
     editor.keys(":w<CR>")
     chat.event("AgentApprovalAnswered", choice="edit")

@@ -1,5 +1,6 @@
 -- What an approval request shows: text, title and key hints.
 
+local float = require('agentchat.ui.float')
 local hunks = require('agentchat.diff.hunks')
 local layout = require('agentchat.ui.layout')
 
@@ -7,7 +8,7 @@ local M = {}
 
 ---@class (exact) agentchat.ApprovalRequest as Python sends it; what is not known is absent
 ---@field id string
----@field subject? string what it is about: the same when it is asked again
+---@field subject string the same when the same is asked again
 ---@field tool string
 ---@field title string
 ---@field facts [string, string][] label and value
@@ -26,7 +27,7 @@ local M = {}
 local SAFETY = {
   [0] = '0 · no dry run, no undo',
   [1] = '1 · can be undone',
-  [2] = '2 · dry run: shown is what will change',
+  [2] = '2 · dry run: shows what will change',
 }
 
 ---@type [string, string][] keys and what they do, the answers first
@@ -40,31 +41,25 @@ local HINTS = {
   { 'q', 'hide' },
 }
 
-local RULE_HINT = { 'R', 'rule' }
----@type [string, string][] shown where there is much room
+---@type [string, string][] the rest, shown where all of them fit
+local RULE_HINT = { { 'R', 'rule' } }
 local DIFF_HINTS = { { 'x', 'hunk' }, { 'C', 'comment' }, { 'E', 'edit text' } }
 
----How many of the words are shown, where there is room for all, for those of the answers, for none.
-local WORDS = { 7, 4, 0 }
-
---- The request without what is empty.
----@param request table
----@return agentchat.ApprovalRequest
-function M.known(request)
+--- The request without empty values; its `subject` is its own id unless it repeats another one.
+function M.without_empty(request)
   local known = {}
   for name, value in pairs(request) do
     if value ~= '' then known[name] = value end
   end
+  known.subject = known.subject or known.id
   return known
 end
 
----@param last integer excluded
 local function mark(page, first, last, group)
   local row = #page.lines
   page.marks[row] = ('%s %d:%d:%s'):format(page.marks[row] or '', first, last, group)
 end
 
----@param group? string of the whole text
 local function add(page, text, group)
   table.insert(page.lines, text)
   if group then mark(page, 0, #text, group) end
@@ -101,8 +96,6 @@ local function facts(request)
   return found
 end
 
----@param fact [string, string, string?]
----@param width integer of the labels
 local function add_fact(page, fact, width)
   local label = fact[1] .. (' '):rep(width - vim.api.nvim_strwidth(fact[1]))
   for _, value in ipairs(vim.split(fact[2], '\n')) do
@@ -113,8 +106,9 @@ local function add_fact(page, fact, width)
   end
 end
 
----@param found [string, string, string?][]
-local function add_facts(page, found)
+--- Adds facts with their labels in a column.
+---@param found [string, string, string?][] label, value, group
+function M.add_facts(page, found)
   local width = 0
   for _, fact in ipairs(found) do
     width = math.max(width, vim.api.nvim_strwidth(fact[1]) + 2)
@@ -124,98 +118,75 @@ local function add_facts(page, found)
   end
 end
 
-local function add_diff_keys(page, doc)
-  if #(doc.hunks or {}) == 0 then return end
+function M.add_notes(page, lines)
   add(page, '')
-  for _, key in ipairs(hunks.HELP) do
-    add(page, ('%-6s %s'):format(key[1], key[2]), 'AgentChatNote')
+  for _, line in ipairs(lines) do
+    add(page, line, 'AgentChatNote')
   end
 end
 
 --- The text of a request: its facts, the details if asked for, and what would run.
----@param request agentchat.ApprovalRequest
----@param detailed boolean
----@return agentchat.Doc
 function M.page(request, detailed)
   local page = { lines = {}, marks = {}, rows = {} }
-  add_facts(page, facts(request))
+  M.add_facts(page, facts(request))
   if detailed then
     local details = request.details or {}
-    add(page, '')
-    for _, line in ipairs(#details > 0 and details or { 'There are no details.' }) do
-      add(page, line, 'AgentChatNote')
-    end
-    if request.rule then
-      add(page, '')
-      add(page, 'R      write a rule about calls like this one', 'AgentChatNote')
-    end
-    add_diff_keys(page, request.doc)
+    M.add_notes(page, #details > 0 and details or { 'No details.' })
+    local keys = request.rule and { { 'R', 'write a rule for similar calls' } } or {}
+    if #(request.doc.hunks or {}) > 0 then vim.list_extend(keys, hunks.HELP) end
+    if #keys > 0 then M.add_notes(page, float.key_lines(keys)) end
   end
   add(page, '')
   add_doc(page, request.doc)
   return page
 end
 
---- What is asked, and the place of this request among those of the reply.
----@param request agentchat.ApprovalRequest
----@param width integer
----@return agentchat.Chunk[]
-function M.title(request, width)
-  local place = ('%d of %d'):format(request.place, request.total)
-  return layout.title(request.title, width, place, 'AgentChatTitle')
+local function place_of(request) return ('%d of %d'):format(request.place, request.total) end
+
+local function hints_of(request)
+  return vim.tbl_filter(function(hint) return hint[1] ~= 'A' or request.always end, HINTS)
 end
 
---- The same for a window that is no float, with the keys.
----@param request agentchat.ApprovalRequest
----@param width integer
----@param tally? agentchat.Tally
----@return string
+--- The title of a float: the request, and its place among those of the reply.
+function M.title(request, width)
+  return layout.title(request.title, width, place_of(request), 'AgentChatTitle')
+end
+
+--- The title of another window: the same with the keys.
 function M.heading(request, width, tally)
-  local words, keys = {}, {}
-  for _, hint in ipairs(HINTS) do
-    if hint[1] ~= 'A' or request.always then
-      table.insert(words, table.concat(hint, ' '))
-      table.insert(keys, hint[1])
-    end
-  end
-  local place = ('%d of %d'):format(request.place, request.total)
-  local said = table.concat({ request.title, place, tally and tally.text }, ' · ')
-  local long = (' %s · %s'):format(said, table.concat(words, '  '))
-  local short = (' %s · %s'):format(said, table.concat(keys, ' '))
-  return vim.api.nvim_strwidth(long) <= width and long or short
+  local title = table.concat({ request.title, place_of(request), tally and tally.text }, ' · ')
+  local function with(hints) return (' %s · %s'):format(title, table.concat(hints, '  ')) end
+  local hints = hints_of(request)
+  local long = with(vim.tbl_map(function(hint) return table.concat(hint, ' ') end, hints))
+  if vim.api.nvim_strwidth(long) <= width then return long end
+  return with(vim.tbl_map(function(hint) return hint[1] end, hints))
 end
 
 --- The keys that answer, and which part of the text is visible.
----@param request agentchat.ApprovalRequest
----@param at agentchat.Edge
 ---@param way_in string how to get into the float, while the user is not in it
----@param tally? agentchat.Tally
----@return agentchat.Chunk[]
-function M.footer(request, at, way_in, tally)
-  local hints = vim.tbl_filter(function(it) return it[1] ~= 'A' or request.always end, HINTS)
-  local lead = way_in ~= '' and (' %s ›'):format(way_in) or nil
-  local lefts = vim.tbl_map(
-    function(words) return layout.hints(hints, words - #HINTS + #hints, lead) end,
-    WORDS
-  )
-  table.insert(lefts, layout.hints(hints, 0))
-  if way_in == '' and (tally or request.rule) then
-    local more = { hints, request.rule and { RULE_HINT } or {}, tally and DIFF_HINTS or {} }
+function M.footer(request, edge, way_in, tally)
+  local hints, lefts = hints_of(request), {}
+  if way_in == '' then
+    local more = { hints, request.rule and RULE_HINT or {}, tally and DIFF_HINTS or {} }
     local all = vim.iter(more):flatten(1):totable()
-    table.insert(lefts, 1, layout.hints(all, #all))
+    table.insert(lefts, layout.hints(all, #all))
   end
-  return layout.fitting_edge(lefts, hunks.parts(tally, at.part), at.width)
+  local lead = way_in ~= '' and (' %s ›'):format(way_in) or nil
+  for words = #hints, 0, -1 do
+    table.insert(lefts, layout.hints(hints, words, lead))
+  end
+  table.insert(lefts, layout.hints(hints, 0))
+  return layout.fitting_edge(lefts, hunks.parts(tally, edge.part), edge.width)
 end
 
---- Matches what comes before a value or a line of code, so that the rest of it wraps behind that.
----@param request agentchat.ApprovalRequest
----@return string 'formatlistpat'
-function M.lead(request)
-  local labels = vim.tbl_map(
-    function(fact) return vim.fn.escape(fact[1], [[\^$.*~[]]) end,
-    facts(request)
-  )
-  return ([[^\%%(%s\)\s\{2,}\|%s]]):format(table.concat(labels, [[\|]]), hunks.GUTTER)
+--- Matches the labels of facts, so that a long value wraps behind its label.
+---@return string pattern for 'formatlistpat'
+function M.label_pattern(found)
+  local labels = vim.tbl_map(function(fact) return vim.fn.escape(fact[1], [[\^$.*~[]]) end, found)
+  return ([[^\%%(%s\)\s\{2,}]]):format(table.concat(labels, [[\|]]))
 end
+
+--- The same for a request, whose lines of code wrap behind their line numbers.
+function M.lead(request) return M.label_pattern(facts(request)) .. [[\|]] .. hunks.GUTTER end
 
 return M

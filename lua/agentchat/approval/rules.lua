@@ -1,10 +1,11 @@
--- Writing a rule: what it would be, what it would have matched, and one key that agrees to it.
+-- Writing a rule: its text, its meaning, the calls it would have matched, and one key that agrees to it.
 
-local float = require('agentchat.ui.float')
+local document = require('agentchat.approval.document')
 local host = require('agentchat.host.process')
 local input = require('agentchat.ui.input')
 local key_guard = require('agentchat.ui.key_guard')
 local layout = require('agentchat.ui.layout')
+local panels = require('agentchat.ui.panel')
 local registry = require('agentchat.chat.registry')
 local render = require('agentchat.ui.render')
 local settings = require('agentchat.config.settings')
@@ -18,175 +19,136 @@ local M = {}
 ---@field facts [string, string][] label and value
 ---@field past string[] what the rule would have matched
 
----@class (exact) agentchat.Writing
----@field chat string
+---@class (exact) agentchat.RuleEditor
+---@field chat string uuid
 ---@field draft agentchat.Draft
----@field float agentchat.Float
----@field field? agentchat.Float where the rule is typed
----@field drawn number when it was drawn, in ms
+---@field panel agentchat.Panel
 
----@type table<string, agentchat.Writing>
-local open = {}
----@type table<string, integer> the window a rule was asked for in, by chat
-local wanted = {}
+---@type table<string, agentchat.RuleEditor>
+local editors = {}
+---@type table<string, integer> the window in which a rule was asked for, by chat
+local origins = {}
 
-local Z = 65 -- above the question
+local Z = 65 -- above the approval request
 
 ---@type [string, string][] keys and what they do, the one that agrees first
 local HINTS = {
-  { 'W', 'write it' },
+  { 'W', 'write' },
   { 'v', 'verdict' },
   { 's', 'scope' },
   { 'n', 'next wording' },
   { 'e', 'edit' },
   { 'q', 'close' },
 }
--- What would answer the question below, and what would change the text, does nothing here.
-local DEAD = '<CR> <Space> y 1 2 3 4 5 6 7 8 9 a A r R c C x X d D i I o O p P S J u U . ~ < > ='
-
--- Matches what comes before a value, so that the rest of it wraps behind that.
-local LABELS = [[^\%(rule\|means\|kept for\|this call\)\s\{2,}]]
-
-local function now() return vim.uv.hrtime() / 1e6 end
+-- Keys that would answer the request below, or change the text.
+local DISABLED =
+  '<CR> <Space> y 1 2 3 4 5 6 7 8 9 a A r R c C x X d D i I o O p P S J u U . ~ < > ='
 
 local function page(draft)
   local doc = { lines = {}, marks = {}, rows = {} }
-  for _, fact in ipairs(draft.facts) do
-    table.insert(doc.lines, ('%-11s%s'):format(fact[1], fact[2]))
-    doc.marks[#doc.lines] = '0:11:AgentChatFact'
-  end
-  table.insert(doc.lines, '')
-  for _, line in ipairs(draft.past) do
-    table.insert(doc.lines, line)
-    doc.marks[#doc.lines] = ('0:%d:AgentChatNote'):format(#line)
-  end
+  document.add_facts(doc, draft.facts)
+  document.add_notes(doc, draft.past)
   return doc
 end
 
-local function spec(writing)
-  return {
-    filetype = 'agentchat-rule',
-    chat = writing.chat,
-    zindex = Z,
-    share = 0.8,
-    least = 74,
-    place = layout.centre,
-    title = function(width) return layout.title(writing.draft.title, width) end,
-    footer = function(width, part)
-      local lefts = { layout.hints(HINTS, #HINTS), layout.hints(HINTS, 1) }
-      return layout.fitting_edge(lefts, layout.parts(part), width)
-    end,
-    closed = function()
-      key_guard.ignore()
-      float.close(writing.field)
-      if open[writing.chat] == writing then open[writing.chat] = nil end
-    end,
-  }
+local function revise(editor, change, text)
+  local payload = { chat = editor.chat, draft = editor.draft.id, change = change, text = text }
+  host.send('rule_revise', payload)
 end
 
-local function revise(writing, change, text)
-  host.send(
-    'rule_revise',
-    { chat = writing.chat, draft = writing.draft.id, change = change, text = text }
-  )
-end
-
-local function write(writing)
-  host.send('rule_write', { chat = writing.chat, draft = writing.draft.id })
-  float.close(writing.float)
+local function write(editor)
+  host.send('rule_write', { chat = editor.chat, draft = editor.draft.id })
+  panels.hide(editor.panel)
   key_guard.drain()
 end
 
-local function edit(writing)
-  writing.field = input.edit({
-    chat = writing.chat,
-    title = 'The rule',
-    text = writing.draft.text,
+local function edit(editor)
+  editor.panel.field = input.edit({
+    chat = editor.chat,
+    title = 'Rule',
+    text = editor.draft.text,
     filetype = 'json',
     share = 0.5,
     name = 'rule',
-    use = 'use this',
+    use = 'use this rule',
     problem = function(text)
       if pcall(vim.json.decode, text) then return nil end
-      return 'A rule is one JSON object: { "action": "allow", … }.'
+      return 'A rule must be one JSON object: { "action": "allow", … }.'
     end,
-    send = function(text) revise(writing, 'text', text) end,
+    send = function(text) revise(editor, 'text', text) end,
   })
 end
 
----@type table<string, fun(it: agentchat.Writing)>
+---@type table<string, fun(editor: agentchat.RuleEditor)>
 local KEYS = {
   W = write,
-  v = function(writing) revise(writing, 'action') end,
-  s = function(writing) revise(writing, 'scope') end,
-  n = function(writing) revise(writing, 'words') end,
+  v = function(editor) revise(editor, 'action') end,
+  s = function(editor) revise(editor, 'scope') end,
+  n = function(editor) revise(editor, 'words') end,
   e = edit,
 }
 
----@param action fun(it: agentchat.Writing)
-local function gate(writing, action)
-  local settled = now() - writing.drawn
-    >= settings.get(registry.buffer(writing.chat)).ui.prompt_delay_ms
-  if open[writing.chat] == writing and settled and key_guard.deliberate() then action(writing) end
-end
-
-local function map_keys(writing)
-  local buf = writing.float.buf
-  render.disable_keys(buf, DEAD)
-  for key, action in pairs(KEYS) do
-    render.map(buf, { key }, function() gate(writing, action) end)
+local function map_keys(editor, buf)
+  render.disable_keys(buf, DISABLED)
+  for key, act in pairs(KEYS) do
+    render.map(buf, { key }, function()
+      panels.gate(editor.panel, function() act(editor) end)
+    end)
   end
-  render.map(buf, { 'q', '<Esc>' }, function() float.close(writing.float) end, 'Close')
+  render.map(buf, { 'q', '<Esc>' }, function() panels.hide(editor.panel) end, 'Close')
 end
 
-local function draw(writing)
-  float.draw(writing.float, page(writing.draft))
-  vim.cmd.redraw()
-  writing.drawn = now()
+local function panel_spec(editor)
+  return {
+    filetype = 'agentchat-rule',
+    chat = editor.chat,
+    zindex = Z,
+    place = layout.centre,
+    title = function(width) return layout.title(editor.draft.title, width) end,
+    footer = function(edge)
+      local lefts = { layout.hints(HINTS, #HINTS), layout.hints(HINTS, 1) }
+      return layout.fitting_edge(lefts, layout.parts(edge.part), edge.width)
+    end,
+    draw = function(panel)
+      panel.page = page(editor.draft)
+      panels.window(panel).draw(panel.view, panel.page)
+    end,
+    resized = function() end,
+    lead = function() return document.label_pattern(editor.draft.facts) end,
+    delay = function() return settings.get(registry.buffer(editor.chat)).ui.prompt_delay_ms end,
+    map = function(buf) map_keys(editor, buf) end,
+    closed = function() M.close_all(editor.chat) end,
+  }
 end
 
-local function begin(chat, draft)
-  local writing = { chat = chat, draft = draft, drawn = now() }
-  writing.float = float.open(spec(writing))
-  if not writing.float then return nil end
-  open[chat] = writing
-  key_guard.listen()
-  map_keys(writing)
-  vim.bo[writing.float.buf].formatlistpat = LABELS
-  return writing
-end
-
---- Asks Python for a rule about a call, or about what is being asked.
----@param chat string
+--- Asks Python for a rule about a call, or about the pending approval request.
 ---@param call? string a tool and what it would get, like `bash git status`
-function M.propose(chat, call)
-  M.close_all(chat)
-  wanted[chat] = vim.api.nvim_get_current_win()
-  host.send('rule', { chat = chat, text = call })
+function M.propose(chat_id, call)
+  M.close_all(chat_id)
+  origins[chat_id] = vim.api.nvim_get_current_win()
+  host.send('rule', { chat = chat_id, text = call })
 end
 
---- Shows a rule. The user is moved there, unless they went elsewhere meanwhile.
----@param chat string
----@param draft agentchat.Draft
-function M.show(chat, draft)
-  if not registry.get(chat) then return end
-  local writing = open[chat]
-  if writing then
-    writing.draft = draft
-    return draw(writing)
+--- Shows a rule. The user is moved there, unless they went elsewhere in the meantime.
+function M.show(chat_id, draft)
+  if not registry.get(chat_id) then return end
+  local editor = editors[chat_id]
+  if editor then
+    editor.draft = draft
+    return panels.draw_new(editor.panel)
   end
-  writing = begin(chat, draft)
-  if not writing then return end
-  draw(writing)
-  local stayed = wanted[chat] == vim.api.nvim_get_current_win()
-  if stayed and vim.api.nvim_get_mode().mode == 'n' then float.enter(writing.float) end
+  editor = { chat = chat_id, draft = draft }
+  editor.panel = panels.new(panel_spec(editor))
+  if not panels.show(editor.panel) then return end
+  editors[chat_id] = editor
+  local stayed = origins[chat_id] == vim.api.nvim_get_current_win()
+  if stayed and vim.api.nvim_get_mode().mode == 'n' then panels.enter(editor.panel) end
 end
 
---- Closes what is being written in a chat; nothing is kept of it.
----@param chat string
-function M.close_all(chat)
-  wanted[chat] = nil
-  if open[chat] then float.close(open[chat].float) end
+function M.close_all(chat_id)
+  local editor = editors[chat_id]
+  editors[chat_id], origins[chat_id] = nil, nil
+  if editor then panels.discard(editor.panel) end
 end
 
 registry.listen({ ended = function(chat) M.close_all(chat.id) end })

@@ -52,7 +52,6 @@ local function remote_of(saved) return remote.parse(saved and saved.cwd) and sav
 --- Makes a chat and its buffer; shows nothing.
 ---@param saved? agentchat.Saved to resume
 ---@param url? string its workspace on another machine
----@return agentchat.Chat
 function M.new(saved, url)
   opened = opened + 1
   local buf = buffer.create(opened)
@@ -87,19 +86,18 @@ end
 ---@field mods? vim.api.keyset.cmd.mods
 
 --- The chat this tab has: shown now, or shown here last.
-local function of_tab()
+local function chat_of_tab()
   local shown = registry.visible()
   return registry.near() or shown[#shown] or registry.get(vim.t.agentchat_chat)
 end
 
---- Goes to a chat's window in this tab, opened if there is none.
 local function show(chat, mods)
-  local win = window.shown(chat.buf)
+  local win = window.find(chat.buf)
   vim.t.agentchat_chat = chat.id
   if win then return api.nvim_set_current_win(win) end
   window.split(chat.buf, mods)
   -- Inside an autocommand of the user's no other event is fired when the window shows the chat.
-  if vim.wo.winbar == '' then buffer.shown(chat) end
+  if vim.wo.winbar == '' then buffer.set_up_window(chat) end
   api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 })
 end
 
@@ -128,10 +126,9 @@ end
 
 --- Shows a chat, goes to its prompt, and sends if there is something to send.
 ---@param opts? agentchat.OpenOpts
----@return agentchat.Chat
 function M.open(opts)
   opts = opts or {}
-  local old = not opts.new and of_tab() or nil
+  local old = not opts.new and chat_of_tab() or nil
   if old and opts.workspace and old.remote ~= opts.workspace then old = nil end
   local chat = enter(old, nil, opts.mods, opts.workspace or settings.get().workspace)
   local text = opts.prompt or ''
@@ -141,26 +138,22 @@ function M.open(opts)
 end
 
 --- Continues a chat on disk. One that is open here is shown, unless a copy is wanted.
----@param saved agentchat.Saved
----@return agentchat.Chat
 function M.resume(saved) return enter(not saved.fork and registry.get(saved.chat) or nil, saved) end
 
 --- Removes a chat that could not be opened again.
----@param id string
 function M.discard(id)
   local chat = registry.get(id)
   if chat then api.nvim_buf_delete(chat.buf, { force = true }) end
 end
 
 --- Sends a text as if it had been typed. It is shown at once and runs when Python accepted it.
----@param chat agentchat.Chat
----@param text string
 function M.send(chat, text)
   if not text:find('%S') then
     return notify.warn('the prompt is empty: type below the last header')
   end
   table.insert(chat.outbox, text)
-  status.sent(chat)
+  -- A chat that waits for an answer goes on waiting.
+  if chat.status.state == 'idle' then status.set(chat, { state = 'running' }) end
   apply.refresh(chat)
   host.send('send', {
     chat = chat.id,
@@ -172,7 +165,6 @@ function M.send(chat, text)
   chat.selection = nil
 end
 
----@param chat agentchat.Chat
 function M.send_prompt(chat) M.send(chat, prompt.take(chat)) end
 
 local function give_back(chat)
@@ -183,34 +175,28 @@ local function give_back(chat)
 end
 
 --- Gives back to the prompt what Python could not accept.
----@param id string
 function M.refuse(id)
   local chat = registry.get(id)
   if not chat then return end
   give_back(chat)
-  status.refused(chat)
+  status.set(chat, { state = 'idle' })
   apply.refresh(chat)
 end
 
 --- Stops request, tools and queue. What was not delivered yet goes back to the prompt.
----@param chat agentchat.Chat
 function M.stop(chat)
   give_back(chat)
   if host.is_ready() then return host.send('stop', { chat = chat.id }) end
   host.forget(chat.id)
-  status.refused(chat)
+  status.set(chat, { state = 'idle' })
   apply.refresh(chat)
 end
 
---- Draws a batch of operations of Python's.
----@param id string
----@param ops any[]
 function M.apply(id, ops)
   local chat = registry.get(id)
   if chat and api.nvim_buf_is_loaded(chat.buf) then apply.apply(chat, ops) end
 end
 
---- Forgets a chat whose buffer is gone.
 local function close(chat)
   if not registry.remove(chat) then return end
   registry.announce('ended', chat)
@@ -220,12 +206,12 @@ end
 
 --- Ends all that only Python could continue.
 ---@param line string why, for the transcript
-local function lose_host(line)
+local function on_host_lost(line)
   for _, chat in ipairs(registry.all()) do
     registry.announce('ended', chat)
     give_back(chat)
     local running = chat.status.state ~= 'idle'
-    status.lost(chat)
+    status.set(chat, { state = 'idle', prompts = 0, pending = 0 })
     apply.abandon(chat, running and line or nil)
     events.fire_lost_turn(chat, running)
   end
@@ -234,7 +220,7 @@ end
 buffer.on_gone(close)
 host.listen({
   ready = function() vim.iter(registry.all()):each(announce) end,
-  lost = lose_host,
+  lost = on_host_lost,
 })
 
 return M

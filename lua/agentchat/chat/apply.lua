@@ -1,4 +1,4 @@
---- Applies what Python reports of a chat, a batch at a time.
+--- Applies the drawing operations of Python, a batch at a time.
 local events = require('agentchat.events')
 local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
@@ -43,7 +43,6 @@ local REPORTS = {
   end,
 }
 
---- Runs one operation. An error is reported, and the next ones run.
 local function run(chat, op)
   local act = WRITES[op[1]] or REPORTS[op[1]]
   if not act then return end
@@ -54,7 +53,7 @@ end
 --- Writes to the buffer: nothing of it can be undone, and only windows at the end scroll.
 local function write(chat, act)
   local views, header, queued = window.at_end(chat.buf), marks.header(chat), #chat.outbox
-  undo.without(chat, act)
+  undo.write_as_agent(chat, act)
   window.follow(chat.buf, views, header)
   if #chat.outbox ~= queued then prompt.refresh(chat) end
 end
@@ -69,15 +68,11 @@ local function is_held(chat)
 end
 
 --- Runs what writes to the chat, as soon as no line of it is held.
----@param chat agentchat.Chat
----@param act fun()
 function M.soon(chat, act)
   if #chat.waiting > 0 or is_held(chat) then return table.insert(chat.waiting, act) end
   act()
 end
 
---- Runs what has waited.
----@param chat agentchat.Chat
 function M.catch_up(chat)
   while #chat.waiting > 0 and api.nvim_buf_is_loaded(chat.buf) and not is_held(chat) do
     table.remove(chat.waiting, 1)()
@@ -106,21 +101,15 @@ local function apply(chat, ops)
   end
 end
 
----@param chat agentchat.Chat
----@param ops any[]
 function M.apply(chat, ops)
   M.soon(chat, function() apply(chat, ops) end)
 end
 
---- Draws what lies on the prompt again.
----@param chat agentchat.Chat
 function M.refresh(chat)
   if api.nvim_buf_is_loaded(chat.buf) then prompt.refresh(chat) end
 end
 
 --- Ends what is being drawn; a turn that was cut off shows that.
----@param chat agentchat.Chat
----@param line? string
 function M.abandon(chat, line)
   if not api.nvim_buf_is_loaded(chat.buf) then return end
   local function close()

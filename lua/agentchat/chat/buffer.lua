@@ -1,4 +1,4 @@
---- The buffer of a chat: its options, its life, and what happens when the user types in it.
+--- The buffer of a chat: options, `:edit` and unloading, and the user's changes.
 local apply = require('agentchat.chat.apply')
 local completion = require('agentchat.prompt.completion')
 local draft = require('agentchat.prompt.draft')
@@ -19,11 +19,9 @@ local api = vim.api
 local group = api.nvim_create_augroup('agentchat.buffer', {})
 
 ---@type fun(chat: agentchat.Chat)
-local gone
+local on_gone
 
---- Sets what is called when the buffer of a chat is gone.
----@param callback fun(chat: agentchat.Chat)
-function M.on_gone(callback) gone = callback end
+function M.on_gone(callback) on_gone = callback end
 
 --- A new buffer of this name, or the one that a session file has left under it: its windows then
 --- show the chat.
@@ -37,8 +35,6 @@ local function named(name)
   return buf
 end
 
----@param number integer
----@return integer
 function M.create(number)
   local buf = named(('agentchat://%d'):format(number))
   vim.bo[buf].buftype = 'nofile'
@@ -52,8 +48,7 @@ function M.create(number)
 end
 
 --- The current window shows the chat: one that did not before has neither options nor folds.
----@param chat agentchat.Chat
-function M.shown(chat)
+function M.set_up_window(chat)
   local win = api.nvim_get_current_win()
   window.set_options(win)
   folds.restore(win, messages.folds(chat))
@@ -68,18 +63,18 @@ local function keep_draft(chat)
 end
 
 --- A buffer that is unloaded keeps its text and marks for the moment: `:edit` reads it again at once.
-local function unloaded(chat)
+local function on_unload(chat)
   keep_draft(chat)
   local lines = api.nvim_buf_get_lines(chat.buf, 0, -1, false)
   chat.kept = { lines = lines, marks = marks.save(chat.buf) }
   vim.schedule(function()
-    if not api.nvim_buf_is_loaded(chat.buf) then gone(chat) end
+    if not api.nvim_buf_is_loaded(chat.buf) then on_gone(chat) end
   end)
 end
 
 local function read_again(chat)
   local kept = chat.kept
-  undo.beyond(chat.buf, function()
+  undo.write_untracked(chat.buf, function()
     marks.fill(chat, kept and kept.lines)
     if kept then marks.restore(chat.buf, kept.marks) end
   end)
@@ -92,7 +87,7 @@ local function listen(chat)
   local function on(event, callback)
     api.nvim_create_autocmd(event, { group = group, buffer = chat.buf, callback = callback })
   end
-  on('BufWinEnter', function() M.shown(chat) end)
+  on('BufWinEnter', function() M.set_up_window(chat) end)
   on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, function() prompt.on_change(chat) end)
   on('InsertEnter', function()
     chat.undo.session = chat.undo.session + 1
@@ -102,17 +97,15 @@ local function listen(chat)
     vim.schedule(function() apply.catch_up(chat) end)
   end)
   on('BufReadCmd', function() read_again(chat) end)
-  on('BufUnload', function() unloaded(chat) end)
-  on('BufWipeout', function() gone(chat) end)
+  on('BufUnload', function() on_unload(chat) end)
+  on('BufWipeout', function() on_gone(chat) end)
 end
 
---- Gives a chat's buffer its text, keys and listeners.
----@param chat agentchat.Chat
 function M.adopt(chat)
   local buf = chat.buf
   vim.b[buf].agentchat_chat = chat.id
   highlights.setup()
-  undo.beyond(buf, function() marks.fill(chat) end)
+  undo.write_untracked(buf, function() marks.fill(chat) end)
   chat.undo = undo.new(marks.prompt_text(chat))
   completion.register(chat)
   listen(chat)

@@ -10,7 +10,7 @@ local api = vim.api
 -- How a block names the file with all of a result; that path may hold blanks.
 local STORED = { 'full output: (.-) %.%.%.%]', 'full output: (/.+)$' }
 
-local function stored(line)
+local function result_path(line)
   for _, pattern in ipairs(STORED) do
     local path = line:match(pattern)
     if path then return path end
@@ -18,26 +18,25 @@ local function stored(line)
 end
 
 ---@return string? path of a file that is there
-local function found(path, folder)
+local function existing_file(path, folder)
   local full = vim.startswith(path, '/') and path or vim.fs.joinpath(folder, path)
   local stat = vim.uv.fs_stat(full)
   return stat and stat.type == 'file' and full or nil
 end
 
---- The file that is named under the cursor, and the line of it.
 ---@return string? path, integer? row, string named
-local function under_cursor(chat)
+local function file_under_cursor(chat)
   local line = api.nvim_get_current_line()
-  local named = stored(line) or vim.fn.expand('<cfile>')
+  local named = result_path(line) or vim.fn.expand('<cfile>')
   -- What a chat on another machine names is there, but for results that are kept here.
-  local here = not chat.remote or stored(line)
-  local path = named ~= '' and here and found(named, chat.cwd) or nil
+  local here = not chat.remote or result_path(line)
+  local path = named ~= '' and here and existing_file(named, chat.cwd) or nil
   local at = path and select(2, line:find(named, 1, true))
   return path, at and tonumber(line:match('^[:%-](%d+)', at + 1)), named
 end
 
 --- A window of this tab for a file: the last one the user was in, else any other.
-local function beside()
+local function other_window()
   local all = api.nvim_tabpage_list_wins(0)
   table.insert(all, 1, vim.fn.win_getid(vim.fn.winnr('#')))
   return vim.iter(all):find(function(win)
@@ -49,18 +48,18 @@ local function beside()
   end)
 end
 
---- Opens the file under the cursor in another window of the tab, and goes there.
----@param chat agentchat.Chat
 function M.open(chat)
-  local path, row, named = under_cursor(chat)
-  if named == '' then return notify.warn('there is no file under the cursor') end
+  local path, row, named = file_under_cursor(chat)
+  if named == '' then return notify.warn('no file under the cursor') end
   if not path and chat.remote then
-    return notify.warn(('"%s" is a file of %s'):format(named, (remote.shown(chat.remote))))
+    return notify.warn(
+      ('"%s" is on %s and cannot be opened here'):format(named, (remote.display_names(chat.remote)))
+    )
   end
   if not path then
     return notify.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))
   end
-  local win = beside()
+  local win = other_window()
   if win then
     api.nvim_set_current_win(win)
   else

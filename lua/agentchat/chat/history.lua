@@ -12,12 +12,7 @@ local M = {}
 ---@field title string
 ---@field at integer unix seconds
 
----@class agentchat.HistoryOpts
----@field words? string all of them must occur
----@field fork? boolean continue in a copy of the chosen one
-
 --- Lets the user choose one of this project's chats, the newest first.
----@param opts? agentchat.HistoryOpts
 function M.list(opts)
   opts = opts or {}
   local chat = registry.near()
@@ -37,7 +32,6 @@ end
 
 --- Offers the chats that were found.
 ---@param items agentchat.HistoryItem[]
----@param asked { cwd: string, words: string, fork: boolean }
 function M.choose(items, asked)
   if #items == 0 then
     local with = asked.words ~= '' and (' with "%s"'):format(asked.words) or ''

@@ -1,4 +1,4 @@
---- The default keys of a chat buffer.
+-- The default keys of a chat buffer.
 local float = require('agentchat.ui.float')
 
 local M = {}
@@ -13,32 +13,42 @@ local M = {}
 local KEYS = {
   { modes = { 'n' }, lhs = '<CR>', plug = 'Send', about = 'send the prompt' },
   { modes = { 'n', 'i' }, lhs = '<C-s>', plug = 'Send', about = 'send the prompt' },
-  { modes = { 'n', 'i' }, lhs = '<C-c>', plug = 'Stop', about = 'stop request, tools and queue' },
-  { modes = { 'n' }, lhs = 'ga', plug = 'Approval', about = 'go to the pending approval' },
-  { modes = { 'n' }, lhs = 'gr', plug = 'Review', about = 'go to the review of the preview' },
+  {
+    modes = { 'n', 'i' },
+    lhs = '<C-c>',
+    plug = 'Stop',
+    about = 'stop the request, its tools and the queue',
+  },
+  { modes = { 'n' }, lhs = 'ga', plug = 'Approval', about = 'go to the pending approval request' },
+  {
+    modes = { 'n' },
+    lhs = 'gr',
+    plug = 'Review',
+    about = 'go to the review of the pending preview',
+  },
   { modes = { 'n' }, lhs = 'gf', plug = 'File', about = 'open the file under the cursor' },
   { modes = { 'n', 'x', 'o' }, lhs = ']]', plug = 'Next', about = 'next message' },
   { modes = { 'n', 'x', 'o' }, lhs = '[[', plug = 'Previous', about = 'previous message' },
-  { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'these keys' },
+  { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'list these keys' },
   { modes = { 'n' }, lhs = 'u', plug = 'PromptUndo', about = 'undo what you typed' },
-  { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo it' },
+  { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo what you undid' },
 }
 
---- Lists the keys of the chat, as they are set.
 function M.help()
-  local lines = { 'In a chat', '' }
-  for _, key in ipairs(KEYS) do
-    local modes = table.concat(key.modes, ' ')
-    table.insert(lines, ('  %-6s %-8s %s'):format(key.lhs, modes, key.about))
-  end
-  vim.list_extend(lines, {
-    '  za     n        open or close the output of a tool',
-    '',
-    '  @name in the prompt gives the chat a tool or a group; #buffer, #file:PATH and so on attach',
-    '  what they name. <C-x><C-o> completes both.',
-    '  Keys are changed by mapping <Plug>(AgentChatSend) and so on: see :help agentchat-keys.',
-  })
-  float.page('Keys', lines)
+  local keys = vim.tbl_map(
+    function(key) return { key.lhs, ('%-7s%s'):format(table.concat(key.modes, ' '), key.about) } end,
+    KEYS
+  )
+  table.insert(keys, { 'za', 'n      open or close the output of a tool' })
+  float.page(
+    'Keys of the chat',
+    vim.list_extend(float.key_lines(keys), {
+      '',
+      '@name in the prompt adds a tool or a group to the chat; #buffer and',
+      '#file:PATH attach context. <C-x><C-o> completes both.',
+      'To change a key, see :help agentchat-plug.',
+    })
+  )
 end
 
 --- Whether the user has set this key, or another one for the same.
@@ -48,7 +58,6 @@ local function is_set(key, mode)
 end
 
 --- Sets the default keys of a chat buffer, but for those the user has set.
----@param buf integer
 function M.attach(buf)
   local free = {}
   vim.api.nvim_buf_call(buf, function()

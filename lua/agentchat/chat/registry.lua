@@ -1,4 +1,4 @@
---- The chats of this Neovim, and who is told when one gets a buffer or ends.
+--- The chats of this Neovim, and listeners for their buffers and ends.
 local M = {}
 
 local api = vim.api
@@ -31,22 +31,17 @@ local chats = {}
 ---@type agentchat.ChatListener[]
 local listeners = {}
 
----@param listener agentchat.ChatListener
 function M.listen(listener) table.insert(listeners, listener) end
 
 ---@param event 'buffer'|'ended'
----@param chat agentchat.Chat
----@param buf? integer
 function M.announce(event, chat, buf)
   for _, listener in ipairs(listeners) do
     if listener[event] then listener[event](chat, buf) end
   end
 end
 
----@param chat agentchat.Chat
 function M.add(chat) chats[chat.id] = chat end
 
----@param chat agentchat.Chat
 ---@return boolean whether it was there
 function M.remove(chat)
   local known = chats[chat.id] ~= nil
@@ -54,23 +49,18 @@ function M.remove(chat)
   return known
 end
 
----@param id? string
 ---@return agentchat.Chat?
 function M.get(id) return id and chats[id] or nil end
 
----@param id string
----@return integer?
 function M.buffer(id)
   local chat = chats[id]
   return chat and chat.buf
 end
 
 --- The chat a buffer belongs to: its own, or one of its floats.
----@param buf integer
 ---@return agentchat.Chat?
 function M.of(buf) return api.nvim_buf_is_valid(buf) and M.get(vim.b[buf].agentchat_chat) or nil end
 
---- The chat the user is in.
 ---@return agentchat.Chat?
 function M.current() return M.of(api.nvim_get_current_buf()) end
 
@@ -81,9 +71,6 @@ function M.all()
   return all
 end
 
---- Whether a window of this tab shows the chat.
----@param id string uuid
----@return boolean
 function M.is_visible(id)
   local chat = chats[id]
   return chat ~= nil and vim.fn.bufwinid(chat.buf) ~= -1
@@ -103,7 +90,6 @@ end
 
 --- Calls `update` soon after other windows came into view. Registering again replaces `update`.
 ---@param name string of the caller
----@param update fun()
 function M.on_view_change(name, update)
   vim.api.nvim_create_autocmd({ 'TabEnter', 'BufWinEnter', 'WinEnter', 'CmdwinLeave' }, {
     group = api.nvim_create_augroup('agentchat.view.' .. name, {}),

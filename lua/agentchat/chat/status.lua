@@ -1,4 +1,4 @@
---- What a chat is doing, as other programs read it.
+--- The status of a chat, as other programs read it.
 local M = {}
 
 ---@class agentchat.Status
@@ -11,46 +11,24 @@ local M = {}
 ---@field tokens integer
 ---@field cost? number US dollars, if known
 
----@param mode string
----@return agentchat.Status
 function M.new(mode)
   return { state = 'idle', prompts = 0, pending = 0, mode = mode, model = '', turn = 0, tokens = 0 }
 end
 
-local function set(chat, new)
+local function replace(chat, new)
   if vim.deep_equal(chat.status, new) then return end
   chat.status = new
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Shows at once that something has been sent. A chat that waits for an answer goes on waiting.
----@param chat agentchat.Chat
-function M.sent(chat)
-  if chat.status.state == 'idle' then
-    M.update(chat, vim.tbl_extend('force', chat.status, { state = 'running' }))
-  end
-end
+function M.set(chat, fields) replace(chat, vim.tbl_extend('force', chat.status, fields)) end
 
---- Takes over the status that Python reports. A prompt it has not accepted yet keeps the chat running:
---- the report is older than that.
----@param chat agentchat.Chat
----@param report table
+--- Takes over the status that Python reports. A prompt that Python has not accepted yet keeps the chat
+--- running: the report is older than the prompt.
 function M.update(chat, report)
   local new = vim.tbl_extend('force', M.new(chat.status.mode), report)
   if #chat.outbox > 0 and new.state == 'idle' then new.state = 'running' end
-  set(chat, new)
-end
-
---- Nothing of what was sent runs.
----@param chat agentchat.Chat
-function M.refused(chat) set(chat, vim.tbl_extend('force', chat.status, { state = 'idle' })) end
-
---- The status once the Python process has ended.
----@param chat agentchat.Chat
-function M.lost(chat)
-  local new = vim.deepcopy(chat.status)
-  new.state, new.prompts, new.pending = 'idle', 0, 0
-  set(chat, new)
+  replace(chat, new)
 end
 
 return M

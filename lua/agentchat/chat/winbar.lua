@@ -1,4 +1,4 @@
---- The line above a chat: which chat, where it works, and what it does.
+--- The winbar of a chat: its number, state, mode, model, counts and workspace.
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 
@@ -9,14 +9,7 @@ local api = vim.api
 local STATES =
   { idle = 'AgentChatFact', running = 'AgentChatRunning', waiting = 'AgentChatWaiting' }
 
----@class agentchat.WinbarPart
----@field text string
----@field group string
----@field weight integer the lightest parts are left out first where the window is narrow
-
 --- A number of tokens in few characters: `950`, `12.3k`, `1.2M`.
----@param count integer
----@return string
 function M.tokens(count)
   if count < 1000 then return tostring(count) end
   if count < 1e6 then return ('%.1fk'):format(count / 1000) end
@@ -56,7 +49,7 @@ local function parts_of(chat)
   return vim.list_extend(out, counts(status))
 end
 
---- Cells the parts take: with ` · ` between them, blanks around, and one before the directory.
+--- Cells of the parts with ` · ` between them, a blank before, and two before the directory.
 local function width_of(parts)
   local width = 3 * (#parts - 1) + 3
   for _, part in ipairs(parts) do
@@ -65,7 +58,7 @@ local function width_of(parts)
   return width
 end
 
---- Leaves out the lightest parts until the others fit.
+--- Leaves out the parts with the least weight until the others fit.
 local function squeeze(parts, room)
   while #parts > 1 and width_of(parts) > room do
     local lightest = 1
@@ -79,10 +72,9 @@ end
 
 local function literal(text) return (text:gsub('%%', '%%%%'):gsub('%c', '?')) end
 
-local function drawn(part) return ('%%#%s#%s'):format(part.group, literal(part.text)) end
+local function render_part(part) return ('%%#%s#%s'):format(part.group, literal(part.text)) end
 
 --- The winbar of the window that is being drawn.
----@return string
 function M.render()
   local win = api.nvim_get_current_win()
   local chat = registry.of(api.nvim_win_get_buf(win))
@@ -91,18 +83,16 @@ function M.render()
   local where = vim.fn.fnamemodify(chat.cwd, ':~')
   local short = vim.fs.basename(chat.cwd)
   if chat.remote then
-    where, short = remote.shown(chat.remote)
+    where, short = remote.display_names(chat.remote)
   end
   local parts = parts_of(chat)
   if width_of(parts) + vim.fn.strdisplaywidth(where) > room then where = short end
   squeeze(parts, room - vim.fn.strdisplaywidth(where))
-  local left = vim.iter(parts):map(drawn):join('%#AgentChatFact# · ')
-  return (' %s%%=%%#AgentChatFact# %%<%s '):format(left, literal(where))
+  local left = vim.iter(parts):map(render_part):join('%#AgentChatFact# · ')
+  return (' %s%%=%%#AgentChatFact#  %%<%s'):format(left, literal(where))
 end
 
 --- The same for a statusline, without colours.
----@param chat agentchat.Chat
----@return string
 function M.plain(chat)
   local status = chat.status
   local out = { doing(status), status.mode }

@@ -23,15 +23,12 @@ local OPTIONS = {
 }
 
 --- Sets the options of a window, for the chat only: another buffer shown in it has its own.
----@param win integer
 function M.set_options(win)
   for name, value in pairs(OPTIONS) do
     api.nvim_set_option_value(name, value, { scope = 'local', win = win })
   end
 end
 
---- Shows a buffer in a new window and goes there.
----@param buf integer
 ---@param mods? vim.api.keyset.cmd.mods of the command, e.g. `:tab` or `:topleft`
 function M.split(buf, mods)
   mods = vim.tbl_extend('force', {}, mods or {})
@@ -40,24 +37,13 @@ function M.split(buf, mods)
   vim.cmd.sbuffer({ args = { tostring(buf) }, mods = mods })
 end
 
---- The window of this tab that shows a buffer.
----@param buf integer
----@param tab? integer
----@return integer?
-function M.shown(buf, tab)
-  for _, win in ipairs(api.nvim_tabpage_list_wins(tab or 0)) do
+function M.find(buf)
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if api.nvim_win_get_buf(win) == buf then return win end
   end
 end
 
----@class agentchat.View a window as it was before a write
----@field win integer
----@field top integer first line shown
----@field last integer lines the buffer had
-
 --- Windows whose cursor is on the last line: the only ones that scroll.
----@param buf integer
----@return agentchat.View[]
 function M.at_end(buf)
   local last, out = api.nvim_buf_line_count(buf), {}
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -70,7 +56,6 @@ function M.at_end(buf)
 end
 
 --- The first line to show so that the last one is at the bottom.
----@param win integer current window
 ---@param top integer no line before this one is looked at
 local function bottom_top(win, top)
   local room, line = vim.fn.getwininfo(win)[1].height, vim.fn.line('$')
@@ -86,8 +71,6 @@ local function bottom_top(win, top)
 end
 
 --- Scrolls the windows that were at the end, no further than they need.
----@param buf integer
----@param views agentchat.View[]
 ---@param header integer row of the prompt's header before the write
 function M.follow(buf, views, header)
   local last = api.nvim_buf_line_count(buf)

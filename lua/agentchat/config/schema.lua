@@ -3,77 +3,55 @@ local remote = require('agentchat.remote')
 
 local M = {}
 
----@class agentchat.Leaf
----@field kind 'string'|'boolean'|'switch'|'number'|'integer'|'strings'|'list'|'command'|'place'|'table'|'any'
----@field min? number
----@field max? number
----@field one_of? string[]
----@field keep? boolean keep a value that does not fit, for Python to judge
+---@alias agentchat.Kind 'string'|'boolean'|'switch'|'ms'|'temperature'|'count'|'positive'|'window'
+---  |'strings'|'rules'|'named'|'command'|'place'
 
----@class agentchat.Shape a table of named settings; `each` describes the values under names the user chose
----@field fields? table<string, agentchat.Leaf|agentchat.Shape>
----@field each? agentchat.Shape
-
-local STRING, BOOLEAN = { kind = 'string' }, { kind = 'boolean' }
-local STRINGS = { kind = 'strings' }
+---@alias agentchat.Shape agentchat.Kind|string[]|table<string, agentchat.Shape> a kind, the values to
+---  choose from, or named settings; `*` stands for every name
 
 local GROUP = {
-  fields = {
-    tools = STRINGS,
-    prompt = STRING,
-    system_prompt = STRING,
-    replace_system_prompt = BOOLEAN,
-    collapse = BOOLEAN,
-    ignore_tool_prompts = BOOLEAN,
-  },
+  tools = 'strings',
+  prompt = 'string',
+  system_prompt = 'string',
+  replace_system_prompt = 'boolean',
+  collapse = 'boolean',
+  ignore_tool_prompts = 'boolean',
 }
 
 ---@type agentchat.Shape
 M.settings = {
-  fields = {
-    python = STRING,
-    model = {
-      fields = {
-        provider = STRING,
-        name = STRING,
-        base_url = STRING,
-        api_key_env = STRING,
-        api_key_cmd = { kind = 'command' },
-        -- Python checks the names: it knows the nearest right one.
-        protocol = STRING,
-        effort = STRING,
-        temperature = { kind = 'number', min = 0, max = 2 },
-        max_tokens = { kind = 'integer', min = 1 },
-        context = { kind = 'integer', min = 512 },
-        params = { kind = 'table' },
-      },
-    },
-    tools = {
-      fields = {
-        default = STRINGS,
-        paths = STRINGS,
-        edits = { kind = 'string', one_of = { 'ask', 'stage' } },
-        deferred_threshold = { kind = 'integer', min = 0 },
-        always_load = STRINGS,
-        max_parallel = { kind = 'integer', min = 1 },
-        groups = { each = GROUP },
-      },
-    },
-    -- A value that is no list is passed to Python, which then asks about everything.
-    rules = { kind = 'list', keep = true },
-    mode = { kind = 'string', one_of = { 'ask', 'edit', 'plan', 'yolo' } },
-    max_rounds = { kind = 'integer', min = 1 },
-    save = { kind = 'string', one_of = { 'vim', 'plain' } },
-    workspace = { kind = 'place' },
-    ssh = { fields = { command = STRINGS, python = STRING } },
-    sandbox = { kind = 'string', one_of = { 'off', 'auto', 'required' } },
-    ui = {
-      fields = {
-        prompt_delay_ms = { kind = 'number', min = 0 },
-        side_by_side = { kind = 'switch' },
-      },
-    },
+  python = 'string',
+  model = {
+    provider = 'string',
+    name = 'string',
+    base_url = 'string',
+    api_key_env = 'string',
+    api_key_cmd = 'command',
+    -- Python checks the names: it knows the nearest right one.
+    protocol = 'string',
+    effort = 'string',
+    temperature = 'temperature',
+    max_tokens = 'positive',
+    context = 'window',
+    params = 'named',
   },
+  tools = {
+    default = 'strings',
+    paths = 'strings',
+    edits = { 'ask', 'stage' },
+    deferred_threshold = 'count',
+    always_load = 'strings',
+    max_parallel = 'positive',
+    groups = { ['*'] = GROUP },
+  },
+  rules = 'rules',
+  mode = { 'ask', 'edit', 'plan', 'yolo' },
+  max_rounds = 'positive',
+  save = { 'vim', 'plain' },
+  workspace = 'place',
+  ssh = { command = 'strings', python = 'string' },
+  sandbox = { 'off', 'auto', 'required' },
+  ui = { prompt_delay_ms = 'ms', side_by_side = 'switch' },
 }
 
 local function is_strings(value)
@@ -81,7 +59,11 @@ local function is_strings(value)
   return vim.iter(value):all(function(item) return type(item) == 'string' end)
 end
 
----@type table<string, { name: string, fits: fun(value: any): boolean }>
+local function is_number(value) return type(value) == 'number' and value == value end
+
+local function is_whole(value) return type(value) == 'number' and value % 1 == 0 end
+
+---@type table<agentchat.Kind, { name: string, fits: fun(value: any): boolean, min?: integer, max?: integer }>
 local KINDS = {
   string = { name = 'a string', fits = function(v) return type(v) == 'string' end },
   boolean = { name = 'true or false', fits = function(v) return type(v) == 'boolean' end },
@@ -89,14 +71,14 @@ local KINDS = {
     name = "true, false or 'auto'",
     fits = function(v) return type(v) == 'boolean' or v == 'auto' end,
   },
-  number = { name = 'a number', fits = function(v) return type(v) == 'number' and v == v end },
-  integer = {
-    name = 'a whole number',
-    fits = function(v) return type(v) == 'number' and v % 1 == 0 end,
-  },
+  ms = { name = 'a number', fits = is_number, min = 0 },
+  temperature = { name = 'a number', fits = is_number, min = 0, max = 2 },
+  count = { name = 'a whole number', fits = is_whole, min = 0 },
+  positive = { name = 'a whole number', fits = is_whole, min = 1 },
+  window = { name = 'a whole number', fits = is_whole, min = 512 },
   strings = { name = 'a list of strings', fits = is_strings },
-  list = { name = 'a list', fits = function(v) return vim.islist(v) end },
-  table = {
+  rules = { name = 'a list', fits = vim.islist },
+  named = {
     name = 'a table of named values',
     fits = function(v) return type(v) == 'table' and (not vim.islist(v) or #v == 0) end,
   },
@@ -114,24 +96,24 @@ local function got(value)
 end
 
 ---@return string? problem what the value must be, or nil if it fits
-local function misfit(leaf, value)
-  local kind = KINDS[leaf.kind]
+local function misfit(shape, value)
+  local values = type(shape) == 'table' and shape or nil
+  local kind = KINDS[values and 'string' or shape]
   if not kind.fits(value) then
-    local what = leaf.kind == 'place' and got(value) or type(value)
+    local what = shape == 'place' and got(value) or type(value)
     return ('must be %s, got %s'):format(kind.name, what)
   end
-  if leaf.one_of and not vim.list_contains(leaf.one_of, value) then
-    return ('must be one of %s, got %s'):format(table.concat(leaf.one_of, ', '), got(value))
+  if values and not vim.list_contains(values, value) then
+    return ('must be one of %s, got %s'):format(table.concat(values, ', '), got(value))
   end
-  if leaf.min and value < leaf.min then
-    return ('must be at least %d, got %s'):format(leaf.min, got(value))
+  if kind.min and value < kind.min then
+    return ('must be at least %d, got %s'):format(kind.min, got(value))
   end
-  if leaf.max and value > leaf.max then
-    return ('must be at most %d, got %s'):format(leaf.max, got(value))
+  if kind.max and value > kind.max then
+    return ('must be at most %d, got %s'):format(kind.max, got(value))
   end
 end
 
---- Edit distance of two words: insertions, deletions, replacements, neighbours swapped.
 local function distance(a, b)
   local rows = { [0] = {} }
   for j = 0, #b do
@@ -157,9 +139,6 @@ local function unlikeness(key, known)
 end
 
 --- The known key that is nearest to `key`, if one is near at all.
----@param key string
----@param keys string[]
----@return string?
 function M.nearest(key, keys)
   local best, least = nil, math.max(2, math.floor(#key / 2)) + 1
   for _, known in ipairs(keys) do
@@ -174,9 +153,9 @@ end
 local check
 
 local function check_key(shape, key, value, path, problems)
-  local inner = shape.each or (shape.fields and shape.fields[key])
+  local inner = shape['*'] or shape[key]
   if inner then return check(inner, value, path .. '.' .. key, problems) end
-  local keys = vim.tbl_keys(shape.fields)
+  local keys = vim.tbl_keys(shape)
   table.sort(keys)
   local near = M.nearest(tostring(key), keys)
   local hint = near and ('did you mean %s?'):format(near)
@@ -186,11 +165,12 @@ end
 
 ---@return any kept the value without what does not fit
 check = function(shape, value, path, problems)
-  if shape.kind then
+  if type(shape) == 'string' or vim.islist(shape) then
     local problem = misfit(shape, value)
     if not problem then return value end
     table.insert(problems, ('%s %s'):format(path, problem))
-    return shape.keep and value or nil
+    -- Python gets rules that are no list, and then asks about everything.
+    return shape == 'rules' and value or nil
   end
   if type(value) ~= 'table' or (#value > 0 and vim.islist(value)) then
     local name = type(value) == 'table' and 'list' or type(value)
@@ -204,7 +184,6 @@ check = function(shape, value, path, problems)
   return kept
 end
 
----@param value any
 ---@param path string what to call the whole, e.g. `g:agentchat`
 ---@return table kept what fits
 ---@return string[] problems a line for each key that does not

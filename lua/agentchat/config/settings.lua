@@ -59,8 +59,6 @@ end
 local reported = {}
 
 --- The settings that apply to a buffer, with what is wrong in them left out and reported once.
----@param buf? integer
----@return table
 function M.get(buf)
   local settings, problems = read(buf)
   for _, problem in ipairs(problems) do
@@ -73,15 +71,12 @@ function M.get(buf)
 end
 
 --- What is wrong in the settings now, a line each.
----@param buf? integer
----@return string[]
 function M.problems(buf)
   local _, problems = read(buf)
   return problems
 end
 
 --- Merges `opts` into `g:agentchat`; the same as setting the variable.
----@param opts? table
 function M.setup(opts)
   vim.validate('opts', opts, 'table', true)
   local old = vim.g.agentchat

@@ -1,4 +1,4 @@
--- A diff in two columns: the old text on the left, the new on the right, line facing line. Pure. A
+-- A diff in two columns: the old text on the left, the new text beside it. Pure. A
 -- line too long for its column continues below, so that nothing of it is cut.
 
 local render = require('agentchat.ui.render')
@@ -23,8 +23,6 @@ local BLANK = (' '):byte()
 
 local function new_row() return { text = '', width = 0, pieces = {} } end
 
----@param text string as it is drawn
----@param width integer columns
 ---@param first integer byte of the line
 ---@param bytes integer of the line
 local function extend(row, text, width, first, bytes)
@@ -52,8 +50,6 @@ local function wrap_plain(line, columns)
 end
 
 --- The rows of a line. Characters stay whole; a tab becomes the blanks up to the next stop.
----@param columns integer of a row, at least 2
----@return agentchat.WrappedRow[] one at least
 local function wrap(line, columns)
   if is_plain(line) then return wrap_plain(line, columns) end
   local rows, at, column, stop = { new_row() }, 0, 0, vim.go.tabstop
@@ -70,10 +66,8 @@ local function wrap(line, columns)
 end
 
 --- Where a part of the line is in a row.
----@param first integer byte of the line
----@param last integer excluded
 ---@return [integer, integer][] columns in bytes, ends excluded
-local function places(row, first, last)
+local function find_columns(row, first, last)
   local found = {}
   for _, piece in ipairs(row.pieces) do
     local from, to = math.max(first, piece.first), math.min(last, piece.last)
@@ -87,39 +81,23 @@ local function places(row, first, last)
   return found
 end
 
----@class (exact) agentchat.Facing two sides in the making; drawn rows from 1, rows of the diff from 0
----@field doc agentchat.Doc the diff
----@field size integer columns of a side
----@field blank string as wide as a side
----@field plain boolean whether each column of the hunk is one byte
----@field groups table<integer, string> by row of the diff
----@field out agentchat.Doc
----@field old table<integer, integer> row of the diff that is on the left, by drawn row
----@field new table<integer, integer> the same for the right
----@field nth table<integer, integer> which piece of its lines a drawn row has
----@field seams table<integer, integer> bytes of the left side, by drawn row
----@field skips table<integer, integer> bytes before the text of a row of the diff
-
----@param row integer of the diff
 ---@return string the text, without line numbers and sign
 ---@return integer columns it may have: those of a side without one number and the sign
-local function text_of(it, row)
-  local skip = it.skips[row]
-  return it.doc.lines[row + 1]:sub(skip + 1), it.size - skip / 2 - 1
+local function text_of(sides, row)
+  local skip = sides.skips[row]
+  return sides.doc.lines[row + 1]:sub(skip + 1), sides.size - skip / 2 - 1
 end
 
 ---One side of a line: its own number, sign and text.
----@param row? integer of the diff; none where this side has no such line
----@param new boolean whether this is the new side
 ---@return string first, string[]? more what continues below
-local function side(it, row, new)
-  if not row then return it.blank end
-  local line, digits = it.doc.lines[row + 1], it.skips[row] / 2 - 2
+local function draw_side(sides, row, new)
+  if not row then return sides.blank end
+  local line, digits = sides.doc.lines[row + 1], sides.skips[row] / 2 - 2
   local whole = new and line:sub(digits + 2) or line:sub(1, digits) .. line:sub(2 * digits + 2)
-  if it.plain and #whole <= it.size then return whole .. it.blank:sub(#whole + 1) end
-  local text, room = text_of(it, row)
+  if sides.plain and #whole <= sides.size then return whole .. sides.blank:sub(#whole + 1) end
+  local text, room = text_of(sides, row)
   local more = vim.tbl_map(
-    function(part) return part.text .. it.blank:sub(1, room - part.width) end,
+    function(part) return part.text .. sides.blank:sub(1, room - part.width) end,
     wrap(text, room)
   )
   local first = whole:sub(1, digits + 3) .. table.remove(more, 1)
@@ -127,48 +105,44 @@ local function side(it, row, new)
   return first, vim.tbl_map(function(part) return below .. part end, more)
 end
 
----@param old? integer row of the diff
----@param new? integer row of the diff
-local function put(it, old, new, left, right, nth)
-  local out, at = it.out, #it.out.lines + 1
+local function add_row(sides, old, new, left, right, nth)
+  local out, at = sides.out, #sides.out.lines + 1
   out.lines[at], out.from[at] = left .. SEPARATOR .. right, old or new
-  it.old[at], it.new[at], it.nth[at], it.seams[at] = old, new, nth, #left
-  local under = old and it.groups[old]
+  sides.old[at], sides.new[at], sides.nth[at], sides.seams[at] = old, new, nth, #left
+  local under = old and sides.groups[old]
   if not old then under = 'AgentChatFiller' end
   if under then table.insert(out.rows, { at - 1, under, 0, #left }) end
-  under = new and it.groups[new]
+  under = new and sides.groups[new]
   if not new then under = 'AgentChatFiller' end
   if under then table.insert(out.rows, { at - 1, under, #left + #SEPARATOR, #out.lines[at] }) end
 end
 
 ---Draws two lines of the diff facing each other; at least one is there.
----@param old? integer row of the diff
----@param new? integer row of the diff
-local function face(it, old, new)
-  local left, left_more = side(it, old, false)
-  local right, right_more = side(it, new, true)
-  put(it, old, new, left, right, 1)
+local function add_pair(sides, old, new)
+  local left, left_more = draw_side(sides, old, false)
+  local right, right_more = draw_side(sides, new, true)
+  add_row(sides, old, new, left, right, 1)
   if not (left_more or right_more) then return end
   left_more, right_more = left_more or {}, right_more or {}
   for i = 1, math.max(#left_more, #right_more) do
-    put(it, old, new, left_more[i] or it.blank, right_more[i] or it.blank, i + 1)
+    add_row(sides, old, new, left_more[i] or sides.blank, right_more[i] or sides.blank, i + 1)
   end
 end
 
----Draws the lines of a hunk. Removed lines face the added ones that follow them.
-local function add_hunk(it, hunk)
+---Removed lines face the added ones that follow them.
+local function add_hunk(sides, hunk)
   local skip, removed, added, kind = 2 * hunk.digits + 4, {}, {}, ' '
   local function flush()
     for i = 1, math.max(#removed, #added) do
-      face(it, removed[i], added[i])
+      add_pair(sides, removed[i], added[i])
     end
     removed, added = {}, {}
   end
   local first, last = hunk.row + 1, hunk.row + hunk.rows - 1
-  it.plain = is_plain(table.concat(it.doc.lines, '', first + 1, last + 1))
+  sides.plain = is_plain(table.concat(sides.doc.lines, '', first + 1, last + 1))
   for row = first, last do
-    local line = it.doc.lines[row + 1]
-    it.skips[row] = skip
+    local line = sides.doc.lines[row + 1]
+    sides.skips[row] = skip
     -- A note about a line is below it, without numbers.
     local number = line:byte(hunk.digits) ~= BLANK or line:byte(2 * hunk.digits + 1) ~= BLANK
     if number then kind = line:sub(skip - 1, skip - 1) end
@@ -178,33 +152,31 @@ local function add_hunk(it, hunk)
       table.insert(added, row)
     else
       flush()
-      face(it, row, row)
+      add_pair(sides, row, row)
     end
   end
   flush()
 end
 
----@param row integer of the diff, which is drawn as it is
-local function copy(it, row)
-  table.insert(it.out.lines, it.doc.lines[row + 1])
-  table.insert(it.out.from, row)
-  if it.groups[row] then table.insert(it.out.rows, { #it.out.lines - 1, it.groups[row] }) end
+local function copy(sides, row)
+  table.insert(sides.out.lines, sides.doc.lines[row + 1])
+  table.insert(sides.out.from, row)
+  if sides.groups[row] then
+    table.insert(sides.out.rows, { #sides.out.lines - 1, sides.groups[row] })
+  end
 end
 
----Adds the marks of one side of a drawn row.
----@param row integer of the diff
----@param start integer byte where the side begins
-local function add_parts(found, it, row, nth, start)
-  local skip = it.skips[row]
-  local text, room = text_of(it, row)
+local function add_side_marks(found, sides, row, nth, start)
+  local skip = sides.skips[row]
+  local text, room = text_of(sides, row)
   local digits = skip / 2 - 2
   local part = wrap(text, room)[nth]
   if not part then return end
   local gutter = nth == 1 and digits + 3 or digits + 2 + #ON
   table.insert(found, { start, start + gutter, 'AgentChatLineNr' })
-  for _, mark in ipairs(render.parts(it.doc, row)) do
+  for _, mark in ipairs(render.parts(sides.doc, row)) do
     if mark[1] >= skip then
-      for _, place in ipairs(places(part, mark[1] - skip, mark[2] - skip)) do
+      for _, place in ipairs(find_columns(part, mark[1] - skip, mark[2] - skip)) do
         local from = start + gutter
         table.insert(found, { from + place[1], from + place[2], mark[3] })
       end
@@ -212,19 +184,20 @@ local function add_parts(found, it, row, nth, start)
   end
 end
 
----@param row integer as drawn, from 0
-local function parts(it, row)
+local function marks_of(sides, row)
   local at = row + 1
-  local seam = it.seams[at]
-  if not seam then return render.parts(it.doc, it.out.from[at]) end
+  local seam = sides.seams[at]
+  if not seam then return render.parts(sides.doc, sides.out.from[at]) end
   local found = { { seam, seam + #SEPARATOR, 'AgentChatLineNr' } }
-  if it.old[at] then add_parts(found, it, it.old[at], it.nth[at], 0) end
-  if it.new[at] then add_parts(found, it, it.new[at], it.nth[at], seam + #SEPARATOR) end
+  if sides.old[at] then add_side_marks(found, sides, sides.old[at], sides.nth[at], 0) end
+  if sides.new[at] then
+    add_side_marks(found, sides, sides.new[at], sides.nth[at], seam + #SEPARATOR)
+  end
   return found
 end
 
 ---Columns of a side in which no line of the diff continues below.
-local function natural(doc, most)
+local function natural_size(doc, most)
   local widest, tab = LEAST, (' '):rep(vim.go.tabstop)
   for _, hunk in ipairs(doc.hunks or {}) do
     for row = hunk.digits and hunk.row + 1 or math.huge, hunk.row + hunk.rows - 1 do
@@ -240,40 +213,37 @@ local function natural(doc, most)
   return widest
 end
 
----@param size integer columns of a side
-local function facing(doc, size)
+---Two sides in the making. Rows of the diff count from 0, drawn rows from 1.
+local function new_sides(doc, size)
   local groups = {}
   for _, row in ipairs(doc.rows) do
     groups[row[1]] = row[2]
   end
   return {
     doc = doc,
-    size = size,
+    size = size, -- columns of a side
     blank = (' '):rep(size),
-    plain = false,
-    groups = groups,
+    plain = false, -- whether each column of the hunk is one byte
+    groups = groups, -- by row of the diff
     out = { lines = {}, rows = {}, from = {}, hunks = {} },
-    old = {},
-    new = {},
-    nth = {},
-    seams = {},
-    skips = {},
+    old = {}, -- row of the diff on the left, by drawn row
+    new = {}, -- the same for the right
+    nth = {}, -- which piece of its lines a drawn row has
+    seams = {}, -- bytes of the left side, by drawn row
+    skips = {}, -- bytes before the text of a row of the diff
   }
 end
 
 --- The same diff in two columns. Hunks without line numbers, and all that is in no hunk, stay as
 --- they are.
----@param doc agentchat.Doc
----@param columns integer that there are
 ---@param pause fun() called now and then, for letting other things run
----@return agentchat.Doc
-function M.arranged(doc, columns, pause)
+function M.arrange(doc, columns, pause)
   local most = math.max(LEAST, math.floor((columns - 1) / 2))
-  local it = facing(doc, natural(doc, most))
-  local out, next_row = it.out, 0
+  local sides = new_sides(doc, natural_size(doc, most))
+  local out, next_row = sides.out, 0
   local function copy_until(row)
     for at = next_row, row do
-      copy(it, at)
+      copy(sides, at)
     end
     next_row = row + 1
   end
@@ -281,7 +251,7 @@ function M.arranged(doc, columns, pause)
     copy_until(hunk.row)
     local first = #out.lines - 1
     if hunk.digits then
-      add_hunk(it, hunk)
+      add_hunk(sides, hunk)
       next_row = hunk.row + hunk.rows
     end
     copy_until(hunk.row + hunk.rows - 1)
@@ -290,7 +260,7 @@ function M.arranged(doc, columns, pause)
     pause()
   end
   copy_until(#doc.lines - 1)
-  out.parts = function(row) return parts(it, row) end
+  out.parts = function(row) return marks_of(sides, row) end
   return out
 end
 

@@ -26,34 +26,25 @@ local M = {}
 local kept = {}
 
 --- What was decided so far about a diff of this chat.
----@param chat string
----@param subject string
----@return agentchat.Decisions
-function M.of(chat, subject)
-  local all = kept[chat] or {}
-  kept[chat], all[subject] = all, all[subject] or {}
+function M.of(chat_id, subject)
+  local all = kept[chat_id] or {}
+  kept[chat_id], all[subject] = all, all[subject] or {}
   return all[subject]
 end
 
 --- Forgets what was decided in a chat, but for some diffs.
----@param chat string
 ---@param wanted? table<string, true> subjects that stay
-function M.forget(chat, wanted)
-  for subject in pairs(wanted and kept[chat] or {}) do
-    if not wanted[subject] then kept[chat][subject] = nil end
+function M.forget(chat_id, wanted)
+  for subject in pairs(wanted and kept[chat_id] or {}) do
+    if not wanted[subject] then kept[chat_id][subject] = nil end
   end
-  if not wanted then kept[chat] = nil end
+  if not wanted then kept[chat_id] = nil end
 end
 
 local function name(hunk) return hunk.path .. '\n' .. hunk.key end
 
----@param decisions agentchat.Decisions
----@param hunk agentchat.Hunk
----@return agentchat.Decision
 function M.get(decisions, hunk) return decisions[name(hunk)] or { rejected = false, comment = '' } end
 
----@param decisions agentchat.Decisions
----@param hunk agentchat.Hunk
 ---@param decision { rejected?: boolean, comment?: string, split?: boolean } what is left out stays
 function M.set(decisions, hunk, decision)
   local new = vim.tbl_extend('force', M.get(decisions, hunk), decision)
@@ -61,8 +52,6 @@ function M.set(decisions, hunk, decision)
 end
 
 --- Rejects hunks; those that are all rejected are kept again.
----@param decisions agentchat.Decisions
----@param hunks agentchat.Hunk[]
 function M.toggle(decisions, hunks)
   local rejected = vim.iter(hunks):any(function(it) return not M.get(decisions, it).rejected end)
   for _, hunk in ipairs(hunks) do
@@ -70,9 +59,6 @@ function M.toggle(decisions, hunks)
   end
 end
 
----@param decisions agentchat.Decisions
----@param hunks agentchat.Hunk[]
----@return integer
 function M.count(decisions, hunks)
   return #vim.tbl_filter(function(it) return not M.get(decisions, it).rejected end, hunks)
 end

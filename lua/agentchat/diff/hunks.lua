@@ -18,7 +18,7 @@ local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.diff')
 
 local ONE_CHANGE = 'This hunk is a single change and cannot be split.'
-local NO_HUNK = 'There is no hunk here: ]c goes to the next one.'
+local NO_HUNK = 'No hunk under the cursor: ]c goes to the next one.'
 
 --- Matches line numbers and sign, which come before the code in a line of a diff.
 M.GUTTER = [[^[ 0-9]\+ [-+ ] ]]
@@ -28,32 +28,31 @@ M.HELP = {
   { ']c [c', 'next and previous hunk' },
   { ']f [f', 'next and previous file' },
   { 'x', 'reject the hunk, or keep it again' },
-  { 'X', 'the same for all hunks of the file' },
+  { 'X', 'reject all hunks of the file, or keep them again' },
   { 'S', 'split the hunk into its single changes' },
   { 'C', 'comment on the hunk' },
   { 'E', 'edit the proposed text of the file' },
-  { '|', 'one column, or the old text beside the new' },
-  { 'za', 'fold the file or unfold it; zM and zR all files' },
-  { 's', 'float, split or tab' },
-  { 'Q', 'the hunks to the quickfix list' },
+  { '|', 'one column, or old and new text side by side' },
+  { 'za', 'open or close the fold of the file; zR and zM: of all files' },
+  { 's', 'show the diff in a split, a tab page or a float' },
+  { 'Q', 'put the hunks into the quickfix list' },
 }
 
-local function decided(panel) return decisions.of(panel.spec.chat, panel.spec.subject().subject) end
+local function decisions_of(panel)
+  return decisions.of(panel.spec.chat, panel.spec.subject().subject)
+end
 
 ---@return agentchat.Hunk[] as they are drawn now
-local function drawn(panel) return panel.page and panel.page.hunks or {} end
+local function hunks_of(panel) return panel.page and panel.page.hunks or {} end
 
 ---@class (exact) agentchat.Tally
 ---@field text string how many hunks are kept
 ---@field whole boolean whether all are
 
 --- How many hunks are kept; nothing where there are none.
----@param chat string
----@param subject string
----@param doc agentchat.Doc
 ---@return agentchat.Tally?
-function M.tally(chat, subject, doc)
-  local given = decisions.of(chat, subject)
+function M.tally(chat_id, subject, doc)
+  local given = decisions.of(chat_id, subject)
   local all = split.hunks(given, doc)
   if #all == 0 then return nil end
   local count = decisions.count(given, all)
@@ -62,9 +61,6 @@ end
 
 --- The ways to show on an edge which rows are visible and how many hunks are kept: always, if
 --- that is not all of them.
----@param tally? agentchat.Tally
----@param part agentchat.Part
----@return agentchat.Chunk[][]
 function M.parts(tally, part)
   local ways = layout.parts(part)
   if not tally then return ways end
@@ -77,7 +73,7 @@ function M.parts(tally, part)
 end
 
 local function mark_hunk(panel, hunk)
-  local buf, decision = panel.view.buf, decisions.get(decided(panel), hunk)
+  local buf, decision = panel.view.buf, decisions.get(decisions_of(panel), hunk)
   render.dim(buf, panel.page, hunk.row + 1, hunk.row + hunk.rows, decision.rejected)
   local look = {}
   if decision.rejected then look.virt_text = { { '✗ rejected', 'AgentChatWarning' } } end
@@ -90,34 +86,31 @@ local function mark_hunk(panel, hunk)
   if next(look) then api.nvim_buf_set_extmark(buf, ns, hunk.row, 0, look) end
 end
 
---- Marks the hunks as the user has decided.
-local function mark(panel)
+local function mark_hunks(panel)
   if not panel.view then return end
   api.nvim_buf_clear_namespace(panel.view.buf, ns, 0, -1)
-  for _, hunk in ipairs(drawn(panel)) do
+  for _, hunk in ipairs(hunks_of(panel)) do
     mark_hunk(panel, hunk)
   end
   panels.window(panel).refit(panel.view)
 end
 
----@param panel agentchat.Panel
 function M.draw(panel)
   side_by_side.draw(panel, function(page)
     panel.page = page
-    mark(panel)
+    mark_hunks(panel)
   end)
 end
 
 --- Draws it again where a window of another size needs that.
----@param panel agentchat.Panel
 function M.resized(panel)
-  if side_by_side.stale(panel) then M.draw(panel) end
+  if side_by_side.needs_redraw(panel) then M.draw(panel) end
 end
 
 --- The hunk where the cursor is; on the line of a file its first one.
-local function here(panel)
+local function hunk_at_cursor(panel)
   local row, found = api.nvim_win_get_cursor(0)[1] - 1, nil
-  for _, hunk in ipairs(drawn(panel)) do
+  for _, hunk in ipairs(hunks_of(panel)) do
     local is_first = hunk.index == 0 and (hunk.part or 0) == 0
     local first = is_first and hunk.row - 1 or hunk.row
     if first <= row then found = hunk end
@@ -126,50 +119,55 @@ local function here(panel)
 end
 
 local function toggle(panel, hunks)
-  decisions.toggle(decided(panel), hunks)
-  mark(panel)
+  decisions.toggle(decisions_of(panel), hunks)
+  mark_hunks(panel)
 end
 
 local function comment(panel, hunk)
-  local given = decided(panel)
+  local given = decisions_of(panel)
   panel.field = input.ask({
     chat = panel.spec.chat,
     title = ('Comment on lines %d-%d'):format(hunk.first, hunk.last),
     text = decisions.get(given, hunk).comment,
     send = function(text)
       decisions.set(given, hunk, { comment = text })
-      mark(panel)
+      mark_hunks(panel)
     end,
   })
 end
 
----@type table<string, fun(panel: agentchat.Panel, hunk: agentchat.Hunk)>
+local function toggle_file(panel, hunk)
+  toggle(panel, vim.tbl_filter(function(other) return other.path == hunk.path end, hunks_of(panel)))
+end
+
+local function split_hunk(panel, hunk)
+  if not split.split(decisions_of(panel), hunk) then return notify.info(ONE_CHANGE) end
+  M.draw(panel)
+end
+
+local function edit_text(panel, hunk)
+  local subject = panel.spec.subject().id
+  host.send('propose', { chat = panel.spec.chat, subject = subject, path = hunk.path })
+end
+
+---@type table<string, { act: fun(panel: agentchat.Panel, hunk: agentchat.Hunk), desc: string }>
 local KEYS = {
-  x = function(panel, hunk) toggle(panel, { hunk }) end,
-  X = function(panel, hunk)
-    toggle(panel, vim.tbl_filter(function(it) return it.path == hunk.path end, drawn(panel)))
-  end,
-  C = comment,
-  S = function(panel, hunk)
-    if not split.split(decided(panel), hunk) then return notify.info(ONE_CHANGE) end
-    M.draw(panel)
-  end,
-  E = function(panel, hunk)
-    local subject = panel.spec.subject().id
-    host.send('propose', { chat = panel.spec.chat, subject = subject, path = hunk.path })
-  end,
+  x = { act = function(panel, hunk) toggle(panel, { hunk }) end, desc = 'Reject or keep the hunk' },
+  X = { act = toggle_file, desc = 'Reject or keep all hunks of the file' },
+  S = { act = split_hunk, desc = 'Split the hunk into its single changes' },
+  C = { act = comment, desc = 'Comment on the hunk' },
+  E = { act = edit_text, desc = 'Edit the proposed text of the file' },
 }
 
 local function quickfix_text(hunk, decision)
   local part = hunk.part and ('.%d'):format(hunk.part + 1) or ''
   local words = { ('hunk %d%s'):format(hunk.index + 1, part) }
   if decision.rejected then table.insert(words, 'rejected') end
-  local said = vim.trim((decision.comment:gsub('%s+', ' ')))
-  if said ~= '' then table.insert(words, said) end
+  local comment_line = vim.trim((decision.comment:gsub('%s+', ' ')))
+  if comment_line ~= '' then table.insert(words, comment_line) end
   return table.concat(words, ': ')
 end
 
---- Puts the hunks into a new quickfix list and takes the user there.
 local function open_quickfix(panel)
   local chat = registry.get(panel.spec.chat)
   local url = chat and chat.remote
@@ -179,18 +177,21 @@ local function open_quickfix(panel)
         filename = url and remote.file(url, hunk.path) or hunk.path,
         lnum = hunk.first,
         end_lnum = hunk.last,
-        text = quickfix_text(hunk, decisions.get(decided(panel), hunk)),
+        text = quickfix_text(hunk, decisions.get(decisions_of(panel), hunk)),
       }
     end,
-    drawn(panel)
+    hunks_of(panel)
   )
   vim.fn.setqflist({}, ' ', { title = panel.spec.subject().title, items = items })
   vim.cmd('botright copen')
 end
 
+---@type [string, integer, string, string][] key, direction, group of the rows, what it does
 local JUMPS = {
-  { '[c', ']c', 'AgentChatHunk', 'hunk' },
-  { '[f', ']f', 'AgentChatFile', 'file' },
+  { '[c', -1, 'AgentChatHunk', 'Previous hunk' },
+  { ']c', 1, 'AgentChatHunk', 'Next hunk' },
+  { '[f', -1, 'AgentChatFile', 'Previous file' },
+  { ']f', 1, 'AgentChatFile', 'Next file' },
 }
 
 --- Goes some rows on, or back where `steps` is negative.
@@ -204,37 +205,29 @@ local function jump(rows, steps)
   vim.cmd('normal! zvzt')
 end
 
-local function map_jumps(panel, map)
-  for _, keys in ipairs(JUMPS) do
-    for i, direction in ipairs({ -1, 1 }) do
-      map(keys[i], 'Go to the other ' .. keys[4], function()
-        if panel.page then jump(render.rows(panel.page, keys[3]), direction * vim.v.count1) end
-      end)
-    end
-  end
-end
-
---- Gives the buffer of a panel the keys of a diff.
----@param panel agentchat.Panel
----@param buf integer
 function M.map(panel, buf)
   local function map(key, desc, action) render.map(buf, { key }, action, desc) end
   local function gated(key, desc, action)
     map(key, desc, function() panels.gate(panel, action) end)
   end
-  map_jumps(panel, map)
-  for key, act in pairs(KEYS) do
-    gated(key, 'Decide about the hunk', function()
-      local hunk = here(panel)
-      if hunk then return act(panel, hunk) end
+  for _, entry in ipairs(JUMPS) do
+    local key, direction, group, desc = unpack(entry)
+    map(key, desc, function()
+      if panel.page then jump(render.rows(panel.page, group), direction * vim.v.count1) end
+    end)
+  end
+  for key, entry in pairs(KEYS) do
+    gated(key, entry.desc, function()
+      local hunk = hunk_at_cursor(panel)
+      if hunk then return entry.act(panel, hunk) end
       notify.info(NO_HUNK)
     end)
   end
-  map('|', 'One column, or the old text beside the new', function()
+  map('|', 'One column or side by side', function()
     side_by_side.toggle(panel)
     M.draw(panel)
   end)
-  gated('Q', 'The hunks to the quickfix list', function() open_quickfix(panel) end)
+  gated('Q', 'Put the hunks into the quickfix list', function() open_quickfix(panel) end)
   map('s', 'Float, split or tab', function()
     panels.gate(panel, function() panels.cycle(panel) end, 's')
   end)

@@ -16,11 +16,9 @@ local LEAST = 64 -- columns below which there is no room for two
 ---@type boolean? what the user chose by a key; it holds for the session
 local chosen
 
----@return integer columns that the text of the panel may have
 local function room(panel) return panels.window(panel).columns(panel.view) end
 
----@return boolean whether two columns are wanted and fit
-local function wanted(panel)
+local function wants_columns(panel)
   local set, there = chosen, room(panel)
   if set == nil then set = settings.get(registry.buffer(panel.spec.chat)).ui.side_by_side end
   if set == 'auto' then return there >= AUTO end
@@ -28,22 +26,19 @@ local function wanted(panel)
 end
 
 ---@return boolean whether the diff has lines that can face each other
-local function numbered(doc)
+local function has_line_numbers(doc)
   return vim.iter(doc.hunks or {}):any(function(hunk) return hunk.digits ~= nil end)
 end
 
----@param before? agentchat.Doc what the view shows now
----@param done fun(drawn: agentchat.Doc)
-local function put(view, drawn, before, done)
-  local spot = before and render.spot(view.win, before)
+local function draw_at_cursor(view, drawn, before, done)
+  local spot = before and render.current_spot(view.win, before)
   render.draw(view.buf, drawn, view.win)
   done(drawn)
-  if spot then render.go(view.win, drawn, spot) end
+  if spot then render.restore_spot(view.win, drawn, spot) end
 end
 
 --- Draws a diff as fits its window; the cursor stays at its line. What takes a while to be put into
 --- two columns is shown in one until then.
----@param panel agentchat.Panel
 ---@param done fun(drawn: agentchat.Doc) called whenever something has been drawn, to measure it
 function M.draw(panel, done)
   local view, doc, before = panel.view, panel.spec.doc(), panel.page
@@ -53,27 +48,24 @@ function M.draw(panel, done)
     local there = vim.api.nvim_buf_is_valid(view.buf) and vim.api.nvim_win_is_valid(view.win)
     return there and vim.api.nvim_buf_get_changedtick(view.buf) == tick
   end
-  if numbered(doc) and wanted(panel) then
+  if has_line_numbers(doc) and wants_columns(panel) then
     render.in_slices(function(pause)
-      arranged = columns.arranged(doc, room(panel), pause)
-      put(view, arranged, tick and doc or before, done)
+      arranged = columns.arrange(doc, room(panel), pause)
+      draw_at_cursor(view, arranged, tick and doc or before, done)
     end, still_wanted)
   end
   if arranged then return end
-  put(view, doc, before, done)
+  draw_at_cursor(view, doc, before, done)
   tick = vim.api.nvim_buf_get_changedtick(view.buf)
 end
 
 --- Whether a diff must be drawn again as its window has another size.
----@param panel agentchat.Panel
----@return boolean
-function M.stale(panel) return panel.page.from ~= nil or wanted(panel) end
+function M.needs_redraw(panel) return panel.page.from ~= nil or wants_columns(panel) end
 
 --- Chooses the other of the two, from now on and for all diffs.
----@param panel agentchat.Panel
 function M.toggle(panel)
-  if room(panel) < LEAST then return notify.info('There is no room for two columns.') end
-  chosen = not wanted(panel)
+  if room(panel) < LEAST then return notify.info('The window is too narrow for two columns.') end
+  chosen = not wants_columns(panel)
 end
 
 return M

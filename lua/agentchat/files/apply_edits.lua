@@ -12,7 +12,7 @@ local MATCHED = 60 -- lines that are paired by likeness when one hunk replaces o
 ---Cuts what two lines have in common at both ends, in whole characters.
 ---@return integer from, integer to bytes of `old`, `to` excluded
 ---@return string the text there in `new`
-local function core(old, new)
+local function difference(old, new)
   local least = math.min(#old, #new)
   local head = 0
   while head < least and old:byte(head + 1) == new:byte(head + 1) do
@@ -30,7 +30,6 @@ local function core(old, new)
   return head, #old - tail, new:sub(head + 1, #new - tail)
 end
 
----@param row integer from 0
 local function substitute(row, from, to, text)
   local pattern = ('\\%%%dl\\%%%dc.\\{-}\\%%%dc'):format(row + 1, from + 1, to + 1)
   local parts = { '', pattern, '\\=' .. vim.fn.string(text), '' }
@@ -43,17 +42,15 @@ local function substitute(row, from, to, text)
   }, {})
 end
 
----@param row integer from 0
 local function line_at(row) return vim.api.nvim_buf_get_lines(0, row, row + 1, true)[1] end
 
----@param row integer from 0
 local function change_line(row, new)
-  local from, to, text = core(line_at(row), new)
+  local from, to, text = difference(line_at(row), new)
   if not text:find('[%z\1\r\n]') then pcall(substitute, row, from, to, text) end
   -- It finds no place inside a composed character, and eats a backslash before a combining one.
   local made = line_at(row)
   if made == new then return end
-  from, to, text = core(made, new)
+  from, to, text = difference(made, new)
   vim.api.nvim_buf_set_text(0, row, from, row, to, { text })
 end
 
@@ -63,7 +60,6 @@ local function for_vim(lines)
 end
 
 ---Replaces `count` lines from `row` on; those that face each other are changed in place.
----@param row integer from 0
 local function replace(row, count, new)
   local both = math.min(count, #new)
   if #new > both then
@@ -76,11 +72,11 @@ local function replace(row, count, new)
   end
 end
 
-local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
+local function join_lines(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
 
 ---Whether as many lines come as go, all of them different: then each faces its own, and comparing
 ---them would cost as much as changing them.
-local function face(old, new)
+local function all_differ(old, new)
   local there = {}
   for _, line in ipairs(old) do
     there[line] = true
@@ -88,14 +84,13 @@ local function face(old, new)
   return #old == #new and not vim.iter(new):any(function(line) return there[line] end)
 end
 
----Makes one edit, and of it only what differs.
-local function make(edit)
+local function make_edit(edit)
   local first, new = edit[1], edit[3]
   local old = vim.api.nvim_buf_get_lines(0, first, edit[2], true)
-  if face(old, new) then return replace(first, #old, new) end
+  if all_differ(old, new) then return replace(first, #old, new) end
   local opts = { result_type = 'indices', linematch = MATCHED }
   local diff = vim.text and vim.text.diff or vim.diff
-  local hunks = diff(joined(old), joined(new), opts)
+  local hunks = diff(join_lines(old), join_lines(new), opts)
   for i = #hunks, 1, -1 do
     local at, count, from, size = unpack(hunks[i])
     -- A hunk that only adds comes after the line it names.
@@ -113,7 +108,6 @@ local function fill(lines)
 end
 
 --- Whether the current buffer holds no text at all, as that of an empty file.
----@return boolean
 function M.is_empty()
   local lines = vim.api.nvim_buf_get_lines(0, 0, 2, false)
   return #lines == 1 and lines[1] == '' and vim.fn.wordcount().bytes == 0
@@ -121,8 +115,6 @@ end
 
 --- What is wrong with `edits` for a buffer, if anything.
 ---@param edits agentchat.LineEdit[] the last place first
----@param count integer lines of the buffer
----@return string?
 function M.problem(edits, count)
   local before = count
   for _, edit in ipairs(edits) do
@@ -143,20 +135,13 @@ function M.make(edits)
     return
   end
   for _, edit in ipairs(edits) do
-    make(edit)
+    make_edit(edit)
   end
 end
 
 local ns = vim.api.nvim_create_namespace('agentchat.views')
 
----@class (exact) agentchat.KeptView
----@field win integer
----@field view vim.fn.winsaveview.ret
----@field cursor integer extmark where the cursor is
----@field top integer extmark on the first line shown
-
----@return integer extmark
-local function mark(buf, row, col)
+local function set_mark(buf, row, col)
   return vim.api.nvim_buf_set_extmark(buf, ns, row, col, { strict = false, undo_restore = false })
 end
 
@@ -166,8 +151,8 @@ local function save(buf)
     return {
       win = win,
       view = view,
-      cursor = mark(buf, view.lnum - 1, view.col),
-      top = mark(buf, view.topline - 1, 0),
+      cursor = set_mark(buf, view.lnum - 1, view.col),
+      top = set_mark(buf, view.topline - 1, 0),
     }
   end, vim.fn.win_findbuf(buf))
 end
@@ -181,8 +166,6 @@ end
 
 --- Calls `change`, which changes the text of a buffer; cursors and scroll positions of all its
 --- windows stay at their text. An error of `change` is raised again after that.
----@param buf integer
----@param change fun()
 function M.keep_views(buf, change)
   local all = save(buf)
   local ok, problem = pcall(change)

@@ -39,7 +39,7 @@ local function path_of(buf)
 end
 
 ---@return integer? buf the loaded one of a file; of two, the one with unsaved changes
-local function find(path)
+local function find_buffer(path)
   local wanted, found = resolved(path), nil
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if wanted and path_of(buf) == wanted and (not found or vim.bo[buf].modified) then
@@ -49,7 +49,7 @@ local function find(path)
   return found
 end
 
-local function text(buf)
+local function lines_of(buf)
   if vim.api.nvim_buf_call(buf, edits.is_empty) then return {} end
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   return vim.tbl_map(function(line) return (line:gsub('%z', '\n')) end, lines)
@@ -62,7 +62,7 @@ local function snapshot(buf, path)
     buf = buf,
     changedtick = vim.api.nvim_buf_get_changedtick(buf),
     modified = vim.bo[buf].modified,
-    lines = text(buf),
+    lines = lines_of(buf),
     eol = vim.bo[buf].endofline,
     bomb = vim.bo[buf].bomb,
     fileformat = vim.bo[buf].fileformat,
@@ -73,7 +73,6 @@ local function snapshot(buf, path)
 end
 
 --- All file buffers with unsaved changes.
----@return agentchat.Snapshot[]
 function M.snapshots()
   local found = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -84,9 +83,7 @@ function M.snapshots()
 end
 
 ---Calls `look` with a listener that answers Neovim's questions about a file that has changed.
----@param reload boolean whether a buffer without unsaved changes takes the new text
----@return string? reason as in `v:fcs_reason`, if it changed
-local function answering(buf, reload, look)
+local function answer_reload(buf, reload, look)
   local reason
   -- The last of all autocommands for the event has the last word.
   local id = vim.api.nvim_create_autocmd('FileChangedShell', {
@@ -110,7 +107,7 @@ local function check_disk(buf, reload)
     local set = vim.api.nvim_get_option_value('autoread', { scope = 'local' })
     vim.bo.autoread = false
     local function look() pcall(vim.cmd, 'silent! checktime ' .. buf) end
-    local reason = answering(buf, reload, look)
+    local reason = answer_reload(buf, reload, look)
     vim.bo.autoread = set
     return reason
   end)
@@ -129,12 +126,11 @@ local function catch_up(buf)
 end
 
 --- The loaded buffer of a file, with what the disk has if 'autoread' is on; never loads or makes one.
----@param path string
 ---@return agentchat.Snapshot?
 function M.snapshot(path)
-  local stale = find(path)
+  local stale = find_buffer(path)
   if stale then catch_up(stale) end
-  local buf = stale and find(path)
+  local buf = stale and find_buffer(path)
   return buf and snapshot(buf, path_of(buf)) or nil
 end
 
@@ -150,15 +146,14 @@ end
 
 --- Takes in what the disk has, after the file of a loaded buffer was written or deleted. A buffer
 --- that no window shows goes with its file.
----@param path string
 function M.reload(path)
-  local buf = find(path)
+  local buf = find_buffer(path)
   if not buf then return end
   local gone = check_disk(buf, true) == 'deleted' and not vim.bo[buf].modified
   if gone and #vim.fn.win_findbuf(buf) == 0 then vim.api.nvim_buf_delete(buf, {}) end
 end
 
-local function refused(reason, message) return { ok = false, reason = reason, message = message } end
+local function refusal(reason, message) return { ok = false, reason = reason, message = message } end
 
 -- What Neovim puts before its own message, from the outside in.
 local NOISE = {
@@ -170,7 +165,7 @@ local NOISE = {
 }
 
 ---@return string one line, without numbers and places
-local function plain(problem)
+local function plain_message(problem)
   local line = vim.split(tostring(problem), '\n')[1]
   for _, noise in ipairs(NOISE) do
     line = line:gsub(noise, '')
@@ -202,7 +197,7 @@ local function change_text(buf, change, form)
   return before
 end
 
-local function go_back(buf, state, form)
+local function undo_to(buf, state, form)
   edits.keep_views(buf, function() pcall(vim.cmd, 'silent undo ' .. state) end)
   set_form(form)
 end
@@ -213,50 +208,45 @@ local function for_api(lines)
 end
 
 --- Makes edits as one undo step, if the buffer is still as it was at `changedtick`: all or none.
----@param path string
----@param changedtick integer
 ---@param wanted agentchat.LineEdit[] not overlapping; a buffer without text has one line, empty
----@param form? agentchat.Form
 ---@return { ok: boolean, changedtick?: integer, undo?: integer, reason?: string, message?: string }
 ---  `undo` is the state of the undo tree before
 function M.replace(path, changedtick, wanted, form)
-  local buf = find(path)
-  if not buf then return refused('unloaded', 'no buffer shows the file') end
+  local buf = find_buffer(path)
+  if not buf then return refusal('unloaded', 'no buffer shows the file') end
   if not vim.bo[buf].modified and check_disk(buf, is_autoread(buf)) == 'changed' then
-    return refused('moved', 'the file changed on the disk')
+    return refusal('moved', 'the file changed on the disk')
   end
   if vim.api.nvim_buf_get_changedtick(buf) ~= changedtick then
-    return refused('moved', 'the buffer has changed')
+    return refusal('moved', 'the buffer has changed')
   end
   if not vim.bo[buf].modifiable then
-    return refused('nomodifiable', "the buffer is 'nomodifiable'")
+    return refusal('nomodifiable', "the buffer is 'nomodifiable'")
   end
   local change = vim.tbl_map(function(it) return { it[1], it[2], for_api(it[3]) } end, wanted)
   table.sort(change, function(a, b) return a[1] > b[1] end)
   local wrong = edits.problem(change, vim.api.nvim_buf_line_count(buf))
-  if wrong then return refused('bounds', wrong) end
+  if wrong then return refusal('bounds', wrong) end
   local ok, before = pcall(
     vim.api.nvim_buf_call,
     buf,
     function() return change_text(buf, change, form) end
   )
-  if not ok then return refused('failed', plain(before)) end
+  if not ok then return refusal('failed', plain_message(before)) end
   return { ok = true, changedtick = vim.api.nvim_buf_get_changedtick(buf), undo = before }
 end
 
 --- Takes edits back, if the buffer is still as it was at `changedtick`: no new undo step.
----@param path string
----@param changedtick integer
 ---@param state integer the `undo` of `replace`
 ---@param form agentchat.Form the one before
 ---@return { ok: boolean, reason?: string, message?: string }
 function M.undo(path, changedtick, state, form)
-  local buf = find(path)
-  if not buf then return refused('unloaded', 'no buffer shows the file') end
+  local buf = find_buffer(path)
+  if not buf then return refusal('unloaded', 'no buffer shows the file') end
   if vim.api.nvim_buf_get_changedtick(buf) ~= changedtick then
-    return refused('moved', 'the buffer has changed')
+    return refusal('moved', 'the buffer has changed')
   end
-  vim.api.nvim_buf_call(buf, function() go_back(buf, state, form) end)
+  vim.api.nvim_buf_call(buf, function() undo_to(buf, state, form) end)
   return { ok = true }
 end
 
@@ -274,23 +264,22 @@ local function write(autocmds)
 end
 
 --- Saves a buffer as the user would, autocommands and all; no final newline is added.
----@param path string
 ---@param without_autocmds? boolean
 ---@return { ok: boolean, changedtick?: integer, modified?: boolean, message?: string } `message`
 ---  also reports an error in an autocommand after a successful write
 function M.save(path, without_autocmds)
-  local buf = find(path)
-  if not buf then return refused('unloaded', 'no buffer shows the file') end
+  local buf = find_buffer(path)
+  if not buf then return refusal('unloaded', 'no buffer shows the file') end
   local reason = check_disk(buf, false)
   if reason == 'conflict' or reason == 'changed' then
-    return refused('moved', 'the file changed on the disk')
+    return refusal('moved', 'the file changed on the disk')
   end
   local changed = vim.bo[buf].modified
   local function run() write(not without_autocmds) end
   local ok, problem = pcall(vim.api.nvim_buf_call, buf, run)
-  local message = not ok and plain(problem) or nil
-  if not vim.api.nvim_buf_is_loaded(buf) then return refused('unloaded', 'the buffer is gone') end
-  if not ok and (vim.bo[buf].modified or not changed) then return refused('failed', message) end
+  local message = not ok and plain_message(problem) or nil
+  if not vim.api.nvim_buf_is_loaded(buf) then return refusal('unloaded', 'the buffer is gone') end
+  if not ok and (vim.bo[buf].modified or not changed) then return refusal('failed', message) end
   return {
     ok = true,
     changedtick = vim.api.nvim_buf_get_changedtick(buf),
@@ -300,7 +289,7 @@ function M.save(path, without_autocmds)
 end
 
 ---Neovim keeps a buffer of the name that another one had before.
-local function forget(name)
+local function delete_unloaded(name)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local empty = not vim.api.nvim_buf_is_loaded(buf)
     if empty and vim.api.nvim_buf_get_name(buf) == name then
@@ -313,11 +302,11 @@ end
 ---@param path string where the file was
 ---@param new string where it is
 function M.rename(path, new)
-  local buf = find(path)
+  local buf = find_buffer(path)
   if not buf then return end
   local name = vim.api.nvim_buf_get_name(buf)
   vim.api.nvim_buf_set_name(buf, vim.fn.fnamemodify(new, ':.'))
-  forget(name)
+  delete_unloaded(name)
   check_disk(buf, true)
   -- Neovim takes the file of a new name for another one, and asks for `:w!` until it wrote it once.
   pcall(vim.api.nvim_buf_call, buf, function() write(false) end)

@@ -35,9 +35,7 @@ local function described(path, found)
 end
 
 --- The diagnostics of a file, or of the files below a folder.
----@param path string resolved
 ---@param mildest integer the mildest severity that is wanted, as a `vim.diagnostic.severity`
----@return agentchat.Diagnostic[]
 function M.list(path, mildest)
   local out, paths = {}, {}
   for _, found in ipairs(vim.diagnostic.get(nil, { severity = { min = mildest } })) do

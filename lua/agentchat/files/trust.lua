@@ -8,22 +8,21 @@ local RULES = '.agentchat/rules.json'
 local TOOLS = '.agentchat/tools'
 
 --- Asks the user, with Neovim's own question, whether a project's rules are trusted.
----@param root string the project
 function M.rules(root)
   local file = vim.fs.joinpath(root, RULES)
-  if not vim.uv.fs_stat(file) then return notify.warn(('there are no rules in %s'):format(file)) end
-  if vim.secure.read(file) then return notify.info(('%s is trusted as it is now'):format(file)) end
-  notify.warn(('%s is not trusted: its rules that allow do not count'):format(file))
+  if not vim.uv.fs_stat(file) then return notify.warn(('no rules in %s'):format(file)) end
+  if vim.secure.read(file) then
+    return notify.info(('%s is trusted with its current content'):format(file))
+  end
+  notify.warn(('%s is not trusted: its "allow" rules are ignored'):format(file))
 end
 
---- The buffer in which the user has the file open, if there is one.
-local function opened(file)
+local function loaded_buffer(file)
   return vim.iter(vim.api.nvim_list_bufs()):find(
     function(buf) return vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_name(buf) == file end
   )
 end
 
---- Trusts the text of a buffer, if it is what the user agreed to.
 local function trust_buffer(buf, sha256)
   local ends = vim.bo[buf].fileformat == 'unix' and '\n' or '\r\n'
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), ends)
@@ -43,11 +42,10 @@ local function buffer_of(file, text)
 end
 
 --- Trusts a file that the user has just agreed to. Only a buffer can be trusted, not a name.
----@param file string
 ---@param sha256 string of what the user agreed to
 ---@return boolean whether the file is trusted now
 function M.agreed(file, sha256)
-  local buf = opened(file)
+  local buf = loaded_buffer(file)
   if buf then
     -- Neovim would ask about a buffer with unsaved changes; that one is left alone.
     if vim.bo[buf].modified then return false end
@@ -67,19 +65,17 @@ end
 ---@type string[] files and folders, as Python names them
 local watched = {}
 
-local function real(path) return vim.uv.fs_realpath(path) or vim.fs.normalize(path) end
+local function real_path(path) return vim.uv.fs_realpath(path) or vim.fs.normalize(path) end
 
---- Whether a file is one of those that are watched, or in a folder that is.
 local function is_watched(file)
-  local path = real(file)
+  local path = real_path(file)
   return vim.iter(watched):any(function(place)
-    local there = real(place)
+    local there = real_path(place)
     return path == there or vim.startswith(path, there .. '/')
   end)
 end
 
---- Says which files and folders hold tools; Python calls it whenever a chat is opened.
----@param places string[]
+--- Sets the files and folders that hold tools, which are loaded again when one is saved.
 function M.watch_tools(places)
   watched = places
   vim.api.nvim_create_autocmd('BufWritePost', {
@@ -92,18 +88,14 @@ function M.watch_tools(places)
   })
 end
 
---- Reads all files with tools again.
 function M.reload_tools() host.send('reload', { anew = true }) end
 
 --- Asks the user, with Neovim's own question, whether the tools of a project are trusted.
----@param root string the project
 function M.tools(root)
   local folder = vim.fs.joinpath(root, TOOLS)
-  if vim.fn.isdirectory(folder) == 0 then
-    return notify.warn(('there are no tools in %s'):format(folder))
-  end
+  if vim.fn.isdirectory(folder) == 0 then return notify.warn(('no tools in %s'):format(folder)) end
   if vim.secure.read(folder) then return M.reload_tools() end
-  notify.warn(('the tools in %s are not trusted, and not loaded'):format(folder))
+  notify.warn(('the tools in %s are not trusted and were not loaded'):format(folder))
 end
 
 return M

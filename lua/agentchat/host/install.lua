@@ -10,11 +10,11 @@ local LONGEST = 10 * 60 * 1000 -- ms; a slow line may take minutes for the packa
 local VERSION = 'import sys; print("%d.%d" % sys.version_info[:2])'
 
 ---@type string? what is going on, while an installation runs
-local under_way
+local running_step
 
 local function is_headless() return #vim.api.nvim_list_uis() == 0 end
 
-local function say(text)
+local function report(text)
   if is_headless() then return io.stdout:write('agentchat: ', text, '\n') end
   notify.info(text)
 end
@@ -40,8 +40,8 @@ local function reason(done)
 end
 
 local function step(what, command)
-  under_way = what
-  say(what)
+  running_step = what
+  report(what)
   local done = run(command)
   if done.code ~= 0 then error(('%s failed: %s'):format(what, reason(done)), 0) end
 end
@@ -56,9 +56,8 @@ local function version_of(path)
   return done.code == 0 and vim.trim(done.stdout):match('^%d+%.%d+$') or nil
 end
 
---- The first Python that is new enough.
 ---@return string path, string version
-local function find()
+local function find_python()
   local old
   for _, name in ipairs(CANDIDATES) do
     local path = vim.fn.exepath(name)
@@ -91,8 +90,10 @@ local function create(base)
 end
 
 local function install()
-  local base, version = find()
-  say(('installing for Python %s into %s'):format(version, vim.fn.fnamemodify(python.venv(), ':~')))
+  local base, version = find_python()
+  report(
+    ('installing for Python %s into %s'):format(version, vim.fn.fnamemodify(python.venv(), ':~'))
+  )
   local pip = create(base)
   local wanted = python.root .. '/requirements.txt'
   local options = { 'install', '--quiet', '--no-input', '--upgrade', '-r', wanted }
@@ -105,12 +106,12 @@ local function install()
 end
 
 local function finish(problem)
-  under_way = nil
+  running_step = nil
   if problem then
-    if is_headless() then return say(problem) end
+    if is_headless() then return report(problem) end
     return notify.error(problem)
   end
-  say('installed: the Python environment is ready')
+  report('installed: the Python environment is ready')
   host.restart()
 end
 
@@ -124,8 +125,8 @@ end
 
 --- Creates or updates the environment. Returns at once, except where no one is looking.
 function M.run()
-  if under_way then return notify.warn(('already %s'):format(under_way)) end
-  under_way = 'looking for Python'
+  if running_step then return notify.warn(('already %s'):format(running_step)) end
+  running_step = 'looking for Python'
   local failed = false
   coroutine.wrap(function()
     local ok, err = pcall(install)
@@ -133,7 +134,7 @@ function M.run()
     finish(not ok and tostring(err) or nil)
   end)()
   if not is_headless() then return end
-  vim.wait(LONGEST, function() return under_way == nil end, 50)
+  vim.wait(LONGEST, function() return running_step == nil end, 50)
   if failed and is_script() then vim.cmd.cquit() end
 end
 

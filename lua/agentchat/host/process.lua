@@ -1,4 +1,4 @@
---- The Python process: start, handshake, death and the next start.
+--- The Python process: start, handshake, exit and restart.
 local settings = require('agentchat.config.settings')
 local events = require('agentchat.events')
 local notify = require('agentchat.notify')
@@ -37,8 +37,6 @@ end
 ---@type agentchat.HostListener[]
 local listeners = {}
 
---- Calls `listener` whenever the host begins or ends.
----@param listener agentchat.HostListener
 function M.listen(listener) table.insert(listeners, listener) end
 
 local function announce(event, line)
@@ -65,7 +63,7 @@ local function on_stderr(_, data)
   end
 end
 
-local function died(code)
+local function report_exit(code)
   local steady = vim.uv.now() - host.since > STEADY_AFTER
   host.deaths = steady and 1 or host.deaths + 1
   host.info = nil
@@ -76,7 +74,7 @@ end
 
 local function on_exit(job, code)
   if job ~= host.job then return end -- stopped on purpose
-  if host.phase == 'ready' then return died(code) end
+  if host.phase == 'ready' then return report_exit(code) end
   give_up(python.explain(host.interpreter, code, host.stderr))
 end
 
@@ -118,7 +116,7 @@ local function spawn()
 end
 
 ---@return integer ms to wait before the next start
-local function pause()
+local function restart_delay()
   if host.deaths < 2 then return 0 end
   local wait = math.min(LONGEST_PAUSE, 1000 * 2 ^ (host.deaths - 2))
   return math.max(0, wait - (vim.uv.now() - host.since))
@@ -134,7 +132,7 @@ function M.ensure()
   if host.phase ~= 'stopped' then return end
   stop_with_nvim()
   host.phase = 'paused'
-  local wait = pause()
+  local wait = restart_delay()
   if wait == 0 then return spawn() end
   vim.defer_fn(function()
     if host.phase == 'paused' then spawn() end
@@ -142,8 +140,6 @@ function M.ensure()
 end
 
 --- Sends an event, now or as soon as the host is ready.
----@param name string
----@param payload table
 function M.send(name, payload)
   vim.validate('name', name, 'string')
   if host.phase == 'ready' and post(name, payload) then return end
@@ -153,17 +149,15 @@ function M.send(name, payload)
 end
 
 --- Whether there is a screen; without one nobody could answer.
----@return boolean
 function M.has_ui() return #vim.api.nvim_list_uis() > 0 end
 
---- Reports to Python every screen that comes or goes.
 local function watch_uis()
   local function report()
     if M.is_ready() then M.send('attended', { attended = M.has_ui() }) end
   end
   vim.api.nvim_create_autocmd({ 'UIEnter', 'UILeave' }, {
     group = vim.api.nvim_create_augroup('agentchat.ui_attached', {}),
-    desc = 'Report whether somebody can be asked',
+    desc = 'Report whether a user interface is attached',
     -- Later: a screen that leaves is still listed now.
     callback = vim.schedule_wrap(report),
   })
@@ -191,7 +185,6 @@ function M.ready(info)
 end
 
 --- Drops the events of a chat that still wait for the host.
----@param chat string
 function M.forget(chat)
   host.queue = vim
     .iter(host.queue)
@@ -199,7 +192,7 @@ function M.forget(chat)
     :totable()
 end
 
---- Ends the host without a word.
+--- Stops the host without a message.
 function M.stop()
   local job = host.job
   host.phase, host.job, host.info = 'stopped', nil, nil
@@ -215,11 +208,8 @@ function M.restart()
   M.ensure()
 end
 
----@return boolean
 function M.is_ready() return host.phase == 'ready' end
 
---- What `:checkhealth` shows.
----@return agentchat.Host
 function M.state() return host end
 
 return M

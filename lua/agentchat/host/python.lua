@@ -15,7 +15,6 @@ M.root = source_root()
 M.rplugin = M.root .. '/rplugin/python3/agentchat_rplugin.py'
 
 --- The environment made by `:AgentInstall`.
----@return string
 function M.venv() return vim.fn.stdpath('data') .. '/agentchat/venv' end
 
 ---@class agentchat.Interpreter
@@ -23,7 +22,7 @@ function M.venv() return vim.fn.stdpath('data') .. '/agentchat/venv' end
 ---@field from string where it was found
 
 ---@return { path: string?, from: string }[]
-local function places()
+local function candidates()
   return {
     { path = M.venv() .. '/bin/python', from = 'the environment of :AgentInstall' },
     { path = M.root .. '/.venv/bin/python', from = "the checkout's .venv" },
@@ -48,7 +47,7 @@ function M.find(wanted)
     if path then return { path = path, from = 'g:agentchat.python' } end
     return nil, ('g:agentchat.python is not a program: %s'):format(wanted)
   end
-  for _, place in ipairs(places()) do
+  for _, place in ipairs(candidates()) do
     local path = executable(place.path)
     if path then return { path = path, from = place.from } end
   end
@@ -72,11 +71,9 @@ local BOOT = table.concat({
   'pynvim.start_host()',
 }, '\n')
 
----@param path string interpreter
----@return string[]
 function M.command(path) return { path, '-c', BOOT, M.rplugin } end
 
-local function last_words(lines)
+local function last_line(lines)
   for i = #lines, 1, -1 do
     local line = vim.trim(lines[i])
     if line ~= '' then return line end
@@ -91,10 +88,8 @@ local function remedy(interpreter)
 end
 
 --- Why a host ended before it was ready, in one line with the remedy.
----@param interpreter agentchat.Interpreter
 ---@param code integer exit code
 ---@param lines string[] its stderr
----@return string
 function M.explain(interpreter, code, lines)
   local text = table.concat(lines, '\n')
   local where = vim.fn.fnamemodify(interpreter.path, ':~')
@@ -111,7 +106,7 @@ function M.explain(interpreter, code, lines)
   if missing and not vim.startswith(missing, 'agentchat') then
     return ('the Python package %s is missing (%s): %s'):format(missing, where, remedy(interpreter))
   end
-  local words = last_words(lines) or 'no message'
+  local words = last_line(lines) or 'no message'
   return ('the host did not start (exit %d: %s): see :checkhealth agentchat'):format(code, words)
 end
 

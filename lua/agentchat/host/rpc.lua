@@ -50,8 +50,6 @@ M.FUNCTIONS = {
 }
 
 --- Removes `vim.NIL`, as which Python's None arrives: what is not known is absent.
----@param value table
----@return table
 local function known(value)
   for key, item in pairs(value) do
     if item == vim.NIL then
@@ -64,17 +62,12 @@ local function known(value)
 end
 
 --- Calls a function and returns what it returns; an error in it is raised in Python.
----@param name string
----@param ... any
----@return any
 function M.request(name, ...)
   local count, args = select('#', ...), known({ ... })
   return M.FUNCTIONS[name](unpack(args, 1, count))
 end
 
 --- Calls a function nobody waits for: an error in it is one line for the user and an entry in the log.
----@param name string
----@param ... any
 function M.call(name, ...)
   local ok, problem = xpcall(M.request, debug.traceback, name, ...)
   if ok then return end

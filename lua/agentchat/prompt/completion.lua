@@ -12,11 +12,8 @@ local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
 ---@type table<integer, agentchat.Chat> by buffer
 local chats = setmetatable({}, { __mode = 'v' })
 
---- Lets the prompt of a chat be completed.
----@param chat agentchat.Chat
 function M.register(chat) chats[chat.buf] = chat end
 
----@param row integer 0-based
 ---@return agentchat.Chat? chat if the row is in its prompt
 local function prompt_at(buf, row)
   local chat = chats[buf]
@@ -24,9 +21,8 @@ local function prompt_at(buf, row)
 end
 
 --- The mention that is being typed before a column, and what it may become.
----@param column integer bytes
 ---@return agentchat.Started? started, fun(): { word: string, item: agentchat.Name }[]
-local function typed(chat, line, column)
+local function started_at(chat, line, column)
   local started = mentions.started(line, column)
   if started then
     return started, function() return mentions.candidates(chat, started) end
@@ -37,16 +33,15 @@ end
 
 ---@param findstart integer
 ---@param base string what is typed, from the `@` or `#` on
----@return integer|table[]
 function M.omni(findstart, base)
   local chat = prompt_at(vim.api.nvim_get_current_buf(), vim.fn.line('.') - 1)
   if findstart == 1 then
     local column = vim.fn.col('.') - 1
-    local started = chat and typed(chat, vim.api.nvim_get_current_line(), column)
+    local started = chat and started_at(chat, vim.api.nvim_get_current_line(), column)
     return started and started.first or -3
   end
   if not chat then return {} end
-  local _, candidates = typed(chat, base, #base)
+  local _, candidates = started_at(chat, base, #base)
   return vim
     .iter(candidates())
     :map(
@@ -57,7 +52,6 @@ function M.omni(findstart, base)
     :totable()
 end
 
----@param found { word: string, item: agentchat.Name }
 local function item(found, range)
   return {
     label = found.word,
@@ -70,13 +64,13 @@ local function item(found, range)
   }
 end
 
-local function complete(params)
+local function items_for(params)
   local buf = vim.uri_to_bufnr(params.textDocument.uri)
   local at = params.position
   local chat = prompt_at(buf, at.line)
   if not chat then return {} end
   local line = vim.api.nvim_buf_get_lines(buf, at.line, at.line + 1, false)[1] or ''
-  local started, candidates = typed(chat, line, at.character)
+  local started, candidates = started_at(chat, line, at.character)
   if not started then return {} end
   local range = { start = { line = at.line, character = started.first }, ['end'] = at }
   return vim.iter(candidates()):map(function(found) return item(found, range) end):totable()
@@ -92,10 +86,9 @@ local ANSWERS = {
       serverInfo = { name = 'agentchat' },
     }
   end,
-  ['textDocument/completion'] = complete,
+  ['textDocument/completion'] = items_for,
 }
 
---- The server: answers from this process, at once.
 local function server(dispatchers)
   local closing, id = false, 0
   local function close()
@@ -120,7 +113,6 @@ local function server(dispatchers)
 end
 
 --- Lets completion plugins find the mentions of a chat.
----@param chat agentchat.Chat
 function M.attach(chat)
   if not vim.api.nvim_buf_is_loaded(chat.buf) then return end
   local config = {

@@ -12,11 +12,11 @@ local api = vim.api
 
 ---@type agentchat.Name[]
 M.KINDS = {
-  { name = 'buffer', kind = 'context', about = 'The file you came from, as it stands' },
-  { name = 'diagnostics', kind = 'context', about = 'What language servers and linters report' },
-  { name = 'diff', kind = 'context', about = 'What changed since the last commit' },
+  { name = 'buffer', kind = 'context', about = 'The current file, with unsaved changes' },
+  { name = 'diagnostics', kind = 'context', about = 'Diagnostics of language servers and linters' },
+  { name = 'diff', kind = 'context', about = 'Changes since the last commit' },
   { name = 'file:', kind = 'context', about = 'A file, by its path' },
-  { name = 'selection', kind = 'context', about = 'What you selected last in that file' },
+  { name = 'selection', kind = 'context', about = 'The last selection in the current file' },
 }
 
 local SIMPLE = { buffer = true, selection = true, diagnostics = true, diff = true }
@@ -28,7 +28,7 @@ local function follows_word(line, at)
 end
 
 --- The mention that begins after the `#` at byte `at`: the byte it ends on.
-local function last_of(line, at)
+local function mention_end(line, at)
   local braced = select(2, line:find('^file:{[^{}]+}', at + 1))
   if braced then return braced end
   local path = line:match('^file:([^%s{}]+)', at + 1)
@@ -42,12 +42,11 @@ local function last_of(line, at)
   if SIMPLE[word] and not after:find('[%w_:%-\128-\255]') then return at + #word + #number end
 end
 
----@param line string
 ---@return agentchat.Mention[]
 function M.find(line)
   local out, at = {}, line:find('#', 1, true)
   while at do
-    local last = not follows_word(line, at) and last_of(line, at) or nil
+    local last = not follows_word(line, at) and mention_end(line, at) or nil
     if last then table.insert(out, { name = line:sub(at, last), first = at - 1, last = last }) end
     at = line:find('#', math.max(at, last or 0) + 1, true)
   end
@@ -55,7 +54,7 @@ function M.find(line)
 end
 
 --- Whether a window shows text of the user's rather than something of a plugin's.
-local function is_work(win)
+local function shows_file(win)
   local buf = api.nvim_win_get_buf(win)
   return vim.bo[buf].buftype == '' and api.nvim_win_get_config(win).relative == ''
 end
@@ -65,7 +64,7 @@ local function work_buffer()
   local wins = { api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr('#')) }
   vim.list_extend(wins, api.nvim_tabpage_list_wins(0))
   for _, win in ipairs(wins) do
-    if win ~= 0 and is_work(win) then return api.nvim_win_get_buf(win) end
+    if win ~= 0 and shows_file(win) then return api.nvim_win_get_buf(win) end
   end
   local other = vim.fn.bufnr('#')
   if other > 0 and api.nvim_buf_is_loaded(other) and vim.bo[other].buftype == '' then
@@ -79,7 +78,7 @@ local function name_of(chat, buf)
   return vim.fs.relpath(chat.cwd, name) or name
 end
 
-local function captured_buffer(chat, buf)
+local function capture_buffer(chat, buf)
   if not buf or not api.nvim_buf_is_loaded(buf) then
     return { problem = buf and ('buffer %d is not loaded'):format(buf) or 'no file is open' }
   end
@@ -105,8 +104,6 @@ end
 
 --- What the range of a command selects in the current buffer: the last selection, if it is the same
 --- lines, else whole lines.
----@param first integer
----@param last integer
 ---@return agentchat.Selection
 function M.range(first, last)
   local buf = api.nvim_get_current_buf()
@@ -115,12 +112,12 @@ function M.range(first, last)
   return same and selected or { buf = buf, from = { first, 0 }, to = { last, vim.v.maxcol } }
 end
 
-local function captured_selection(chat)
+local function capture_selection(chat)
   local given = chat.selection
   if given and not api.nvim_buf_is_loaded(given.buf) then given = nil end
   local work = not given and work_buffer() or nil
   local selected = given or (work and last_selection(work))
-  if not selected then return { problem = 'nothing was selected yet' } end
+  if not selected then return { problem = 'there is no selection' } end
   local buf, from, to = selected.buf, selected.from, selected.to
   local last = api.nvim_buf_get_lines(buf, to[1] - 1, to[1], false)[1] or ''
   -- The mark is on the first byte of the last character; a line-wise one beyond the line.
@@ -136,28 +133,25 @@ end
 
 --- What the editor has for one mention; nil if Python finds it.
 ---@return agentchat.Captured?
-local function captured(chat, name)
+local function capture(chat, name)
   local number = name:match('^#buffer:(%d+)$')
   if number or name == '#buffer' then
-    return captured_buffer(chat, number and tonumber(number) or work_buffer())
+    return capture_buffer(chat, number and tonumber(number) or work_buffer())
   end
-  return name == '#selection' and captured_selection(chat) or nil
+  return name == '#selection' and capture_selection(chat) or nil
 end
 
 --- What the editor has for the mentions in a text, by mention; Python finds the rest.
----@param chat agentchat.Chat
----@param text string
 ---@return table<string, agentchat.Captured>
 function M.capture(chat, text)
   local out = vim.empty_dict()
   for _, found in ipairs(M.find((text:gsub('\n', ' ')))) do
-    if not out[found.name] then out[found.name] = captured(chat, found.name) end
+    if not out[found.name] then out[found.name] = capture(chat, found.name) end
   end
   return out
 end
 
 --- The context mention that is being typed before a column.
----@param line string
 ---@param column integer bytes before the cursor
 ---@return agentchat.Started?
 function M.started(line, column)
@@ -167,7 +161,6 @@ function M.started(line, column)
   return { first = at - 1, base = base, braced = false }
 end
 
---- The names in the folder that is being typed.
 local function files(chat, base)
   if chat.remote then return {} end
   local folder, start = base:match('^(.-)([^/]*)$')
@@ -195,8 +188,6 @@ local function buffers(chat)
 end
 
 --- The context mentions that fit what is typed.
----@param chat agentchat.Chat
----@param started agentchat.Started
 ---@return { word: string, item: agentchat.Name }[]
 function M.candidates(chat, started)
   local path = started.base:match('^file:(.*)$')

@@ -46,7 +46,6 @@ local function name_at(line, at)
 end
 
 --- All mentions of a line, of known and unknown names.
----@param line string
 ---@return agentchat.Mention[]
 function M.find(line)
   local out, at = {}, line:find('@', 1, true)
@@ -60,7 +59,6 @@ function M.find(line)
   return out
 end
 
----@param chat agentchat.Chat
 ---@return table<string, agentchat.Name>
 function M.known(chat)
   local known = {}
@@ -76,7 +74,6 @@ end
 ---@field braced boolean
 
 --- The mention that is being typed before a column.
----@param line string
 ---@param column integer bytes before the cursor
 ---@return agentchat.Started?
 function M.started(line, column)
@@ -87,8 +84,6 @@ function M.started(line, column)
 end
 
 --- The names that fit what is typed, as the words to insert.
----@param chat agentchat.Chat
----@param started agentchat.Started
 ---@return { word: string, item: agentchat.Name }[]
 function M.candidates(chat, started)
   local out = {}

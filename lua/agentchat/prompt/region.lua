@@ -10,17 +10,13 @@ local M = {}
 local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.prompt')
 
-local PLACEHOLDER = 'Ask, or describe a change · <CR> send · g? keys'
+local PLACEHOLDER = 'Type a message · <CR> send · g? keys'
 local DECORATED = 400 -- lines of the prompt that get mentions highlighted
 
 --- The text typed so far, without blank lines around it.
----@param chat agentchat.Chat
----@return string
-function M.text(chat) return lines.trimmed(marks.prompt_lines(chat)) end
+function M.text(chat) return lines.trim(marks.prompt_lines(chat)) end
 
 --- Replaces the text; cursors in the region go to its end.
----@param chat agentchat.Chat
----@param text string
 function M.set(chat, text)
   local row = marks.header(chat)
   marks.set_prompt(chat, '\n' .. text)
@@ -34,8 +30,6 @@ function M.set(chat, text)
   M.refresh(chat)
 end
 
----@param chat agentchat.Chat
----@return string
 function M.take(chat)
   local text = M.text(chat)
   if text == '' then return text end
@@ -45,8 +39,6 @@ function M.take(chat)
 end
 
 --- Puts texts that were not delivered back, before what has been typed since.
----@param chat agentchat.Chat
----@param texts string[]
 function M.give_back(chat, texts)
   if #texts == 0 then return end
   local all = vim.list_extend({}, texts)
@@ -95,7 +87,6 @@ local function draw_mentions(chat, row, text)
 end
 
 --- Draws placeholder, outbox and mentions again.
----@param chat agentchat.Chat
 function M.refresh(chat)
   local row = marks.header(chat)
   local text = marks.prompt_lines(chat)
@@ -106,19 +97,15 @@ function M.refresh(chat)
 end
 
 --- Keeps the region whole and its drawing up to date while the user types.
----@param chat agentchat.Chat
 function M.on_change(chat)
   if chat.undo.tick == api.nvim_buf_get_changedtick(chat.buf) then return end
-  if not marks.intact(chat) then
+  if not marks.is_intact(chat) then
     pcall(vim.cmd.undojoin) -- refused right after an undo
     marks.header(chat)
   end
   M.refresh(chat)
 end
 
----@param chat agentchat.Chat
----@param row integer 0-based
----@return boolean
 function M.holds(chat, row) return row > marks.header(chat) end
 
 return M

@@ -16,12 +16,9 @@ local KEPT = 200
 ---@field session integer counts stays in insert mode
 ---@field typed? integer the stay the newest text of `past` was typed in
 
----@param text string the prompt at the start
----@return agentchat.PromptUndo
 function M.new(text) return { past = { text }, future = {}, tick = -1, session = 0 } end
 
 --- Keeps the prompt as it is now, if the user changed it since the last write.
----@param chat agentchat.Chat
 function M.keep(chat)
   local undo = chat.undo
   if undo.tick == api.nvim_buf_get_changedtick(chat.buf) then return end
@@ -36,9 +33,7 @@ function M.keep(chat)
 end
 
 --- Writes to a buffer so that nothing of it can be undone, nor anything before it.
----@param buf integer
----@param write fun()
-function M.beyond(buf, write)
+function M.write_untracked(buf, write)
   local levels, modifiable = vim.bo[buf].undolevels, vim.bo[buf].modifiable
   vim.bo[buf].undolevels = -1
   if not modifiable then vim.bo[buf].modifiable = true end
@@ -48,19 +43,16 @@ function M.beyond(buf, write)
   if not ok then error(err, 0) end
 end
 
---- Writes to a chat what is no change of the user's.
----@param chat agentchat.Chat
----@param write fun()
-function M.without(chat, write)
+function M.write_as_agent(chat, write)
   M.keep(chat)
-  M.beyond(chat.buf, write)
+  M.write_untracked(chat.buf, write)
   chat.undo.tick = api.nvim_buf_get_changedtick(chat.buf)
 end
 
 --- Writes an older or newer prompt; the one it replaces is kept already.
-local function travel(chat, text)
+local function replace_prompt(chat, text)
   chat.undo.tick = api.nvim_buf_get_changedtick(chat.buf)
-  M.without(chat, function() marks.set_prompt(chat, text) end)
+  M.write_as_agent(chat, function() marks.set_prompt(chat, text) end)
 end
 
 local function tree_has_more()
@@ -69,22 +61,20 @@ local function tree_has_more()
 end
 
 --- Undoes the last change: of the undo tree first, then of the prompt as it was before.
----@param chat agentchat.Chat
 function M.undo(chat)
   if tree_has_more() then return vim.cmd.undo() end
   local past, now = chat.undo.past, marks.prompt_text(chat)
   if past[#past] == now and #past > 1 then table.remove(past) end
   if past[#past] == now then return vim.cmd.undo() end -- reports that this is the oldest change
   table.insert(chat.undo.future, now)
-  travel(chat, past[#past])
+  replace_prompt(chat, past[#past])
 end
 
----@param chat agentchat.Chat
 function M.redo(chat)
   local forward = #vim.fn.undotree().entries == 0 and table.remove(chat.undo.future)
   if not forward then return vim.cmd.redo() end
   table.insert(chat.undo.past, forward)
-  travel(chat, forward)
+  replace_prompt(chat, forward)
 end
 
 return M

@@ -2,7 +2,7 @@
 -- shown. Closing it hides it and decides nothing.
 
 local decisions = require('agentchat.diff.decisions')
-local document = require('agentchat.review.document')
+local float = require('agentchat.ui.float')
 local host = require('agentchat.host.process')
 local hunks = require('agentchat.diff.hunks')
 local input = require('agentchat.ui.input')
@@ -16,6 +16,14 @@ local settings = require('agentchat.config.settings')
 local split = require('agentchat.diff.split')
 
 local M = {}
+
+---@class (exact) agentchat.Preview as Python sends it
+---@field id string
+---@field label string
+---@field source string the tool that staged it
+---@field files integer
+---@field stamp? string of the change that is shown
+---@field doc agentchat.Doc
 
 ---@class (exact) agentchat.Review
 ---@field chat string
@@ -33,17 +41,73 @@ local covered = {}
 local Z = 50 -- below the approval request
 local APPLY_MS = 300 -- what an accepted preview has for being applied before it is shown again
 
+local OUTSIDE = { { ':AgentResolve', 'apply|discard' }, { 'gr', 'enter' } }
+local INSIDE = {
+  { 'a', 'apply' },
+  { 'r', 'reject' },
+  { 'x', 'hunk' },
+  { 'C', 'comment' },
+  { 'E', 'edit text' },
+  { 's', 'split' },
+  { '?', 'keys' },
+  { 'q', 'hide' },
+}
+local HELP = {
+  { 'a', 'apply the kept hunks, like :AgentResolve apply' },
+  { 'r', 'discard the preview with a reason, like :AgentResolve discard' },
+  { '<Esc>', 'return to the window you came from' },
+  { 'q', 'hide the review without a decision' },
+  { 'g? ?', 'list these keys' },
+}
+
 local function newest(review) return review.previews[#review.previews] end
+
+---@return string label, string source tool, files, and how many previews wait
+local function headings(review)
+  local preview, count = newest(review), #review.previews
+  local files = ('%d %s'):format(preview.files, preview.files == 1 and 'file' or 'files')
+  local more = count > 1 and (' · newest of %d'):format(count) or ''
+  return preview.label, preview.source .. ' · ' .. files .. more
+end
+
+local function title(review, width)
+  local label, source = headings(review)
+  local fits = vim.api.nvim_strwidth(source) + 3 <= width / 2
+  return layout.title(label, width, fits and source or nil, 'AgentChatFact')
+end
+
+local function tally(review) return hunks.tally(review.chat, newest(review).id, newest(review).doc) end
+
+local function heading(review)
+  local label, source = headings(review)
+  local kept = tally(review)
+  return (' %s  (%s)  %s'):format(label, source, kept and kept.text or '')
+end
+
+local function footer(review, edge)
+  local hints = edge.inside and INSIDE or OUTSIDE
+  local lefts = vim.tbl_map(
+    function(words) return layout.hints(hints, words) end,
+    { #hints, 5, 2, 1, 0 }
+  )
+  return layout.fitting_edge(lefts, hunks.parts(tally(review), edge.part), edge.width)
+end
+
+local function help()
+  local lines = float.key_lines(vim.list_extend(vim.list_extend({}, HELP), hunks.HELP))
+  vim.list_extend(lines, { '', ':AgentResolve apply|discard [reason] works here, too.' })
+  float.page('Keys of the review', lines)
+end
 
 local function reject(review)
   local id = newest(review).id
   review.panel.field = input.ask({
     chat = review.chat,
-    title = 'Why not? ' .. newest(review).label,
+    title = 'Reason for rejecting: ' .. newest(review).label,
     text = review.reason,
     send = function(text)
       local asked = reviews[review.chat] == review and newest(review).id == id
-      if not asked then return notify.warn('What you rejected is no longer pending.') end
+      if not asked then return notify.warn('The preview you rejected is no longer pending.') end
       M.resolve(review.chat, 'discard', text ~= '' and text or nil)
     end,
     back = function(text) review.reason = text end,
@@ -60,16 +124,16 @@ local function map_keys(review, buf)
   gated('a', function()
     M.resolve(review.chat, 'apply')
     key_guard.drain()
-  end, 'Apply what is kept')
-  gated('r', function() reject(review) end, 'Discard it, and say why')
+  end, 'Apply the kept hunks')
+  gated('r', function() reject(review) end, 'Discard the preview and give a reason')
   render.map(buf, { 'q' }, function() panels.hide(review.panel) end, 'Hide the preview')
   render.map(
     buf,
     { '<Esc>' },
     function() panels.leave(review.panel) end,
-    'Back to where you came from'
+    'Return to the window you came from'
   )
-  render.map(buf, { '?', 'g?' }, document.help, 'Keys')
+  render.map(buf, { '?', 'g?' }, help, 'Keys')
 end
 
 local function panel_spec(review)
@@ -79,9 +143,9 @@ local function panel_spec(review)
     filetype = 'agentchat-review',
     zindex = Z,
     place = layout.bottom,
-    title = function(width) return document.title(review.previews, width) end,
-    footer = function(at) return document.footer(newest(review), review.chat, at) end,
-    heading = function() return document.heading(review.previews, review.chat) end,
+    title = function(width) return title(review, width) end,
+    footer = function(edge) return footer(review, edge) end,
+    heading = function() return heading(review) end,
     subject = function()
       local shown = newest(review)
       return { id = shown.id, subject = shown.id, title = shown.label }
@@ -116,17 +180,16 @@ local function update()
   end
 end
 
-local function of(chat)
-  if not reviews[chat] then
-    local review = { chat = chat, previews = {}, hidden = false, reason = '' }
+local function of(chat_id)
+  if not reviews[chat_id] then
+    local review = { chat = chat_id, previews = {}, hidden = false, reason = '' }
     review.panel = panels.new(panel_spec(review))
-    reviews[chat] = review
+    reviews[chat_id] = review
     registry.on_view_change('review', update)
   end
-  return reviews[chat]
+  return reviews[chat_id]
 end
 
----@return integer? index
 local function index(review, id)
   for i, staged in ipairs(review.previews) do
     if staged.id == id then return i end
@@ -134,72 +197,58 @@ local function index(review, id)
 end
 
 --- Shows a preview; one with the same id is replaced.
----@param chat string
----@param staged agentchat.Preview
-function M.show(chat, staged)
-  local review = of(chat)
+function M.show(chat_id, staged)
+  local review = of(chat_id)
   review.previews[index(review, staged.id) or #review.previews + 1] = staged
   review.hidden = false
   present(review)
 end
 
 --- Takes back a preview that is applied or discarded; one below it is shown in its place.
----@param chat string
----@param id string
-function M.close(chat, id)
-  local review = reviews[chat]
+function M.close(chat_id, id)
+  local review = reviews[chat_id]
   local at = review and index(review, id)
   if not at then return end
   table.remove(review.previews, at)
-  decisions.forget(chat, M.subjects(chat))
-  if #review.previews == 0 then return M.close_all(chat) end
+  decisions.forget(chat_id, M.subjects(chat_id))
+  if #review.previews == 0 then return M.close_all(chat_id) end
   present(review)
 end
 
---- Takes back all previews of a chat.
----@param chat string
-function M.close_all(chat)
-  local review = reviews[chat]
+function M.close_all(chat_id)
+  local review = reviews[chat_id]
   if not review then return end
-  reviews[chat] = nil
+  reviews[chat_id] = nil
   panels.discard(review.panel)
 end
 
 --- Applies what is kept of the newest preview, or discards it.
----@param chat string
----@param action 'apply'|'discard'
----@param reason? string
-function M.resolve(chat, action, reason)
-  local order = { chat = chat, action = action, reason = reason }
-  local review = reviews[chat]
+function M.resolve(chat_id, action, reason)
+  local order = { chat = chat_id, action = action, reason = reason }
+  local review = reviews[chat_id]
   if review then
     local shown = newest(review)
     order.preview, order.stamp = shown.id, shown.stamp
-    order.hunks = split.report(chat, shown.id, shown.doc)
+    order.hunks = split.report(chat_id, shown.id, shown.doc)
   end
   host.send('resolve', order)
 end
 
 --- Puts the text that the user wrote in place of the proposed one.
----@param chat string
----@param id string of the preview
----@param path string
----@param text string
 ---@return boolean whether that preview is pending
-function M.replace(chat, id, path, text)
-  local review = reviews[chat]
+function M.replace(chat_id, id, path, text)
+  local review = reviews[chat_id]
   if not (review and index(review, id)) then return false end
-  host.send('amend', { chat = chat, preview = id, path = path, text = text })
+  host.send('amend', { chat = chat_id, preview = id, path = path, text = text })
   return true
 end
 
 --- Takes the user to the newest preview, shown again if it was hidden.
----@param chat string
-function M.focus(chat)
-  local review = reviews[chat]
-  if not review then return notify.warn('Nothing is pending.') end
-  if covered[chat] then return covered[chat]() end
-  if not panels.visible(review.panel) then
+function M.focus(chat_id)
+  local review = reviews[chat_id]
+  if not review then return notify.warn('No preview is pending.') end
+  if covered[chat_id] then return covered[chat_id]() end
+  if not panels.is_visible(review.panel) then
     review.hidden = false
     panels.show(review.panel, review.panel.form)
   end
@@ -207,36 +256,32 @@ function M.focus(chat)
 end
 
 --- What is decided about, as a set.
----@param chat string
 ---@return table<string, true>
-function M.subjects(chat)
+function M.subjects(chat_id)
   local found = {}
-  for _, preview in ipairs(reviews[chat] and reviews[chat].previews or {}) do
+  for _, preview in ipairs(reviews[chat_id] and reviews[chat_id].previews or {}) do
     found[preview.id] = true
   end
   return found
 end
 
 --- Lets an approval request of the chat show the same, in place of the review.
----@param chat string
 ---@param focus fun() goes to the request
-function M.cover(chat, focus) covered[chat] = focus end
+function M.cover(chat_id, focus) covered[chat_id] = focus end
 
 --- Makes room for the approval request that covers the review.
----@param chat string
-function M.close_float(chat)
-  local review = reviews[chat]
+function M.close_float(chat_id)
+  local review = reviews[chat_id]
   if review and review.panel.form == 'float' then panels.close(review.panel) end
 end
 
 --- Shows again what is still pending a moment after the request was answered.
----@param chat string
-function M.uncover(chat)
-  covered[chat] = nil
-  local review = reviews[chat]
+function M.uncover(chat_id)
+  covered[chat_id] = nil
+  local review = reviews[chat_id]
   if not review then return end
   vim.defer_fn(function()
-    if reviews[chat] == review and not review.panel.view then present(review) end
+    if reviews[chat_id] == review and not review.panel.view then present(review) end
   end, APPLY_MS)
 end
 

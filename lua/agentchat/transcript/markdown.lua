@@ -15,8 +15,7 @@ local function highlights(lang)
   return ok and query or nil
 end
 
---- Whether a capture colours something.
-local function visible(name)
+local function has_colour(name)
   return not (
     vim.startswith(name, '_')
     or name == 'spell'
@@ -25,15 +24,9 @@ local function visible(name)
   )
 end
 
----@class agentchat.Painting a finished text that is being coloured
----@field buf integer
----@field mark integer extmark around the text: it moves with what is written elsewhere
----@field text string
----@field left integer marks that may still be made
-
 --- Where the text is now; nil if it was deleted.
 ---@return integer? first, integer? last rows, the last one excluded
-local function place(painting)
+local function current_rows(painting)
   if not api.nvim_buf_is_loaded(painting.buf) then return nil end
   local at = api.nvim_buf_get_extmark_by_id(painting.buf, ns, painting.mark, { details = true })
   if at[1] and not at[3].invalid then return at[1], at[3].end_row end
@@ -51,14 +44,13 @@ local function colour(painting, row, lang, name, range, priority)
 end
 
 --- Colours what one tree knows; gives way after each mark.
----@param row fun(): integer? first row of the text, nil once there is none
 local function paint(painting, tree, lang, row)
   local query = highlights(lang)
   if not query then return end
   for id, node, metadata in query:iter_captures(tree:root(), painting.text) do
     local name, first = query.captures[id], row()
     if not first or painting.left == 0 then return end
-    if visible(name) then
+    if has_colour(name) then
       local range = vim.treesitter.get_range(node, painting.text, metadata[id])
       colour(painting, first, lang, name, range, tonumber(metadata.priority) or 100)
     end
@@ -66,20 +58,21 @@ local function paint(painting, tree, lang, row)
 end
 
 local function paint_all(painting, parser, pause)
-  local first = place(painting)
+  local first = current_rows(painting)
   local function row()
-    if pause() then first = place(painting) end
+    if pause() then first = current_rows(painting) end
     return first
   end
   parser:for_each_tree(function(tree, inner) paint(painting, tree, inner:lang(), row) end)
 end
 
-local function begin(buf, mark)
+local function start(buf, mark)
+  -- The extmark moves with the text; `left` counts the marks that may still be made.
   local painting = { buf = buf, mark = mark, text = '', left = MARKS }
   local function done()
     if api.nvim_buf_is_loaded(buf) then api.nvim_buf_del_extmark(buf, ns, mark) end
   end
-  local first, last = place(painting)
+  local first, last = current_rows(painting)
   if not first then return done() end
   painting.text = table.concat(api.nvim_buf_get_lines(buf, first, last, false), '\n') .. '\n'
   local ok, parser = pcall(vim.treesitter.get_string_parser, painting.text, 'markdown')
@@ -96,14 +89,12 @@ end
 
 --- Colours the lines of a finished text, soon and in slices: not while a batch of writes is under
 --- way, and never long enough to be felt.
----@param buf integer
----@param first integer 0-based row
 ---@param last integer row after the last
 function M.decorate(buf, first, last)
   local opts = { end_row = last, end_col = 0, invalidate = true, strict = false }
   local mark = api.nvim_buf_set_extmark(buf, ns, first, 0, opts)
   vim.schedule(function()
-    if api.nvim_buf_is_loaded(buf) then begin(buf, mark) end
+    if api.nvim_buf_is_loaded(buf) then start(buf, mark) end
   end)
 end
 

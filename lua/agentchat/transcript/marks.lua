@@ -1,4 +1,4 @@
---- Where things are in a chat buffer, known from extmarks and never from text.
+--- Positions in a chat buffer, known from extmarks and never from text.
 local M = {}
 
 M.ns = vim.api.nvim_create_namespace('agentchat.regions')
@@ -9,7 +9,6 @@ M.HEADER = '## You'
 local api = vim.api
 
 --- Row of an extmark, or nil when it or its text was deleted.
----@param buf integer
 ---@param id? integer
 ---@return integer? row, integer? col, table? details
 function M.find(buf, id)
@@ -31,7 +30,6 @@ local function mark_header(chat, row)
   })
 end
 
---- Writes the header of the prompt region before a row.
 local function insert_header(chat, row)
   local above = row > 0 and api.nvim_buf_get_lines(chat.buf, row - 1, row, false)[1] or ''
   if above ~= '' then
@@ -43,7 +41,6 @@ local function insert_header(chat, row)
 end
 
 --- Fills a buffer. Without lines it gets an empty prompt and its header.
----@param chat agentchat.Chat
 ---@param lines? string[]
 function M.fill(chat, lines)
   api.nvim_buf_set_lines(chat.buf, 0, -1, false, lines or { M.HEADER, '', '' })
@@ -55,8 +52,6 @@ end
 ---@alias agentchat.SavedMarks table<integer, vim.api.keyset.get_extmark_item[]> by namespace
 
 --- All marks of the plugin in a buffer, for one that is about to lose them.
----@param buf integer
----@return agentchat.SavedMarks
 function M.save(buf)
   local saved = {}
   for name, ns in pairs(api.nvim_get_namespaces()) do
@@ -80,8 +75,6 @@ local DETAILS = {
 }
 
 --- Sets saved marks again, under the same ids.
----@param buf integer
----@param saved agentchat.SavedMarks
 function M.restore(buf, saved)
   for ns, found in pairs(saved) do
     for _, mark in ipairs(found) do
@@ -95,7 +88,7 @@ function M.restore(buf, saved)
 end
 
 --- Moves text that was typed onto the header to the line below it, with the cursor.
-local function mend_header(chat, row, line)
+local function repair_header(chat, row, line)
   local same = 0
   while same < #M.HEADER and line:byte(same + 1) == M.HEADER:byte(same + 1) do
     same = same + 1
@@ -115,7 +108,6 @@ local function mend_header(chat, row, line)
 end
 
 --- Row of the prompt's header. A header the user deleted or wrote over is put back.
----@param chat agentchat.Chat
 ---@return integer row 0-based
 function M.header(chat)
   local row = M.find(chat.buf, chat.header)
@@ -129,29 +121,20 @@ function M.header(chat)
     api.nvim_buf_set_lines(chat.buf, -1, -1, false, { '' })
   end
   local line = api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1]
-  if line ~= M.HEADER then mend_header(chat, row, line) end
+  if line ~= M.HEADER then repair_header(chat, row, line) end
   return row
 end
 
----@param chat agentchat.Chat
----@return boolean
-function M.intact(chat)
+function M.is_intact(chat)
   local row = M.find(chat.buf, chat.header)
   if not row or row + 1 >= api.nvim_buf_line_count(chat.buf) then return false end
   return api.nvim_buf_get_lines(chat.buf, row, row + 1, false)[1] == M.HEADER
 end
 
---- All lines of the prompt, below its header.
----@param chat agentchat.Chat
----@return string[]
 function M.prompt_lines(chat) return api.nvim_buf_get_lines(chat.buf, M.header(chat) + 1, -1, false) end
 
----@param chat agentchat.Chat
----@return string
 function M.prompt_text(chat) return table.concat(M.prompt_lines(chat), '\n') end
 
----@param chat agentchat.Chat
----@param text string
 function M.set_prompt(chat, text)
   local lines = vim.split(text, '\n', { plain = true })
   api.nvim_buf_set_lines(chat.buf, M.header(chat) + 1, -1, false, lines)

@@ -27,7 +27,6 @@ local GROUPS = {
 ---@field retry? integer extmark of the line about a request that is sent again
 ---@field last? 'block' what was written last, where it matters
 
----@return agentchat.Transcript
 function M.new() return { headers = {}, blocks = {} } end
 
 --- Writes lines and a blank one above the prompt.
@@ -50,11 +49,11 @@ local function write(chat, new, close)
   return row
 end
 
-local function point(chat, row, col, right)
+local function set_point(chat, row, col, right)
   return api.nvim_buf_set_extmark(chat.buf, marks.ns, row, col, { right_gravity = right })
 end
 
-local function forget(chat, id)
+local function delete_mark(chat, id)
   if id then api.nvim_buf_del_extmark(chat.buf, marks.ns, id) end
 end
 
@@ -79,13 +78,12 @@ local function mark_header(chat, role, row)
 end
 
 --- Where the next piece of text goes, if a text is being written and the user left its end alone.
-local function tail(chat)
+local function text_end(chat)
   local row, col = marks.find(chat.buf, chat.transcript.tail)
   if not row or row >= marks.header(chat) then return nil end
   return row, col
 end
 
---- Deletes blank lines at the end of a text.
 local function trim(chat, first, last)
   while last > first do
     local line = api.nvim_buf_get_lines(chat.buf, last, last + 1, false)[1]
@@ -99,35 +97,31 @@ end
 --- Ends the text that is being written: it is decorated once, now that it is whole.
 local function close(chat)
   local state = chat.transcript
-  local last = tail(chat)
+  local last = text_end(chat)
   local first = marks.find(chat.buf, state.first)
-  forget(chat, state.tail)
-  forget(chat, state.first)
-  forget(chat, state.retry)
+  delete_mark(chat, state.tail)
+  delete_mark(chat, state.first)
+  delete_mark(chat, state.retry)
   state.tail, state.first, state.thinking, state.retry = nil, nil, nil, nil
   if first and last and first <= last then
     markdown.decorate(chat.buf, first, trim(chat, first, last) + 1)
   end
 end
 
---- Adds text to the message that is being written.
----@param chat agentchat.Chat
----@param text string
 function M.text(chat, text)
   local state = chat.transcript
-  local row, col = tail(chat)
+  local row, col = text_end(chat)
   if not row then
     text = text:gsub('^[\r\n]+', '')
     if text == '' then return end
     close(chat)
     row, col = write(chat, { '' }), 0
-    state.first, state.tail = point(chat, row, 0, false), point(chat, row, 0, true)
+    state.first, state.tail = set_point(chat, row, 0, false), set_point(chat, row, 0, true)
   end
   state.last, state.thinking = nil, nil
   api.nvim_buf_set_text(chat.buf, row, col, row, col, lines.split(text, col))
 end
 
---- Puts a new block below what is written.
 local function write_block(chat, block)
   close(chat)
   local state = chat.transcript
@@ -137,11 +131,9 @@ local function write_block(chat, block)
 end
 
 --- Adds to the model's reasoning, a folded block of its own.
----@param chat agentchat.Chat
----@param text string
 function M.reasoning(chat, text)
   local state = chat.transcript
-  if state.thinking then return tool_block.stream(chat.buf, state.thinking, text) end
+  if state.thinking then return tool_block.update(chat.buf, state.thinking, { stream = text }) end
   text = text:gsub('^[\r\n]+', '')
   if text == '' then return end
   local id = ('reasoning %d'):format(vim.tbl_count(state.blocks))
@@ -151,10 +143,6 @@ function M.reasoning(chat, text)
   state.blocks[id], state.thinking = block, block
 end
 
---- Creates or changes the block of a call.
----@param chat agentchat.Chat
----@param id string
----@param fields table
 function M.block(chat, id, fields)
   local block = chat.transcript.blocks[id]
   if block then return tool_block.update(chat.buf, block, fields) end
@@ -165,9 +153,7 @@ function M.block(chat, id, fields)
 end
 
 --- Begins a message. Replies of one turn share a header.
----@param chat agentchat.Chat
 ---@param role 'user'|'agent'|'note'|'error'
----@param text string
 function M.message(chat, role, text)
   local state = chat.transcript
   close(chat)
@@ -187,30 +173,26 @@ function M.message(chat, role, text)
 end
 
 --- Shows that a request is sent again: in one line, which the next retry replaces.
----@param chat agentchat.Chat
----@param text string
 function M.retry(chat, text)
   local state = chat.transcript
   local row = marks.find(chat.buf, state.retry)
   if row then
-    api.nvim_buf_set_lines(chat.buf, row, row + 1, false, { lines.one(text) })
+    api.nvim_buf_set_lines(chat.buf, row, row + 1, false, { lines.one_line(text) })
   else
-    M.message(chat, 'note', lines.one(text))
+    M.message(chat, 'note', lines.one_line(text))
     row = marks.header(chat) - 2
   end
   colour(chat, row, 1, GROUPS.note)
-  forget(chat, state.retry)
-  state.retry = point(chat, row, 0, false)
+  delete_mark(chat, state.retry)
+  state.retry = set_point(chat, row, 0, false)
 end
 
----@param chat agentchat.Chat
 function M.finish(chat) close(chat) end
 
 -- How a call ends whose process has ended, by the state it was in.
 local ENDS = { streaming = 'cancelled', waiting = 'cancelled', running = 'failed' }
 
 --- Ends what cannot continue, because its process has ended.
----@param chat agentchat.Chat
 ---@return agentchat.ToolBlock[] ended the blocks of calls that had not ended
 function M.abandon(chat)
   close(chat)
@@ -225,7 +207,6 @@ function M.abandon(chat)
 end
 
 --- Rows of all message headers and of the prompt's, in order.
----@param chat agentchat.Chat
 ---@return integer[] rows 0-based
 function M.header_rows(chat)
   local seen = { [marks.header(chat)] = true }
@@ -238,9 +219,6 @@ function M.header_rows(chat)
   return rows
 end
 
---- The folds a window should have.
----@param chat agentchat.Chat
----@return agentchat.Fold[]
 function M.folds(chat)
   local out = {}
   for _, block in pairs(chat.transcript.blocks) do

@@ -1,4 +1,4 @@
---- Text as lines a buffer can hold and a screen can draw.
+--- Splits text into lines that a buffer can hold and a screen can draw.
 local M = {}
 
 --- A longer line is broken: one line of megabytes makes every redraw slow.
@@ -20,9 +20,7 @@ local function break_line(line, room, out)
 end
 
 --- Splits text at its line ends; very long lines are broken.
----@param text string
 ---@param column? integer bytes the line already has that the first piece goes to
----@return string[]
 function M.split(text, column)
   local out = {}
   local room = math.max(M.WIDEST - (column or 0), 4)
@@ -39,9 +37,7 @@ function M.split(text, column)
 end
 
 --- A list of lines, each without a line end.
----@param value string|string[]
----@return string[]
-function M.of(value)
+function M.to_lines(value)
   if type(value) == 'string' then return M.split(value) end
   local out = {}
   for _, line in ipairs(value) do
@@ -51,13 +47,9 @@ function M.of(value)
 end
 
 --- One line: what would end it is shown as a sign.
----@param text string
----@return string
-function M.one(text) return (text:gsub('%s*\r?\n%s*', ' ⏎ ')) end
+function M.one_line(text) return (text:gsub('%s*\r?\n%s*', ' ⏎ ')) end
 
----@param lines string[]
----@return string
-function M.trimmed(lines)
+function M.trim(lines)
   local first, last = 1, #lines
   while first <= last and not lines[first]:find('%S') do
     first = first + 1

@@ -39,9 +39,6 @@ local STATES = {
 ---@field mark? integer extmark from the header to the end of the output
 ---@field look table<string, integer> extmarks of the colours
 
----@param id string
----@param fields? table
----@return agentchat.ToolBlock
 function M.new(id, fields)
   local block = {
     id = id,
@@ -81,15 +78,11 @@ local function drawn_of(block)
 end
 
 --- The lines of a block that is not in the buffer yet.
----@param block agentchat.ToolBlock
----@return string[]
 function M.lines(block)
   block.header, block.drawn = header_of(block), drawn_of(block)
   return vim.list_extend({ block.header }, block.drawn)
 end
 
---- The folds of a block whose header is in `row`.
----@param row integer 0-based
 ---@return { outer?: agentchat.Fold, inner?: agentchat.Fold }
 local function folds_of(block, row)
   local count = #block.drawn
@@ -106,9 +99,6 @@ local function folds_of(block, row)
 end
 
 --- All folds a window should have for a block, the outer one first.
----@param buf integer
----@param block agentchat.ToolBlock
----@return agentchat.Fold[]
 function M.folds(buf, block)
   local row = marks.find(buf, block.mark)
   local found = row and folds_of(block, row) or {}
@@ -131,7 +121,6 @@ local function colour(buf, block, name, row, first, last, group, more)
   )
 end
 
---- Marks where the block is, and colours it.
 local function mark(buf, block, row)
   local last = row + #block.drawn
   block.mark = api.nvim_buf_set_extmark(buf, marks.ns, row, 0, {
@@ -156,9 +145,6 @@ local function mark(buf, block, row)
 end
 
 --- Takes over a block that has just been written at `row`.
----@param buf integer
----@param block agentchat.ToolBlock
----@param row integer 0-based
 function M.adopt(buf, block, row)
   mark(buf, block, row)
   folds.make(buf, M.folds(buf, block))
@@ -213,8 +199,6 @@ local function drop_oldest(block)
 end
 
 --- Deletes the lines that were dropped, so that only new ones have to be written.
----@param row integer of the header
----@param old string[] the output as it is in the buffer
 ---@return string[] what is left of `old`
 local function delete_dropped(buf, row, old, count)
   count = math.min(count, #old - SHOWN - 2)
@@ -231,29 +215,26 @@ local function newest_state(text)
 end
 
 --- Takes over what changed of a block, without drawing it.
----@param block agentchat.ToolBlock
----@param fields table
 function M.set(block, fields)
-  block.title = fields.title and lines.one(fields.title) or block.title
+  block.title = fields.title and lines.one_line(fields.title) or block.title
   block.tool = fields.tool or block.tool
   if block.title == '' then block.title = block.tool or 'tool' end
   block.state = fields.state or block.state
-  block.badge = fields.badge and lines.one(fields.badge) or block.badge
+  block.badge = fields.badge and lines.one_line(fields.badge) or block.badge
   if fields.body then
-    block.output, block.left_out = lines.of(fields.body), 0
+    block.output, block.left_out = lines.to_lines(fields.body), 0
+    -- A line end at the end of a result is no line of its own.
+    if block.output[#block.output] == '' then table.remove(block.output) end
   end
   if (fields.stream or '') ~= '' then
     local last = table.remove(block.output) or ''
     vim.list_extend(block.output, lines.split(newest_state(last .. fields.stream)))
   end
-  if fields.append then vim.list_extend(block.output, lines.of(fields.append)) end
+  if fields.append then vim.list_extend(block.output, lines.to_lines(fields.append)) end
   drop_oldest(block)
 end
 
 --- Draws what changed of a block. One the user deleted stays deleted.
----@param buf integer
----@param block agentchat.ToolBlock
----@param fields table
 function M.update(buf, block, fields)
   local row, _, details = marks.find(buf, block.mark)
   local left_out = block.left_out
@@ -274,11 +255,5 @@ function M.update(buf, block, fields)
   if now.inner and not before.inner then table.insert(new, now.inner) end
   folds.make(buf, new)
 end
-
---- Adds text to the output, the first piece to its last line.
----@param buf integer
----@param block agentchat.ToolBlock
----@param text string
-function M.stream(buf, block, text) M.update(buf, block, { stream = text }) end
 
 return M

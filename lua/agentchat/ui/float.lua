@@ -1,28 +1,30 @@
--- The life of a float: opened without taking the focus, measured, drawn, scrolled, closed.
+-- Floats: opened without focus, sized to their text, drawn, closed.
 
 local layout = require('agentchat.ui.layout')
 local render = require('agentchat.ui.render')
 
 local M = {}
 
---- In which form something is shown next.
-M.NEXT = { float = 'split', split = 'tab', tab = 'float' }
-
 local MEASURED = 1000 -- lines of which the height is looked up
 local MARGIN = 2 -- columns beside the text
 
----@class (exact) agentchat.FloatSpec
+---@class agentchat.FloatSpec
 ---@field filetype string
 ---@field chat? string uuid of the chat it belongs to
 ---@field zindex integer
 ---@field editable? boolean
 ---@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
----@field share number the part of the screen's rows it may have
----@field least integer columns it has at least
+---@field share? number the part of the screen's rows it may have, default: 0.8
+---@field least? integer columns it has at least, default: 74
 ---@field title fun(width: integer): agentchat.Chunk[]
----@field footer fun(width: integer, part: agentchat.Part): agentchat.Chunk[]
+---@field footer fun(edge: agentchat.Edge): agentchat.Chunk[]
 ---@field resized? fun() the screen has another size
 ---@field closed fun() called once, however the window went
+
+---@class (exact) agentchat.Edge the lower edge of a float
+---@field width integer
+---@field part agentchat.Part which rows are visible
+---@field inside boolean whether the user is in it
 
 ---@class (exact) agentchat.Float
 ---@field buf integer
@@ -32,22 +34,15 @@ local MARGIN = 2 -- columns beside the text
 ---@field rows integer screen rows of the whole text
 ---@field gone boolean
 
---- Whether the float's window is still there.
----@param float? agentchat.Float|agentchat.Split
----@return boolean
-function M.open_now(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
+function M.is_open(float) return float ~= nil and vim.api.nvim_win_is_valid(float.win) end
 
 --- Whether the user sees the float: it is open in this tab.
----@param float? agentchat.Float|agentchat.Split
----@return boolean
-function M.visible(float)
-  return M.open_now(float)
+function M.is_visible(float)
+  return M.is_open(float)
     and vim.api.nvim_win_get_tabpage(float.win) == vim.api.nvim_get_current_tabpage()
 end
 
----@param float? agentchat.Float|agentchat.Split
----@return boolean
-function M.focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
+function M.is_focused(float) return float ~= nil and float.win == vim.api.nvim_get_current_win() end
 
 local function widest(lines, least, most)
   local width = math.min(least, most)
@@ -68,13 +63,13 @@ local function height(win, first, last)
 end
 
 ---Screen rows of the whole text; of a very long one its lines, as measuring those takes too long.
-local function measured(float)
+local function count_rows(float)
   local lines = vim.api.nvim_buf_line_count(float.buf)
   return lines > MEASURED and lines or height(float.win, 0, lines - 1)
 end
 
 ---Which rows are visible; of a very long text, which lines.
-local function seen(float)
+local function visible_part(float)
   local view = vim.api.nvim_win_call(float.win, vim.fn.winsaveview)
   if vim.api.nvim_buf_line_count(float.buf) > MEASURED then
     return { first = view.topline, last = vim.fn.line('w$', float.win), rows = float.rows }
@@ -90,23 +85,22 @@ local function seen(float)
 end
 
 --- Updates which keys there are and which rows are visible.
----@param float agentchat.Float
 function M.redraw_footer(float)
   local width = vim.api.nvim_win_get_width(float.win)
-  local footer = float.spec.footer(width, seen(float))
+  local edge = { width = width, part = visible_part(float), inside = M.is_focused(float) }
+  local footer = float.spec.footer(edge)
   vim.api.nvim_win_set_config(float.win, { footer = footer, footer_pos = 'left' })
 end
 
 --- Measures the float again and puts it in its place, after its text or the screen has changed.
----@param float agentchat.Float
 function M.refit(float)
-  if not M.open_now(float) then return end
+  if not M.is_open(float) then return end
   local spec, now = float.spec, layout.screen()
   local columns, rows = layout.limits(now, spec.share)
   local lines = vim.api.nvim_buf_get_lines(float.buf, 0, -1, true)
   local width = widest(lines, spec.least, columns)
   vim.api.nvim_win_set_width(float.win, width)
-  float.rows = measured(float)
+  float.rows = count_rows(float)
   local want = { width = width, height = math.min(float.rows, rows), share = spec.share }
   local rect = spec.place(now, want)
   local config = vim.tbl_extend('error', rect, {
@@ -118,23 +112,18 @@ function M.refit(float)
   M.redraw_footer(float)
 end
 
---- The columns that its text may have.
----@param float agentchat.Float
----@return integer
 function M.columns(float)
   local columns = layout.limits(layout.screen(), float.spec.share)
   return columns - MARGIN
 end
 
----@param float agentchat.Float
----@param doc agentchat.Doc
 function M.draw(float, doc)
   render.draw(float.buf, doc, float.win)
   M.refit(float)
 end
 
 ---Reports once that the float is gone. Not only by WinClosed, which does not come inside autocommands.
-local function gone(float)
+local function report_closed(float)
   if float.gone then return end
   float.gone = true
   vim.api.nvim_del_augroup_by_name('agentchat.float.' .. float.win)
@@ -145,8 +134,8 @@ local function watch(float)
   local group = vim.api.nvim_create_augroup('agentchat.float.' .. float.win, {})
   local function on(event, pattern, action)
     local function callback()
-      if M.open_now(float) then return action() end
-      gone(float)
+      if M.is_open(float) then return action() end
+      report_closed(float)
     end
     vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
   end
@@ -159,7 +148,7 @@ local function watch(float)
     if layout.covers(layout.screen(), config.row, config.height) then M.refit(float) end
   end)
   on('WinScrolled', tostring(float.win), function() M.redraw_footer(float) end)
-  on('WinClosed', tostring(float.win), function() gone(float) end)
+  on('WinClosed', tostring(float.win), function() report_closed(float) end)
 end
 
 local COLOURS = 'NormalFloat:AgentChatFloat,FloatBorder:AgentChatBorder,FoldColumn:AgentChatFloat'
@@ -180,12 +169,12 @@ local function open_win(buf, spec)
 end
 
 --- Opens an empty float that has not the focus; `draw` gives it its text.
----@param spec agentchat.FloatSpec
 ---@return agentchat.Float? none where Neovim allows no window now
 function M.open(spec)
   local buf = render.create(spec.filetype, spec.chat)
   local ok, win = open_win(buf, spec)
   if not ok then return vim.api.nvim_buf_delete(buf, {}) end
+  spec = vim.tbl_extend('keep', spec, { share = 0.8, least = 74 })
   render.set_options(win)
   vim.api.nvim_set_option_value('winhighlight', COLOURS, { win = win, scope = 'local' })
   vim.bo[buf].modifiable = spec.editable or false
@@ -196,7 +185,6 @@ function M.open(spec)
   return float
 end
 
----@param float agentchat.Float
 function M.enter(float)
   local current = vim.api.nvim_get_current_win()
   if current == float.win then return end
@@ -208,7 +196,6 @@ function M.enter(float)
 end
 
 --- Takes the user back to where they came from; the float stays.
----@param float agentchat.Float
 function M.leave(float)
   if vim.api.nvim_get_current_win() ~= float.win then return end
   local here = vim.api.nvim_tabpage_list_wins(0)
@@ -220,11 +207,10 @@ function M.leave(float)
 end
 
 --- Closes the float and takes the user back, if they were in it.
----@param float? agentchat.Float
 function M.close(float)
-  if float and M.open_now(float) then
+  if float and M.is_open(float) then
     M.leave(float)
-    gone(float)
+    report_closed(float)
     vim.api.nvim_win_close(float.win, true)
   end
 end
@@ -233,15 +219,14 @@ local function page_spec(title)
   return {
     filetype = 'agentchat-page',
     zindex = 50,
-    share = 0.8,
     least = 40,
     place = layout.centre,
     title = function(width) return layout.title(title, width) end,
-    footer = function(width, part)
+    footer = function(edge)
       return layout.fitting_edge(
         { layout.hints({ { 'q', 'close' } }, 1) },
-        layout.parts(part),
-        width
+        layout.parts(edge.part),
+        edge.width
       )
     end,
     closed = function() end,
@@ -249,14 +234,17 @@ local function page_spec(title)
 end
 
 --- Shows lines to read, and takes the user there unless they are typing.
----@param title string
----@param lines string[]
 function M.page(title, lines)
   local float = M.open(page_spec(title))
   if not float then return end
   render.map(float.buf, { 'q', '<Esc>' }, function() M.close(float) end, 'Close')
   M.draw(float, { lines = lines, rows = {} })
   if vim.api.nvim_get_mode().mode == 'n' then M.enter(float) end
+end
+
+---@return string[]
+function M.key_lines(keys)
+  return vim.tbl_map(function(key) return ('%-8s %s'):format(key[1], key[2]) end, keys)
 end
 
 return M

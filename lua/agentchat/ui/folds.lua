@@ -9,7 +9,6 @@ local api = vim.api
 ---@field last integer
 ---@field closed boolean
 
----@param run fun(win: integer)
 local function in_windows(buf, run)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     if vim.wo[win].foldmethod == 'manual' then api.nvim_win_call(win, function() run(win) end) end
@@ -22,16 +21,12 @@ local function make(fold)
 end
 
 --- Makes folds in all windows of a buffer, the outer ones first.
----@param buf integer
----@param folds agentchat.Fold[]
 function M.make(buf, folds)
   if #folds == 0 then return end
   in_windows(buf, function() vim.iter(folds):each(make) end)
 end
 
 --- Makes the folds of one window again, for a buffer it did not show before.
----@param win integer
----@param folds agentchat.Fold[]
 function M.restore(win, folds)
   if #folds == 0 then return end
   api.nvim_win_call(win, function()
@@ -41,8 +36,6 @@ function M.restore(win, folds)
   end)
 end
 
---- What a closed fold shows.
----@return string|table[]
 function M.text()
   local first, last = vim.v.foldstart, vim.v.foldend
   local count = last - first + 1

@@ -59,8 +59,6 @@ local function open(spec, hints)
 end
 
 --- Asks for a short text, which may be empty. Exactly one of `send` and `back` is called, once.
----@param spec agentchat.InputSpec
----@return agentchat.Float
 function M.ask(spec)
   local input, send = open(spec, { { '<CR>', 'send' }, { '<Esc>', 'back' } })
   render.map(input.buf, { '<CR>', '<C-s>' }, function()
@@ -79,7 +77,6 @@ end
 
 --- Opens a text for editing: `:w` and <C-s> send it, "q" and <Esc> close it.
 ---@param spec agentchat.EditorSpec
----@return agentchat.Float
 function M.edit(spec)
   local input, send = open(spec, { { ':w', spec.use }, { 'q', 'back' } })
   local buf = input.buf

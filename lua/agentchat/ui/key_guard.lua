@@ -8,14 +8,13 @@ local api = vim.api
 local ns = api.nvim_create_namespace('agentchat.keypress')
 local typed, listeners = '', 0
 
---- Begins to listen; needed before `deliberate`. Each call needs an `ignore`.
+--- Begins to listen; needed before `is_deliberate`. Each call needs a `stop_listening`.
 function M.listen()
   listeners = listeners + 1
   vim.on_key(function(_, keys) typed = keys end, ns)
 end
 
---- Stops listening, when nobody else does.
-function M.ignore()
+function M.stop_listening()
   listeners = listeners - 1
   if listeners == 0 then vim.on_key(nil, ns) end
 end
@@ -24,8 +23,7 @@ end
 --- `<Nop>` are reported together with the next one, which a plugin may have made: with `key` nothing
 --- else may have been typed.
 ---@param key? string of the mapping, where it is a single key
----@return boolean
-function M.deliberate(key)
+function M.is_deliberate(key)
   local pressed = typed ~= '' and (key == nil or typed == vim.keycode(key))
   return pressed and vim.v.count == 0 and vim.fn.reg_executing() == ''
 end
@@ -45,16 +43,10 @@ end
 
 local TICK = 50 -- ms
 
----@class (exact) agentchat.Rest
----@field timer uv.uv_timer_t
----@field pressed integer ms, when the last key came
----@field ns integer
-
----@type table<string, agentchat.Rest>
+---@type table<string, { timer: uv.uv_timer_t, pressed: integer, ns: integer }>
 local resting = {}
 
---- Gives up what waits under a name.
----@param name string
+--- Cancels the action that waits under a name.
 function M.stop_waiting(name)
   local rest = resting[name]
   if not rest then return end
@@ -66,10 +58,7 @@ end
 
 --- Calls `act` once no key has come for a while and `ready` agrees. It replaces what waited under the
 --- same name before.
----@param name string
 ---@param pause integer ms without a key
----@param ready fun(): boolean
----@param act fun()
 function M.when_keys_rest(name, pause, ready, act)
   M.stop_waiting(name)
   local rest = {
@@ -104,12 +93,10 @@ local function look(countdown)
   local time = now()
   countdown.passed = countdown.passed + math.min(time - countdown.seen, countdown.delay / MOST)
   countdown.seen = time
-  if countdown.passed >= countdown.delay then M.stop(countdown) end
+  if countdown.passed >= countdown.delay then M.stop_countdown(countdown) end
 end
 
----@param delay number ms
----@return agentchat.Countdown
-function M.start(delay)
+function M.start_countdown(delay)
   local countdown = { delay = delay, passed = 0, seen = now() }
   countdown.timer = vim.uv.new_timer()
   local every = math.max(1, math.floor(delay / BEATS))
@@ -117,16 +104,13 @@ function M.start(delay)
   return countdown
 end
 
----@param countdown? agentchat.Countdown
----@return boolean
-function M.done(countdown)
+function M.is_over(countdown)
   if not countdown then return false end
   if countdown.timer then look(countdown) end
   return countdown.passed >= countdown.delay
 end
 
----@param countdown? agentchat.Countdown
-function M.stop(countdown)
+function M.stop_countdown(countdown)
   if countdown and countdown.timer then
     countdown.timer:close()
     countdown.timer = nil

@@ -32,8 +32,6 @@ local BORDER = 2
 local LEAST_ROWS = 12 -- with the border; a smaller screen is used whole
 
 --- The columns and rows a float may have inside its border.
----@param screen agentchat.Screen
----@param share number
 ---@return integer columns, integer rows
 function M.limits(screen, share)
   local margin = screen.columns > 60 and 4 or 0
@@ -49,9 +47,6 @@ local function sized(screen, want)
   return { row = screen.top, col = col, width = width, height = height }
 end
 
----@param screen agentchat.Screen
----@param want agentchat.Want
----@return agentchat.Rect
 function M.centre(screen, want)
   local rect = sized(screen, want)
   rect.row = screen.top + math.max(0, math.floor((screen.rows - rect.height - BORDER) / 2))
@@ -59,9 +54,6 @@ function M.centre(screen, want)
 end
 
 --- At the bottom of the screen; above the line the user works in, if it would lie on that.
----@param screen agentchat.Screen
----@param want agentchat.Want
----@return agentchat.Rect
 function M.bottom(screen, want)
   local rect = sized(screen, want)
   local total = rect.height + BORDER
@@ -75,20 +67,13 @@ function M.bottom(screen, want)
 end
 
 --- Whether a float of that place covers the line the user works in.
----@param screen agentchat.Screen
----@param row integer
----@param height integer
----@return boolean
 function M.covers(screen, row, height)
   local cursor = screen.cursor or -1
   return cursor >= row and cursor < row + height + BORDER
 end
 
 --- The screen above a float, where there is room for another one of `rows`; else all of it.
----@param screen agentchat.Screen
 ---@param row integer of the float
----@param rows integer
----@return agentchat.Screen
 function M.above(screen, row, rows)
   local free = row - screen.top
   if free < rows + BORDER then return screen end
@@ -96,7 +81,6 @@ function M.above(screen, row, rows)
 end
 
 --- The screen now, with the row the user works in.
----@return agentchat.Screen
 function M.screen()
   local tabs, wins = #vim.api.nvim_list_tabpages(), #vim.api.nvim_tabpage_list_wins(0)
   local top = (vim.o.showtabline == 2 or (vim.o.showtabline == 1 and tabs > 1)) and 1 or 0
@@ -125,18 +109,11 @@ function M.border()
 end
 
 --- A text on the edge of a float; without a group it looks like the border.
----@param text string
----@param group? string
----@return agentchat.Chunk
 function M.on_edge(text, group) return { text, group and { EDGE, group } or EDGE } end
 
---- The border's own line.
 ---@param columns? integer default: 1
----@return agentchat.Chunk
 function M.line(columns) return M.on_edge((select(2, M.border())):rep(columns or 1)) end
 
----@param chunks agentchat.Chunk[]
----@return integer
 function M.width(chunks)
   local width = 0
   for _, chunk in ipairs(chunks) do
@@ -145,10 +122,7 @@ function M.width(chunks)
   return width
 end
 
---- Cuts `text` to `width` columns; a cut is shown by a dot dot dot.
----@param text string
----@param width integer
----@return string
+--- Cuts `text` to `width` columns; `…` replaces the rest.
 function M.cut(text, width)
   if vim.api.nvim_strwidth(text) <= width then return text end
   local kept = vim.fn.strcharpart(text, 0, math.max(0, width - 1))
@@ -160,10 +134,8 @@ end
 
 --- A text on the upper edge, with another one at its right end.
 ---@param text string cut where there is no room for it
----@param width integer
 ---@param right? string
 ---@param group? string of `right`
----@return agentchat.Chunk[]
 function M.title(text, width, right, group)
   local ending = right and { M.on_edge((' %s '):format(right), group), M.line() } or {}
   local cut = M.cut(text, width - M.width(ending) - 4)
@@ -175,7 +147,6 @@ end
 ---@param hints [string, string][] key and word
 ---@param words integer how many of them have their word
 ---@param lead? string before them
----@return agentchat.Chunk[]
 function M.hints(hints, words, lead)
   local chunks = { M.line() }
   if lead then table.insert(chunks, M.on_edge(lead, 'AgentChatKey')) end
@@ -189,10 +160,6 @@ end
 
 --- One edge: `left` and `right` with the border's own line between them. Where both do not fit,
 --- `right` is left out.
----@param left agentchat.Chunk[]
----@param right agentchat.Chunk[]
----@param width integer
----@return agentchat.Chunk[]
 function M.edge(left, right, width)
   local gap = width - M.width(left) - M.width(right)
   if #right == 0 or gap < 1 then return left end
@@ -202,8 +169,6 @@ end
 --- The first pair of `lefts` and `rights` that fits on an edge, else the last left alone.
 ---@param lefts agentchat.Chunk[][] the best first
 ---@param rights agentchat.Chunk[][] the best first
----@param width integer
----@return agentchat.Chunk[]
 function M.fitting_edge(lefts, rights, width)
   for _, left in ipairs(lefts) do
     for _, right in ipairs(rights) do
@@ -214,7 +179,6 @@ function M.fitting_edge(lefts, rights, width)
 end
 
 --- Ways to show which rows of a longer text are visible.
----@param part agentchat.Part
 ---@return agentchat.Chunk[][] the best first
 function M.parts(part)
   if part.first == 1 and part.last >= part.rows then return { {} } end

@@ -1,5 +1,5 @@
--- Where an approval request or a review is read: in a float, a split or a tab, whichever the user
--- likes. What it shows and what its keys do is its owner's.
+-- The window of an approval request, a review or a rule: a float, a split or a tab, as the user
+-- chooses. Its owner decides what it shows and what its keys do.
 
 local float = require('agentchat.ui.float')
 local key_guard = require('agentchat.ui.key_guard')
@@ -9,20 +9,15 @@ local split = require('agentchat.ui.split')
 local M = {}
 
 ---@alias agentchat.Form 'float'|'split'|'tab'
+local NEXT = { float = 'split', split = 'tab', tab = 'float' }
 
 ---@class (exact) agentchat.Subject
 ---@field id string of the question or preview
 ---@field subject string what its diff is about
 ---@field title string
 
----@class (exact) agentchat.PanelSpec
----@field chat string uuid
----@field filetype string
----@field zindex integer of the float
----@field place fun(screen: agentchat.Screen, want: agentchat.Want): agentchat.Rect
----@field title fun(width: integer): agentchat.Chunk[] of the float
----@field footer fun(at: agentchat.Edge): agentchat.Chunk[]
----@field heading fun(width: integer): string of a split or a tab
+---@class agentchat.PanelSpec: agentchat.FloatSpec
+---@field heading fun(width: integer): string the title of a split or a tab
 ---@field subject fun(): agentchat.Subject
 ---@field name string of a split, in its status line
 ---@field doc fun(): agentchat.Doc in one column
@@ -33,11 +28,6 @@ local M = {}
 ---@field map fun(buf: integer) gives a new window its keys
 ---@field closed fun() the user closed it
 
----@class (exact) agentchat.Edge the lower edge of a float
----@field width integer
----@field part agentchat.Part which rows are visible
----@field inside boolean whether the user is in it
-
 ---@class (exact) agentchat.Panel
 ---@field spec agentchat.PanelSpec
 ---@field form agentchat.Form
@@ -47,84 +37,56 @@ local M = {}
 ---@field moving boolean it is about to be opened elsewhere
 ---@field countdown? agentchat.Countdown since something new was drawn
 
---- One that shows nothing yet.
----@param spec agentchat.PanelSpec
----@return agentchat.Panel
 function M.new(spec) return { spec = spec, form = 'float', moving = false } end
 
---- The module of the window that shows it.
----@param panel agentchat.Panel
 function M.window(panel) return panel.form == 'float' and float or split end
 
---- Draws what it shows again, where the user was; keys need not wait again.
----@param panel agentchat.Panel
+--- Draws the same again; keys need not wait again.
 function M.draw(panel) panel.spec.draw(panel) end
 
 --- Draws something new: keys are ignored for a while.
----@param panel agentchat.Panel
 function M.draw_new(panel)
-  key_guard.stop(panel.countdown)
+  key_guard.stop_countdown(panel.countdown)
   M.draw(panel)
   vim.cmd.redraw()
-  panel.countdown = key_guard.start(panel.spec.delay())
+  panel.countdown = key_guard.start_countdown(panel.spec.delay())
 end
 
 local function forget(panel)
-  key_guard.stop(panel.countdown)
+  key_guard.stop_countdown(panel.countdown)
   panel.view, panel.page, panel.countdown = nil, nil, nil
 end
 
-local function resized(panel)
-  if panel.page then panel.spec.resized(panel) end
-end
-
 local function closed(panel)
-  key_guard.ignore()
+  key_guard.stop_listening()
   if panel.moving then return end
   forget(panel)
   panel.form = 'float'
   panel.spec.closed()
 end
 
-local function open_float(panel)
+local function open(panel)
   local spec = panel.spec
-  return float.open({
-    filetype = spec.filetype,
-    chat = spec.chat,
-    zindex = spec.zindex,
-    share = 0.8,
-    least = 74,
-    place = spec.place,
-    title = spec.title,
-    footer = function(width, part)
-      local inside = float.focused(panel.view) or float.focused(panel.field)
-      return spec.footer({ width = width, part = part, inside = inside })
-    end,
-    resized = function() resized(panel) end,
-    closed = function() closed(panel) end,
-  })
-end
-
-local function open_split(panel)
-  return split.open({
+  return M.window(panel).open(vim.tbl_extend('force', spec, {
     form = panel.form,
-    name = panel.spec.name,
-    filetype = panel.spec.filetype,
-    chat = panel.spec.chat,
-    title = panel.spec.heading,
-    resized = function() resized(panel) end,
+    title = panel.form == 'float' and spec.title or spec.heading,
+    footer = function(edge)
+      edge.inside = edge.inside or float.is_focused(panel.field)
+      return spec.footer(edge)
+    end,
+    resized = function()
+      if panel.page then spec.resized(panel) end
+    end,
     closed = function() closed(panel) end,
-  })
+  }))
 end
 
 --- Shows it in this tab, in a new window and without taking the focus where that can be.
----@param panel agentchat.Panel
----@param form? agentchat.Form
 ---@return boolean whether a window could be opened
 function M.show(panel, form)
   M.close(panel)
   panel.form = form or 'float'
-  panel.view = panel.form == 'float' and open_float(panel) or open_split(panel)
+  panel.view = open(panel)
   if not panel.view then return false end
   vim.bo[panel.view.buf].formatlistpat = panel.spec.lead()
   panel.spec.map(panel.view.buf)
@@ -134,7 +96,6 @@ function M.show(panel, form)
 end
 
 --- Closes the window; `closed` is not called.
----@param panel agentchat.Panel
 function M.close(panel)
   panel.moving = true
   M.window(panel).close(panel.view)
@@ -142,68 +103,53 @@ function M.close(panel)
   panel.moving = false
 end
 
---- Puts it away, as the user wishes.
----@param panel agentchat.Panel
+--- Hides the panel for the user: `closed` is called.
 function M.hide(panel) M.window(panel).close(panel.view) end
 
---- Ends it: nothing of it is left, what is being typed for it neither.
----@param panel agentchat.Panel
+--- Closes the panel and its input.
 function M.discard(panel)
   float.close(panel.field)
   M.close(panel)
 end
 
---- Whether the user sees it: it is shown in this tab.
----@param panel agentchat.Panel
----@return boolean
-function M.visible(panel) return M.window(panel).visible(panel.view) end
+function M.is_visible(panel) return M.window(panel).is_visible(panel.view) end
 
 --- Whether it has a place: it is shown in this tab, or the user has put it into one of its own.
----@param panel agentchat.Panel
----@return boolean
-function M.placed(panel)
-  return M.visible(panel) or (panel.form ~= 'float' and split.open_now(panel.view))
+function M.has_window(panel)
+  return M.is_visible(panel) or (panel.form ~= 'float' and split.is_open(panel.view))
 end
 
 --- The row of the screen where its float begins, from 0.
----@param panel agentchat.Panel
----@return integer?
 function M.row(panel)
-  if panel.form ~= 'float' or not M.visible(panel) then return nil end
+  if panel.form ~= 'float' or not M.is_visible(panel) then return nil end
   return vim.api.nvim_win_get_config(panel.view.win).row
 end
 
---- Takes the user there, or into what they were typing for it.
----@param panel agentchat.Panel
+--- Enters the panel, or its input if one is open.
 function M.enter(panel)
-  if float.visible(panel.field) then return float.enter(panel.field) end
+  if float.is_visible(panel.field) then return float.enter(panel.field) end
   M.window(panel).enter(panel.view)
 end
 
----@param panel agentchat.Panel
 function M.leave(panel) M.window(panel).leave(panel.view) end
 
---- Shows again how to get in, after the user went elsewhere.
----@param panel agentchat.Panel
+--- Updates the key that leads into the float, after the user entered or left it.
 function M.refresh(panel)
-  if panel.form == 'float' and float.open_now(panel.view) then float.redraw_footer(panel.view) end
+  if panel.form == 'float' and float.is_open(panel.view) then float.redraw_footer(panel.view) end
 end
 
 --- Runs what a key asks for, if a person pressed it after the page had been visible for long enough.
----@param panel agentchat.Panel
----@param action fun()
 ---@param key? string that was pressed, where it is a single one
 function M.gate(panel, action, key)
-  if key_guard.done(panel.countdown) and key_guard.deliberate(key) then action() end
+  if key_guard.is_over(panel.countdown) and key_guard.is_deliberate(key) then action() end
 end
 
 --- Shows it as a float, a split or a tab, whichever comes next; the user stays at their line.
----@param panel agentchat.Panel
 function M.cycle(panel)
-  local spot = render.spot(panel.view.win, panel.page)
-  if not M.show(panel, float.NEXT[panel.form]) then return end
+  local spot = render.current_spot(panel.view.win, panel.page)
+  if not M.show(panel, NEXT[panel.form]) then return end
   M.enter(panel)
-  render.go(panel.view.win, panel.page, spot)
+  render.restore_spot(panel.view.win, panel.page, spot)
 end
 
 return M

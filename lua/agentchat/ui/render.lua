@@ -1,4 +1,4 @@
--- A buffer on which a doc is drawn, and the window options that show all of it as it is.
+-- Draws a doc into a buffer, and sets window options that hide nothing of it.
 
 local folds = require('agentchat.ui.folds')
 local key_guard = require('agentchat.ui.key_guard')
@@ -48,9 +48,7 @@ local function ignore_pastes(buf)
 end
 
 --- Makes an empty buffer that goes with its last window.
----@param filetype string
 ---@param chat? string uuid of the chat it belongs to
----@return integer
 function M.create(filetype, chat)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = 'wipe'
@@ -61,7 +59,7 @@ function M.create(filetype, chat)
   return buf
 end
 
-local function parsed(marks)
+local function parse_marks(marks)
   local found = {}
   for first, last, group in marks:gmatch('(%d+):(%d+):(%S+)') do
     table.insert(found, { tonumber(first), tonumber(last), group })
@@ -69,23 +67,15 @@ local function parsed(marks)
   return found
 end
 
---- The highlighted parts of a row.
----@param doc agentchat.Doc
----@param row integer
----@return agentchat.Mark[]
 function M.parts(doc, row)
   if doc.parts then return doc.parts(row) end
-  return parsed(doc.marks and doc.marks[row + 1] or '')
+  return parse_marks(doc.marks and doc.marks[row + 1] or '')
 end
 
 -- What would answer elsewhere, and what would change the text.
 local DEAD = '<CR> <Space> y i I o O s S x X d D c C p P r R A e J u U . ~ < > ='
 
 --- Maps keys in a buffer, without waiting for longer ones.
----@param buf integer
----@param keys string[]
----@param action string|fun()
----@param desc? string
 ---@param modes? string[] default: normal mode
 function M.map(buf, keys, action, desc, modes)
   for _, key in ipairs(keys) do
@@ -94,7 +84,6 @@ function M.map(buf, keys, action, desc, modes)
 end
 
 --- Makes keys do nothing that would do something in another window.
----@param buf integer
 ---@param keys? string divided by blanks; default: those that answer or change text
 function M.disable_keys(buf, keys) M.map(buf, vim.split(keys or DEAD, ' '), key_guard.nothing) end
 
@@ -162,9 +151,6 @@ local function colour_all(buf, doc)
 end
 
 --- The rows that are highlighted as a whole in a group, in order.
----@param doc agentchat.Doc
----@param group string
----@return integer[]
 function M.rows(doc, group)
   local found = {}
   for _, it in ipairs(doc.rows) do
@@ -174,7 +160,7 @@ function M.rows(doc, group)
 end
 
 ---@return agentchat.Fold[] one for each of several files
-local function folds_of(doc)
+local function file_folds(doc)
   local files, found = M.rows(doc, 'AgentChatFile'), {}
   if #files < 2 or #files > MOST_FOLDS then return found end
   for i, row in ipairs(files) do
@@ -187,15 +173,12 @@ local function folds_of(doc)
 end
 
 local function fold(win, doc)
-  local wanted = folds_of(doc)
+  local wanted = file_folds(doc)
   if #wanted == 0 then return end
   folds.restore(win, wanted)
   vim.api.nvim_win_call(win, function() vim.cmd('normal! zR') end)
 end
 
---- Draws `doc` in place of what the buffer showed.
----@param buf integer
----@param doc agentchat.Doc
 ---@param win integer its window; of several files in `doc` each gets a fold there, all of them open
 function M.draw(buf, doc, win)
   local editable = vim.bo[buf].modifiable
@@ -213,11 +196,6 @@ function M.draw(buf, doc, win)
 end
 
 --- Draws some rows of `doc` dimmed, or as they are.
----@param buf integer
----@param doc agentchat.Doc that is drawn there
----@param first integer
----@param last integer excluded
----@param dimmed boolean
 function M.dim(buf, doc, first, last, dimmed)
   if dimmed == (doc.dim[first] or false) then return end
   -- Clearing the rows would take the marks that end there along.
@@ -231,34 +209,20 @@ function M.dim(buf, doc, first, last, dimmed)
   end
 end
 
---- What a closed fold shows.
----@return [string, string][]
-function M.folded()
+function M.fold_text()
   local line = vim.fn.getline(vim.v.foldstart)
   local count = vim.v.foldend - vim.v.foldstart
   local hidden = ('  … %d %s'):format(count, count == 1 and 'line' or 'lines')
   return { { line, 'AgentChatFile' }, { hidden, 'AgentChatFact' } }
 end
 
----@class (exact) agentchat.Spot
----@field row integer of the diff in one column, from 0
----@field above integer rows between it and the top of the window
-
---- Where the cursor of a window is.
----@param win integer
----@param doc agentchat.Doc as it is drawn there
----@return agentchat.Spot
-function M.spot(win, doc)
+function M.current_spot(win, doc)
   local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
   local row = doc.from and doc.from[view.lnum] or view.lnum - 1
   return { row = row, above = view.lnum - view.topline }
 end
 
---- Puts the cursor of a window there.
----@param win integer
----@param doc agentchat.Doc as it is drawn there
----@param spot agentchat.Spot
-function M.go(win, doc, spot)
+function M.restore_spot(win, doc, spot)
   local line = math.min(spot.row + 1, #doc.lines)
   for at, row in ipairs(doc.from or {}) do
     if row <= spot.row then line = at end
@@ -268,7 +232,6 @@ function M.go(win, doc, spot)
 end
 
 --- Sets options with which every character can be reached and nothing is hidden.
----@param win integer
 function M.set_options(win)
   local options = {
     wrap = true,
@@ -283,8 +246,8 @@ function M.set_options(win)
     foldenable = true,
     foldmethod = 'manual',
     foldcolumn = '1', -- a margin; with 'statuscolumn' a click on the border would end Neovim
-    foldtext = [[v:lua.require'agentchat.ui.render'.folded()]],
-    fillchars = 'fold: ,foldopen: ,foldclose: ,foldsep: ,eob: ',
+    foldtext = [[v:lua.require'agentchat.ui.render'.fold_text()]],
+    fillchars = 'fold: ,foldopen: ,foldclose: ,foldsep: ,eob: ,lastline:…',
     scrolloff = 0,
     conceallevel = 0,
     spell = false,

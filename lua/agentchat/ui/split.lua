@@ -19,9 +19,8 @@ local M = {}
 ---@field win integer
 ---@field spec agentchat.SplitSpec
 
-M.open_now, M.visible, M.focused = float.open_now, float.visible, float.focused
+M.is_open, M.is_visible, M.is_focused = float.is_open, float.is_visible, float.is_focused
 
----@return integer win
 local function open_win(buf, form)
   vim.cmd.sbuffer({
     args = { tostring(buf) },
@@ -30,18 +29,15 @@ local function open_win(buf, form)
   return vim.api.nvim_get_current_win()
 end
 
----@param split agentchat.Split
----@return integer
 function M.columns(split)
   return vim.api.nvim_win_get_width(split.win) - vim.fn.getwininfo(split.win)[1].textoff
 end
 
----Calls `resized` once the window has another width.
 local function follow(split, resized)
   local width = M.columns(split)
   vim.api.nvim_create_autocmd('WinResized', {
     callback = function()
-      if not M.open_now(split) then return true end
+      if not M.is_open(split) then return true end
       local now = M.columns(split)
       if now == width then return end
       width = now
@@ -51,8 +47,6 @@ local function follow(split, resized)
 end
 
 --- Opens an empty split and takes the user there; `draw` gives it its text.
----@param spec agentchat.SplitSpec
----@return agentchat.Split
 function M.open(spec)
   local buf = render.create(spec.filetype, spec.chat)
   vim.api.nvim_buf_set_name(buf, ('agentchat://%s/%d'):format(spec.name, buf))
@@ -64,33 +58,27 @@ function M.open(spec)
   return split
 end
 
----@param split agentchat.Split
 function M.refit(split)
-  if not M.open_now(split) then return end
+  if not M.is_open(split) then return end
   local title = split.spec.title(vim.api.nvim_win_get_width(split.win)):gsub('%%', '%%%%')
   vim.api.nvim_set_option_value('winbar', title, { win = split.win, scope = 'local' })
 end
 
----@param split agentchat.Split
----@param doc agentchat.Doc
 function M.draw(split, doc)
   render.draw(split.buf, doc, split.win)
   M.refit(split)
 end
 
 --- Takes the user back to where they came from; the split stays.
----@param split agentchat.Split
 function M.leave(split)
-  if M.focused(split) then vim.cmd.wincmd('p') end
+  if M.is_focused(split) then vim.cmd.wincmd('p') end
 end
 
----@param split agentchat.Split
 function M.enter(split) vim.api.nvim_set_current_win(split.win) end
 
 --- Closes the split. The last window of all stays, with an empty buffer.
----@param split? agentchat.Split
 function M.close(split)
-  if not (split and M.open_now(split)) then return end
+  if not (split and M.is_open(split)) then return end
   if not pcall(vim.api.nvim_win_close, split.win, true) then
     vim.wo[split.win].winfixbuf = false
     vim.api.nvim_win_call(split.win, vim.cmd.enew)

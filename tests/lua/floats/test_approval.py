@@ -61,9 +61,9 @@ def test_always_is_not_offered_where_python_does_not(desk: Desk) -> None:
     assert "always" not in desk.editor.float_text()
     enter(desk)
     desk.editor.keys("A")
-    assert "\n" not in desk.editor.wait_notice("Always is not offered")
+    assert "\n" not in desk.editor.wait_notice('"always" is not available')
     desk.editor.command("AgentApprove always")
-    desk.editor.wait_notice("Always is not offered")
+    desk.editor.wait_notice('"always" is not available')
     assert desk.answers() == []
 
 
@@ -453,7 +453,7 @@ def test_a_stale_id_does_nothing(desk: Desk) -> None:
     desk.editor.command("AgentApprove accept")
     assert desk.answers() == [("p2", "accept")]
     desk.editor.command("AgentApprove accept")
-    desk.editor.wait_notice("Nothing is being asked")
+    desk.editor.wait_notice("No approval request is pending")
     assert desk.answers() == [("p2", "accept")]
 
 
@@ -669,9 +669,9 @@ def test_from_a_window_of_neither_nothing_is_answered(desk: Desk, other: Desk) -
     other.ask("p2")
     desk.editor.command("botright new")
     desk.editor.command("AgentApprove accept")
-    assert "\n" not in desk.editor.wait_notice("More than one chat")
+    assert "\n" not in desk.editor.wait_notice("Several chats have")
     desk.editor.command("AgentApprove")
-    desk.editor.wait_notice("More than one chat")
+    desk.editor.wait_notice("Several chats have")
     assert desk.answers() == []
     desk.call("approval.close", other.chat.id, "p2")
     desk.editor.command("AgentApprove accept")

@@ -103,7 +103,7 @@ def test_capital_x_is_about_the_whole_file(desk: Desk) -> None:
 def test_above_the_first_hunk_there_is_none_to_decide(desk: Desk) -> None:
     ask(desk)
     desk.editor.keys("ggx")
-    desk.editor.wait_notice("no hunk here")
+    desk.editor.wait_notice("No hunk under the cursor")
     assert marked(desk.editor) == []
 
 

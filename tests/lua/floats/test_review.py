@@ -138,7 +138,7 @@ def test_a_hidden_review_stays_hidden_when_another_is_resolved(desk: Desk) -> No
 def test_with_nothing_pending_gr_says_so(desk: Desk) -> None:
     desk.chat.focus()
     desk.editor.keys("gr")
-    assert "\n" not in desk.editor.wait_notice("Nothing is pending")
+    assert "\n" not in desk.editor.wait_notice("No preview is pending")
 
 
 # --- float, split, tab ----------------------------------------------------------------------
@@ -451,3 +451,23 @@ def test_files_are_folded_by_the_usual_keys_and_walked_to(desk: Desk) -> None:
     assert desk.editor.eval("getline('.') . foldclosed('.')") == "b.py-1"
     desk.editor.keys("zR")
     assert desk.editor.eval("foldclosed(1) + foldclosed(9)") == -2
+
+
+def test_the_help_of_the_review_fits_a_screen_of_80_columns(desk: Desk) -> None:
+    desk.stage()
+    desk.editor.keys("gr")
+    desk.editor.settle(0.5)
+    desk.editor.keys("?")
+    desk.editor.wait(lambda: "Keys" in desk.editor.floats()[0].title, why="the help is shown")
+    lines = desk.editor.floats()[0].lines
+    assert lines[0].split() == [
+        "a",
+        "apply",
+        "the",
+        "kept",
+        "hunks,",
+        "like",
+        ":AgentResolve",
+        "apply",
+    ]
+    assert max(len(line) for line in lines) <= 72

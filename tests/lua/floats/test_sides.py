@@ -217,7 +217,7 @@ TEXTS = st.lists(
 def test_of_no_text_anything_is_cut(wide: Desk, old: str, new: str) -> None:
     if old == new:
         return
-    code = "return require('agentchat.diff.columns').arranged(..., 100, function() end).lines"
+    code = "return require('agentchat.diff.columns').arrange(..., 100, function() end).lines"
     document = change((old, new))
     lines = wide.editor.lua(
         code.replace("...", "{ lines = (...).lines, rows = {}, hunks = (...).hunks }"), document
