@@ -100,5 +100,5 @@ def test_a_saved_chat_goes_on_where_it_was(
 
 def test_what_names_no_workspace_opens_no_chat(ssh_editor: Editor) -> None:
     ssh_editor.command("AgentChat ssh://-oProxyCommand=x/y")
-    ssh_editor.wait_notice(r"write ssh://\[user@\]host")
+    ssh_editor.wait_notice(r"use ssh://\[user@\]host")
     assert ssh_editor.lua("return #require('agentchat.chat.registry').all()") == 0
