@@ -14,12 +14,11 @@ WRITERS = {
     "workspace/files/operations.py": "opens them through the disk",
     "journal/file.py": "the journal",
     "agent/execution/tool_runner.py": "results too large for the model",
-    "workspace/process/capture.py": "output too large for the model",
     "nvim/chat_factory.py": "the plugin's own folder",
     "nvim/router.py": "/dev/null",
     "workspace/process/sandbox.py": "an empty folder for a sandbox",
     "workspace/process/landlock.py": "/proc, in a child",
-    "workspace/process/run.py": "the input of a program, in a file without a name",
+    "workspace/process/run.py": "input and long output of a program",
     "workspace/ssh/server.py": "a pipe",
     "rpc/peer.py": "a pipe or socket",
 }

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.rpc.errors import Disconnected, RemoteError, RequestCancelled
-from agentchat.rpc.frames import pack, read_message
+from agentchat.rpc.frames import Disconnected, RemoteError, RequestCancelled, pack, read_message
 from agentchat.rpc.peer import Handler, IncomingRequest, Peer, RequestTasks
 
 

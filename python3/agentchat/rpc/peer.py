@@ -45,8 +45,16 @@ from contextlib import suppress
 from typing import IO, Any
 
 from agentchat.rpc.background import BackgroundTasks
-from agentchat.rpc.errors import Disconnected, RequestCancelled, decode_error, encode_error
-from agentchat.rpc.frames import BadFrame, Message, pack, read_message
+from agentchat.rpc.frames import (
+    BadFrame,
+    Disconnected,
+    Message,
+    RequestCancelled,
+    decode_error,
+    encode_error,
+    pack,
+    read_message,
+)
 
 CANCEL_SECONDS = 2.0
 """How long a cancelled ``request`` waits for the other end to stop."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from agentchat.core.diff.changeset import (
     ChangeSet,
     FileChange,
+    Hunk,
     combine,
     count_lines,
     hunks,
@@ -19,6 +21,7 @@ from agentchat.core.diff.changeset import (
     rebase,
     split_hunks,
 )
+from agentchat.core.diff.text_file import split_lines
 
 SIXTY = [f"line {number}\n" for number in range(1, 61)]
 PIECES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"c\n", b"\n", b"\xff\n", b"d"]), max_size=30)
@@ -100,17 +103,31 @@ def test_lines_that_split_a_change_from_the_start_make_hunks() -> None:
     assert len(hunks(close)) == 2
 
 
-@given(PIECES, PIECES)
-def test_all_parts_of_split_hunks_make_the_whole_change(a: list[bytes], b: list[bytes]) -> None:
+def rebuilt(old: list[str], parts: Sequence[Hunk], kept: set[int]) -> bytes:
+    """Return the text in which the lines of the kept hunks stand for those of the others."""
+    text: list[str] = []
+    end = 0
+    for part in parts:
+        start = part.old_start - 1 if part.old_count else part.old_start
+        wanted = " +" if part.index in kept else " -"
+        text += old[end:start]
+        text += [line.text + line.end for line in part.lines if line.kind in wanted]
+        end = start + part.old_count
+    return "".join([*text, *old[end:]]).encode("utf-8", "surrogateescape")
+
+
+@given(PIECES, PIECES, st.sets(st.integers(0, 12)))
+def test_each_part_of_split_hunks_is_kept_on_its_own(
+    a: list[bytes], b: list[bytes], kept: set[int]
+) -> None:
     whole = change(b"".join(a), b"".join(b))
     apart = split_hunks(whole, range(len(hunks(whole))))
-    numbers = [line.new for hunk in hunks(apart) for line in hunk.lines if line.new]
+    parts = hunks(apart)
+    numbers = [line.new for hunk in parts for line in hunk.lines if line.new]
     assert numbers == sorted(set(numbers))
-    changed = apart
-    for index in reversed(range(1, len(hunks(apart)))):
-        changed = keep_hunks(changed, set(range(index)))
-        assert len(hunks(changed)) in (index, 1)
-    assert keep_hunks(apart, range(len(hunks(apart)))) == whole
+    assert keep_hunks(apart, range(len(parts))) == whole
+    old = split_lines(b"".join(a).decode("utf-8", "surrogateescape"))
+    assert keep_hunks(apart, kept).after == rebuilt(old, parts, kept)
 
 
 def test_line_ends_and_a_missing_final_newline_are_seen() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import Tool
-from agentchat.rpc.errors import RemoteError
+from agentchat.rpc.frames import RemoteError
 from agentchat.tools.custom.pool import MOST_IDLE, WorkerPool
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.tools.custom.worker import Worker, WorkerEnded, start_worker

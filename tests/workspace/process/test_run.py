@@ -14,7 +14,7 @@ import pytest
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command
 from agentchat.workspace.process import run
-from agentchat.workspace.process.capture import Capture
+from agentchat.workspace.process.run import Capture
 
 
 def shell(script: str, folder: Path | str, **given: object) -> Command:

@@ -28,11 +28,17 @@ from agentchat.models.protocols.conversation import (
     Round,
     arguments_object,
     base64_of,
+    count,
     dry_run_first,
     entries,
+    error_in,
     function_name,
+    integer,
+    mapping,
+    mappings,
     plain_id,
     server_id,
+    string,
     without_images,
 )
 from agentchat.models.protocols.protocol import (
@@ -47,14 +53,6 @@ from agentchat.models.protocols.protocol import (
     merge,
 )
 from agentchat.models.response.call_fragments import CallFragment
-from agentchat.models.response.fields import (
-    count,
-    error_in,
-    integer,
-    mapping,
-    mappings,
-    string,
-)
 from agentchat.models.response.refusal import ServerRefusal
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import Framing

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,55 @@ from agentchat.core.messages import (
     UserText,
 )
 from agentchat.core.tools.tool import Tool
+from agentchat.models.response.refusal import one_line
+
+MOST_TOKENS = 10**12
+"""A larger count (JSON allows ``Infinity``) is not one."""
+
+
+def string(value: object) -> str:
+    """Return ``value`` if it is a string."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return ``value`` if it is a JSON object."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(values: object) -> list[dict[str, Any]]:
+    """Return the JSON objects in a list."""
+    return [v for v in values if isinstance(v, dict)] if isinstance(values, list) else []
+
+
+def integer(value: object) -> int | None:
+    """Return ``value`` if it is a whole number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def count(fields: Mapping[str, Any], key: str) -> int:
+    """Return a number of tokens."""
+    value = fields.get(key)
+    return int(value) if isinstance(value, (int, float)) and 0 < value < MOST_TOKENS else 0
+
+
+def error_in(event: Mapping[str, Any]) -> str | None:
+    """Return the message of an event that reports an error, else None."""
+    if event.get("error"):
+        return error_message(event["error"])
+    if event.get("object") == "error" or event.get("type") == "error":
+        return error_message(event)
+    return None
+
+
+def error_message(error: object) -> str:
+    """Return what an error says, in one line."""
+    if isinstance(error, dict) and isinstance(error.get("error"), dict):
+        error = error["error"]
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or error.get("code")
+    return one_line(str(error or "no reason given"))
+
 
 NO_RESULT = "There is no result: the call was not answered."
 NOT_JSON = "_not_json"

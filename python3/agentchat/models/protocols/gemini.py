@@ -27,10 +27,15 @@ from agentchat.models.protocols.conversation import (
     Round,
     arguments_object,
     base64_of,
+    count,
     dry_run_first,
     entries,
+    error_in,
     function_name,
     images_intro,
+    mapping,
+    mappings,
+    string,
     without_images,
 )
 from agentchat.models.protocols.protocol import (
@@ -45,13 +50,6 @@ from agentchat.models.protocols.protocol import (
     merge,
 )
 from agentchat.models.response.call_fragments import CallFragment
-from agentchat.models.response.fields import (
-    count,
-    error_in,
-    mapping,
-    mappings,
-    string,
-)
 from agentchat.models.response.reply import ReplyAssembly, TextKind
 from agentchat.models.response.stream import Framing
 

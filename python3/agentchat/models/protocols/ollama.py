@@ -16,10 +16,16 @@ from agentchat.models.protocols.conversation import (
     Round,
     arguments_object,
     base64_of,
+    count,
     dry_run_first,
     entries,
+    error_in,
     function_name,
     images_intro,
+    integer,
+    mapping,
+    mappings,
+    string,
     without_images,
 )
 from agentchat.models.protocols.openai_chat import tool_schema
@@ -34,7 +40,6 @@ from agentchat.models.protocols.protocol import (
     merge,
 )
 from agentchat.models.response.call_fragments import CallFragment
-from agentchat.models.response.fields import count, error_in, integer, mapping, mappings, string
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import Framing
 

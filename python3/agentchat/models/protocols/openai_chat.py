@@ -21,12 +21,19 @@ from agentchat.models.protocols.conversation import (
     Answer,
     Round,
     arguments_text,
+    count,
     data_url,
     dry_run_first,
     entries,
+    error_in,
+    error_message,
     function_name,
     images_intro,
+    integer,
+    mapping,
+    mappings,
     server_id,
+    string,
     without_images,
 )
 from agentchat.models.protocols.gemini import SKIP_SIGNATURE
@@ -42,15 +49,6 @@ from agentchat.models.protocols.protocol import (
     merge,
 )
 from agentchat.models.response.call_fragments import CallFragment
-from agentchat.models.response.fields import (
-    count,
-    error_in,
-    error_message,
-    integer,
-    mapping,
-    mappings,
-    string,
-)
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import Framing
 

@@ -17,12 +17,19 @@ from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     Round,
     arguments_text,
+    count,
     data_url,
     dry_run_first,
     entries,
+    error_in,
+    error_message,
     function_name,
+    integer,
+    mapping,
+    mappings,
     plain_id,
     server_id,
+    string,
     without_images,
 )
 from agentchat.models.protocols.protocol import (
@@ -37,15 +44,6 @@ from agentchat.models.protocols.protocol import (
     merge,
 )
 from agentchat.models.response.call_fragments import CallFragment
-from agentchat.models.response.fields import (
-    count,
-    error_in,
-    error_message,
-    integer,
-    mapping,
-    mappings,
-    string,
-)
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import Framing
 

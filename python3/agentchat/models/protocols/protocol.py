@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Protocol
 
 from agentchat.core.messages import Reply, ReplyPart
 from agentchat.core.tools.model import ModelRequest
+from agentchat.models.protocols.conversation import mapping, mappings
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
-from agentchat.models.response.fields import mapping, mappings
 from agentchat.models.response.refusal import ServerRefusal
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import EventReader

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 from agentchat.core.diff.changeset import (
@@ -18,10 +18,75 @@ from agentchat.core.diff.changeset import (
 )
 from agentchat.core.diff.line_diff import WordSpan, changed_words
 from agentchat.core.diff.text_file import split_lines
-from agentchat.core.text import escape_hidden_characters
+from agentchat.core.text import escape_character, escape_hidden_characters, hidden_character_offsets
 from agentchat.core.turn.hunk_decisions import hunk_keys, hunk_line_range
-from agentchat.nvim.render.styled_lines import Document, StyledLines
 from agentchat.nvim.render.syntax import LONGEST_TEXT, HighlightSpan, highlight_code, language_of
+
+Document = dict[str, Any]
+"""``lines``, ``marks`` of each line and ``rows`` (row, group of a whole line).
+
+Rows count from 0, columns are bytes. Marks are a string like ``4:9:Group 7:8:Other``, the last on
+top: decoding thousands of lists instead would block Neovim noticeably.
+"""
+
+
+class StyledLines:
+    """Builds a document line by line."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._marks: list[str] = []
+        self._rows: list[list[int | str]] = []
+
+    def add(
+        self, text: str, tokens: Iterable[HighlightSpan] = (), *, gutter: str = "", group: str = ""
+    ) -> None:
+        """Add one line: an ASCII gutter, then the text with its hidden characters shown.
+
+        Args:
+            tokens: parts of ``text``, in characters; later ones cover earlier ones.
+            group: highlight of the whole line.
+        """
+        hidden = hidden_character_offsets(text)
+        columns = _columns(text, hidden, len(gutter))
+        marks = [(0, len(gutter), "AgentChatLineNr")] if gutter else []
+        marks += [(columns[t.start], columns[t.end], t.group) for t in tokens]
+        marks += [(columns[i], columns[i + 1], "AgentChatEscape") for i in hidden]
+        if group:
+            self._rows.append([self.rows, group])
+        self._lines.append(gutter + _visible(text, hidden))
+        self._marks.append(" ".join(f"{start}:{end}:{name}" for start, end, name in marks))
+
+    @property
+    def rows(self) -> int:
+        """The number of lines."""
+        return len(self._lines)
+
+    def document(self) -> Document:
+        """Return the table for the float."""
+        return {"lines": self._lines, "marks": self._marks, "rows": self._rows}
+
+
+def _visible(text: str, hidden: Sequence[int]) -> str:
+    if not hidden:
+        return text
+    chars = list(text)
+    for i in hidden:
+        chars[i] = escape_character(chars[i])
+    return "".join(chars)
+
+
+def _columns(text: str, hidden: Sequence[int], first: int) -> Sequence[int]:
+    """Return the byte column of each character as shown, and of the end."""
+    if text.isascii() and not hidden:
+        return range(first, first + len(text) + 1)
+    escaped = set(hidden)
+    widths = (
+        len(escape_character(char)) if i in escaped else len(char.encode())
+        for i, char in enumerate(text)
+    )
+    return list(accumulate(widths, initial=first))
+
 
 __all__ = ["Document", "command_document", "diff_document", "json_document", "text_document"]
 

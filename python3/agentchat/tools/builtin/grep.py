@@ -20,8 +20,7 @@ from agentchat.tools.files import locate_existing, reads_path
 from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search import ripgrep
-from agentchat.tools.search.matches import MatchCollector, MatchedLine, format_line
-from agentchat.tools.search.ripgrep import Query
+from agentchat.tools.search.ripgrep import MatchCollector, MatchedLine, Query, format_line
 from agentchat.tools.search.walk import PARALLEL, list_files
 
 LARGEST_FILE = 16 * 1024 * 1024

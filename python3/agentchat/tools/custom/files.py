@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from agentchat.core.tools.registry import Group
-from agentchat.rpc.errors import error_text
+from agentchat.rpc.frames import error_text
 from agentchat.tools.custom.definition import Definition, definition_of
 from agentchat.tools.custom.parameters import DefinitionError
 

@@ -44,7 +44,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.rpc.background import BackgroundTasks
-from agentchat.rpc.errors import RemoteError
+from agentchat.rpc.frames import RemoteError
 from agentchat.tools.custom.files import GONE, Source
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 

@@ -11,7 +11,7 @@ from agentchat.core.errors import UserError
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
 from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
-from agentchat.rpc.errors import RemoteError
+from agentchat.rpc.frames import RemoteError
 from agentchat.tools.custom.definition import ToolSpec
 from agentchat.tools.custom.files import FileProblem, Source
 from agentchat.tools.custom.pool import WorkerPool

@@ -30,7 +30,7 @@ from agentchat.core.tools.tool import (
     UndoCall,
     summarize_arguments,
 )
-from agentchat.rpc.errors import RemoteError
+from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
 from agentchat.tools.custom.context import NO_OUTPUT
 from agentchat.tools.custom.definition import ASKS, ToolSpec

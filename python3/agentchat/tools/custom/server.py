@@ -32,7 +32,7 @@ from typing_extensions import override
 
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import ArgumentError
-from agentchat.rpc.errors import RequestCancelled, error_text
+from agentchat.rpc.frames import RequestCancelled, error_text
 from agentchat.rpc.peer import IncomingRequest, Peer
 from agentchat.tools.custom.context import OVER, CommandResult, Context, Result, result_of
 from agentchat.tools.custom.definition import ASKS, Definition

@@ -20,7 +20,7 @@ from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
 from agentchat.core.tools.tool import StagedChange, ToolContext
 from agentchat.rpc.background import run_in_thread
-from agentchat.rpc.errors import Disconnected, RemoteError
+from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import IncomingRequest, OutgoingRequest, Peer, RequestTasks
 from agentchat.tools.builtin.bash import environment, run_shell
 from agentchat.tools.custom.context import OVER

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
-from agentchat.rpc.errors import Disconnected
+from agentchat.rpc.frames import Disconnected
 from agentchat.rpc.peer import CANCEL_SECONDS, OnProgress, Peer
 from agentchat.workspace.process import run
 from agentchat.workspace.ssh.bootstrap import payload

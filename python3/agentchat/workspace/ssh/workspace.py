@@ -22,10 +22,10 @@ from agentchat.core.tools.ports import (
     SandboxSetting,
     Zone,
 )
-from agentchat.rpc.errors import Disconnected
+from agentchat.rpc.frames import Disconnected
 from agentchat.rpc.peer import OnProgress
 from agentchat.workspace.process import run
-from agentchat.workspace.process.capture import Capture
+from agentchat.workspace.process.run import Capture
 from agentchat.workspace.process.sandbox import OFF
 from agentchat.workspace.ssh.client import StartError, WorkspaceClient
 from agentchat.workspace.ssh.destination import (
