@@ -15,6 +15,8 @@ from scripts.nvim import ROOT
 
 import agentchat
 
+pytestmark = pytest.mark.slow
+
 OURS = {"agentchat", "bench", "scripts", "tests"}
 RUN_TIME = ["requirements.txt"]
 

@@ -25,6 +25,8 @@ from tests.models.raw_server import HEAD, repeats, resets, waits
 from tests.models.raw_server import serving as raw_serving
 from tests.models.requests import request
 
+pytestmark = pytest.mark.slow
+
 WHOLE: dict[ProtocolName, bytes] = {
     "openai-chat": (C("I read") + C(".") + T(0, "x", "read", "{}") + F("tool_calls") + Z).encode(),
     "openai-responses": events(*test_openai_responses.FULL).body,

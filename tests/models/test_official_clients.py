@@ -34,6 +34,8 @@ from tests.models.protocol_server import Answered, ProtocolServer, events, in_tu
 from tests.models.requests import request, tool
 from tests.models.typed_dicts import problems
 
+pytestmark = pytest.mark.slow
+
 PNG = Image("image/png", b"\x89PNG")
 OPTIONS = ModelOptions(effort="high", temperature=0.5, max_tokens=20_000)
 MODELS: dict[ProtocolName, str] = {

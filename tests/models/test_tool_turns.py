@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from contextlib import AsyncExitStack
 
+import pytest
+
 from agentchat.core.messages import History, Message, Reply, ToolResult, UserText
 from agentchat.core.tools.model import ModelRequest
 from agentchat.journal.codec import from_fields, to_fields
@@ -20,6 +22,8 @@ from tests.models.strict_servers import (
     StrictResponses,
     StrictServer,
 )
+
+pytestmark = pytest.mark.slow
 
 TURNS = 1000
 TURNS_IN_A_CHAT = 10

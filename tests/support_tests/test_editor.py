@@ -11,6 +11,8 @@ import pytest
 from tests.support import processes
 from tests.support.editor import Editor, RpcError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Iterator[Editor]:

@@ -23,6 +23,8 @@ from tests.support.replies import (
     text,
 )
 
+pytestmark = pytest.mark.slow
+
 HELLO: Any = [{"role": "user", "content": "hello"}]
 
 

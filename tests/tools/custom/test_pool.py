@@ -20,6 +20,8 @@ from agentchat.workspace.process.run import WATCHDOG
 from tests.tools.custom.making import OPEN, tools_of
 from tests.tools.custom.test_running import gone
 
+pytestmark = pytest.mark.slow
+
 CODE = """
 import subprocess
 from pathlib import Path

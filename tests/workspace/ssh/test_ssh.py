@@ -22,6 +22,8 @@ from tests.support.sshd import Sshd
 from tests.workspace.process.test_run import exits_soon
 from tests.workspace.ssh.far import far
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def own_sshd(sshd: Sshd, tmp_path: Path) -> Iterator[Sshd]:
