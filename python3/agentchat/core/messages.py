@@ -175,7 +175,7 @@ class ToolResult:
 
 
 STOPPED = "The user stopped you here: your reply was cut off."
-"""What the model is told after a reply that the user stopped."""
+"""The note to the model after a reply that the user stopped."""
 
 Message = UserText | Note | Reply | ToolResult
 

@@ -33,7 +33,7 @@ reply      ``ReplyProgress``    ``MessageRecorded``           the text so far, m
 call       ``CallStarted``      ``CallFinished``              unknown outcome; never run again
 change     ``ChangeStarted``    ``ChangeApplied`` (made),     recovery finishes the record or
                                 ``ChangeSettled`` (failed)    takes the files back
-preview    ``PreviewStaged``    ``PreviewResolved``           lost; the model is told
+preview    ``PreviewStaged``    ``PreviewResolved``           lost; the model gets a note
 undo       ``UndoStarted``,     the changes with its id       each of its changes by itself
            ``RedoStarted``
 =========  ===================  ============================  ===================================

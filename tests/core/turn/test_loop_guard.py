@@ -96,5 +96,5 @@ def test_without_anybody_there_the_turn_ends() -> None:
     chat.policy.attended = False
     world = World(rounds(*("a" * 5)))
     play(world, chat)
-    assert "Nobody is here" in world.ending.message  # type: ignore[attr-defined]
+    assert "No user can be asked" in world.ending.message  # type: ignore[attr-defined]
     assert world.questions == []

@@ -1,4 +1,4 @@
-"""Notices a model that goes round in circles, and asks the user whether to go on.
+"""Detects a model that repeats its calls, and asks the user whether to go on.
 
 A round is one request and the calls of its reply. Rounds whose calls are the same, or the same
 few in turn, get the model a note first; if they go on, or if the turn has very many rounds, the
@@ -36,7 +36,7 @@ REPEATED = (
 )
 CHOICES = "Accept goes on, and asks again after as many rounds. Reject ends the turn."
 ENDED = "The user ended the turn here: {}."
-NOBODY = "Nobody is here to say whether to go on: {}."
+NOBODY = "No user can be asked whether to go on: {}."
 
 RoundCalls = tuple[tuple[str, str], ...]
 """The calls of a round: names and arguments as sent."""
@@ -95,7 +95,7 @@ class LoopGuard:
         return "" if goes_on else ENDED.format(why)
 
     def note(self) -> Note | None:
-        """Return what the model is told before the next request, if anything."""
+        """Return the note to the model for the next request, if there is one."""
         count = self._repeats()
         return Note(REPEATED.format(count)) if count == NOTED_ROUNDS else None
 

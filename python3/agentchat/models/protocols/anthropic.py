@@ -1,8 +1,8 @@
 """The Messages protocol of Anthropic.
 
-Reasoning comes in signed blocks that go back unchanged and in place. The server caches what it
-is told to: the tools, the system prompt, the end of the request before and the end of this one
-are marked, so that each request reads what the one before wrote.
+Reasoning comes in signed blocks that go back unchanged and in place. The server caches the text up
+to each mark: the tools, the system prompt, the end of the previous request and the end of this one
+are marked, so each request reads from the cache what the previous one wrote.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A history as every protocol sends it: each call with its answer, what is broken mended."""
+"""A history as every protocol sends it: each call has an answer, invalid parts are repaired."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a call; without a result the model is told that there is none."""
+    """The answer to a call; without a result, a text that there is none."""
 
     call: ToolCall
     result: ToolResult | None
