@@ -49,6 +49,7 @@ async def locate_call(
         asks=None if unknown else await _asks(call),
         host=workspace.host,
         targets_by_path=located,
+        resources=() if call.arguments is None else await _resources(call),
     )
 
 
@@ -90,6 +91,18 @@ async def _asks(call: ValidCall) -> bool | None:
     except Exception:
         log.exception("%s could not tell whether it asks", call.tool.name)
         return True
+
+
+async def _resources(call: ValidCall) -> tuple[str, ...]:
+    """Return what the tool says that the call affects."""
+    declared = call.tool.affected_resources
+    if not callable(declared):
+        return declared
+    try:
+        return await declared(call.arguments)
+    except Exception as error:
+        log.exception("%s could not name what it affects", call.tool.name)
+        return (f"unknown: affected_resources failed: {clip(str(error))}",)
 
 
 async def _locate_paths(paths: Iterable[str], workspace: Workspace) -> dict[str, FileTarget]:

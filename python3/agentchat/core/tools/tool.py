@@ -115,6 +115,10 @@ class DryRunResult:
     headline: str = ""
     places: tuple[ReplacedLines, ...] = ()
     """The lines of the replacements, for a tool that counts the applied ones."""
+    summary: str = ""
+    would_affect: tuple[str, ...] = ()
+    reversible: bool | None = None
+    """Whether this very call can be undone, if the dry run found out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +279,8 @@ class Tool:
     """Whether a call asks, or how to find out; ``None``: it asks unless it only reads."""
     undo: Step | None = None
     source: str = ""
+    affected_resources: tuple[str, ...] | Callable[[Any], Awaitable[tuple[str, ...]]] = ()
+    """What calls affect, or how to find out for one call; informs the user and the journal."""
 
     def title(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line; the tool's name if the tool cannot render it."""
