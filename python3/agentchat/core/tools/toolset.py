@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import takewhile
 
 from agentchat.core.limits import DEFERRED_THRESHOLD
 from agentchat.core.tools.registry import Group, Registry
@@ -95,7 +94,7 @@ class Toolset:
         self._groups = dict(self._own_groups)
         # A name may become known later: files with tools are read after the chat is opened.
         self._given = list(dict.fromkeys(given))
-        self._initial = tuple(self._given)
+        self._initial = frozenset(self._given)
         self._always_load = frozenset(always_load)
         self._threshold = effective_threshold(deferred_threshold)
         self._activated: set[str] = set()
@@ -258,8 +257,7 @@ class Toolset:
 
         What the user adds later comes after them, so that it moves nothing.
         """
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(self._given, self._initial))
-        initial = self._given[: sum(1 for _ in same)]
+        initial = (name for name in self._given if name in self._initial)
         first = {tool.name for name in initial for tool in self._named(name)}
         tools = self.tools()
         later = [tool for tool in tools if tool.name not in first]
