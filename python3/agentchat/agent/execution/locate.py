@@ -54,6 +54,7 @@ async def locate_call(
         allowed_in_yolo=await _condition(call, "allowed_in_yolo_mode", in_doubt=False),
         host=workspace.host,
         targets_by_path=located,
+        resources=() if call.arguments is None else await _resources(call),
     )
 
 
@@ -122,6 +123,18 @@ def _plain_arguments(call: ValidCall) -> Mapping[str, Any]:
         case Mapping() as arguments:
             return arguments
     return call.raw_arguments
+
+
+async def _resources(call: ValidCall) -> tuple[str, ...]:
+    """Return what the tool says that the call affects."""
+    declared = call.tool.affected_resources
+    if not callable(declared):
+        return declared
+    try:
+        return await declared(call.arguments)
+    except Exception as error:
+        log.exception("%s could not name what it affects", call.tool.name)
+        return (f"unknown: affected_resources failed: {clip(str(error))}",)
 
 
 async def _locate_paths(paths: Iterable[str], workspace: Workspace) -> dict[str, FileTarget]:

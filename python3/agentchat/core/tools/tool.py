@@ -115,6 +115,10 @@ class DryRunResult:
     headline: str = ""
     places: tuple[ReplacedLines, ...] = ()
     """The lines of the replacements, for a tool that counts the applied ones."""
+    summary: str = ""
+    would_affect: tuple[str, ...] = ()
+    reversible: bool | None = None
+    """Whether this very call can be undone, if the dry run found out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +296,8 @@ class Tool:
     undo: Step | None = None
     source: str = ""
     options: ToolOptions = ToolOptions()
+    affected_resources: tuple[str, ...] | Callable[[Any], Awaitable[tuple[str, ...]]] = ()
+    """What calls affect, or how to find out for one call; informs the user and the journal."""
 
     def title(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line; the tool's name if the tool cannot render it."""
