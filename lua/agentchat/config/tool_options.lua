@@ -23,7 +23,8 @@ local function value_of(tool, option, value)
   local ok, result = pcall(value)
   if option == 'enabled' and ok then return result and true or false end
   if ok and (result == nil or type(result) == 'string') then return result end
-  local problem = ok and ('returned a %s, no string'):format(type(result)) or ('failed: %s'):format(result)
+  local problem = ok and ('returned a %s, no string'):format(type(result))
+    or ('failed: %s'):format(result)
   report_once(('tools.opts.%s.%s %s'):format(tool, option, problem))
   return IN_DOUBT[option]
 end

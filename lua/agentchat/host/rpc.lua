@@ -47,9 +47,7 @@ M.FUNCTIONS = {
   ['review.close'] = review.close,
   ['review.show'] = review.show,
   ['rules.show'] = rules.show,
-  ['tool_options.decide'] = function(id, ...)
-    return tool_options.decide(registry.get(id), ...)
-  end,
+  ['tool_options.decide'] = function(id, ...) return tool_options.decide(registry.get(id), ...) end,
   ['trust.agreed'] = trust.agreed,
   ['trust.watch_tools'] = trust.watch_tools,
 }
