@@ -45,6 +45,10 @@ class CallTarget:
     """Names and fingerprints of what the command would run; a grant is void when they change."""
     asks: bool | None = None
     """Whether the tool itself wants to ask; ``None``: the policy decides."""
+    settings_ask: bool | None = None
+    """Whether the user's options of the tool ask, in every mode; ``None``: they do not say."""
+    allowed_in_yolo: bool | None = None
+    """Whether the user's options let it run in the mode yolo; ``None``: unless destructive."""
     host: str = ""
     """The machine, as the user calls it; empty for the user's own."""
     targets_by_path: Mapping[str, FileTarget] = field(default_factory=dict)
