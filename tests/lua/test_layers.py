@@ -14,7 +14,7 @@ LEVELS = [
     {"host", "transcript"},
     {"prompt"},
     {"chat", "files"},
-    {"diff", "ask_user"},
+    {"diff", "ask_user", "tools"},
     {"review"},
     {"approval"},
     {"commands"},

@@ -90,6 +90,9 @@ class Router:
             "closed": lambda p: self._change(p["chat"], self._close(p), "closing the chat"),
             "attended": self._set_attended,
             "reload": lambda p: self._custom_tools.reload(all_files=bool(p["anew"])),
+            "lua_tools": lambda p: self._custom_tools.declare(p["tools"]),
+            "lua_tool_done": lambda p: self._custom_tools.registered.finish(p),
+            "lua_tool_progress": lambda p: self._custom_tools.registered.show_progress(p),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
         }

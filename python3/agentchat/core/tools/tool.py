@@ -249,9 +249,10 @@ class Hooks:
     undo: Callable[[Any, ToolOutput], UndoCall | None] | None = None
 
 
-def summarize_arguments(arguments: Mapping[str, Any]) -> str:
-    """Return the arguments as a short line: the default title of a call."""
-    return " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())[:200]
+def plain_title(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call in one line, for a tool that does not render it."""
+    given = " ".join(f"{key}={json.dumps(value)}" for key, value in arguments.items())
+    return f"{name} {given[:200]}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,7 @@ class Tool:
     capability: Capability = Capability()
     touches: Callable[[Any], Access] = lambda arguments: Access()
     dry_run: DryRunFunction | None = None
-    render_call: Callable[[Mapping[str, Any]], str] = summarize_arguments
+    render_call: Callable[[Mapping[str, Any]], str] | None = None
     snippet: str = ""
     guidelines: tuple[str, ...] = ()
     timeout: float | None = None
@@ -301,6 +302,8 @@ class Tool:
 
     def title(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line; the tool's name if the tool cannot render it."""
+        if self.render_call is None:
+            return plain_title(self.label or self.name, arguments)
         try:
             return clip(str(self.render_call(arguments)), TITLE_CHARACTERS)
         except Exception:
