@@ -34,7 +34,9 @@ class Clock:
         return time.monotonic(), int(busy) / 1e9
 
 
-def play(server: ModelServer, clock: Clock, wanted: list[tuple[str, dict[str, Any]]]) -> list[float]:
+def play(
+    server: ModelServer, clock: Clock, wanted: list[tuple[str, dict[str, Any]]]
+) -> list[float]:
     """Serve a turn: a reply that requests the calls, then one that ends it; return the times."""
     requested, end, answered = threading.Event(), threading.Event(), threading.Event()
     finished: list[tuple[float, float]] = []
@@ -48,7 +50,9 @@ def play(server: ModelServer, clock: Clock, wanted: list[tuple[str, dict[str, An
         answered.set()
         return True
 
-    parts = [Call(tool, json.dumps(given), f"c{n}", 1 << 20) for n, (tool, given) in enumerate(wanted)]
+    parts = [
+        Call(tool, json.dumps(given), f"c{n}", 1 << 20) for n, (tool, given) in enumerate(wanted)
+    ]
     server.script(Reply((*parts, Hold(end)), finish="tool_calls"), when=begin)
     server.script(text("Done."), when=finish)
     requested.wait()

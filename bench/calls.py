@@ -1,4 +1,4 @@
-"""How long the calls of one reply take in the plugin, from the end of the reply to the next request.
+"""How long the calls of one reply take, from the end of the reply to the next request.
 
 Reads are compared with reading the same files in a loop, edits with the same edit and ``:write``
 in a bare Neovim with Tree-sitter. The thread is Neovim's: the user waits while it is busy.
@@ -91,7 +91,10 @@ def _edits(turns: Turns) -> list[Row]:
 
 def _edit(path: Path, number: int) -> tuple[str, dict[str, Any]]:
     old = f"compute({number}, "
-    return "edit", {"path": str(path), "edits": [{"old_text": old, "new_text": f"other({number}, "}]}
+    return "edit", {
+        "path": str(path),
+        "edits": [{"old_text": old, "new_text": f"other({number}, "}],
+    }
 
 
 def _timed(paths: list[Path]) -> float:
@@ -101,9 +104,7 @@ def _timed(paths: list[Path]) -> float:
     return time.perf_counter() - began
 
 
-def _rows(
-    what: str, floor: str, base: list[float], taken: list[tuple[float, float]]
-) -> list[Row]:
+def _rows(what: str, floor: str, base: list[float], taken: list[tuple[float, float]]) -> list[Row]:
     seconds, busy = zip(*taken, strict=True)
     rows = [compare("calls", f"{what} / {floor}", base, seconds)]
     if statistics.median(busy):
