@@ -86,7 +86,10 @@ local KINDS = {
     name = 'a string or a list of strings',
     fits = function(v) return type(v) == 'string' or is_strings(v) end,
   },
-  place = { name = remote.FORM, fits = function(v) return remote.parse(v) ~= nil end },
+  place = {
+    name = remote.FORM .. " or { kind = 'command', run = { 'docker', 'exec', '-i', 'box' } }",
+    fits = function(v) return remote.place(v) ~= nil end,
+  },
 }
 
 local function got(value)
@@ -100,7 +103,7 @@ local function misfit(shape, value)
   local values = type(shape) == 'table' and shape or nil
   local kind = KINDS[values and 'string' or shape]
   if not kind.fits(value) then
-    local what = shape == 'place' and got(value) or type(value)
+    local what = shape == 'place' and type(value) == 'string' and got(value) or type(value)
     return ('must be %s, got %s'):format(kind.name, what)
   end
   if values and not vim.list_contains(values, value) then

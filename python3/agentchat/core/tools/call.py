@@ -11,6 +11,9 @@ from agentchat.core.shell.parse import Script
 from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import Tool
 
+UNUSUAL_READS = (Zone.OUTSIDE, Zone.SECRET)
+"""The zones in which reading asks in every mode."""
+
 
 @dataclass(frozen=True)
 class ValidCall:
@@ -50,6 +53,6 @@ class CallTarget:
     @property
     def unusual(self) -> tuple[FileTarget, ...]:
         """Return the targets that ask in every mode: protected, secret or outside ones."""
-        reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
+        reads = (t for t in self.reads if t.zone in UNUSUAL_READS)
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)

@@ -93,11 +93,15 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The paths (as the model wrote them) and the command in the arguments of a call."""
+    """The paths (as the model wrote them) and the command in the arguments of a call.
+
+    ``cwd`` is the directory of the command; empty for that of the chat.
+    """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     command: str | None = None
+    cwd: str = ""
 
 
 @dataclass(frozen=True, slots=True)
