@@ -16,7 +16,7 @@ host, threads of the loop    files, search, journal reading, rules, diffs as the
 host, own threads            waiting for a child process; reading and writing of a connection
                              (``rpc.peer``). Daemons: they do not delay the end of the host
 commands of ``bash``         one process group each (``workspace.process.run``)
-ssh                          one client per chat on another machine (``workspace.ssh.client``)
+ssh                          one client per chat on another machine (``workspace.remote.client``)
 custom tools                 worker processes (``tools.custom.pool``)
 ===========================  ======================================================================
 
@@ -63,6 +63,7 @@ from agentchat.nvim.chat_factory import ChatFactory, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import EVENTS, OpenChat
+from agentchat.nvim.workspaces import is_remote
 
 Payload = Mapping[str, Any]
 
@@ -191,7 +192,7 @@ class Router:
         self._lua.call("history.choose", items, dict(payload))
 
     def _list_saved(self, cwd: str, words: str) -> list[SavedChat]:
-        place = cwd if "://" in cwd else os.path.realpath(cwd)
+        place = cwd if is_remote(cwd) else os.path.realpath(cwd)
         return list_saved_chats(self._state.folder, place, words)
 
 

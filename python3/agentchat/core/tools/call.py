@@ -14,6 +14,9 @@ from agentchat.core.tools.tool import DryRunResult, Metadata, Tool
 CUSTOM = "custom"
 """The permission class of a custom tool that declares none."""
 
+UNUSUAL_READS = (Zone.OUTSIDE, Zone.SECRET)
+"""The zones in which reading asks in every mode."""
+
 
 @dataclass(frozen=True)
 class ValidCall:
@@ -45,6 +48,10 @@ class CallTarget:
     """Names and fingerprints of what the command would run; a grant is void when they change."""
     asks: bool | None = None
     """Whether the tool itself wants to ask; ``None``: the policy decides."""
+    settings_ask: bool | None = None
+    """Whether the user's options of the tool ask, in every mode; ``None``: they do not say."""
+    allowed_in_yolo: bool | None = None
+    """Whether the user's options let it run in the mode yolo; ``None``: unless destructive."""
     host: str = ""
     """The machine, as the user calls it; empty for the user's own."""
     targets_by_path: Mapping[str, FileTarget] = field(default_factory=dict)
@@ -55,7 +62,7 @@ class CallTarget:
     @property
     def unusual(self) -> tuple[FileTarget, ...]:
         """Return the targets that ask in every mode: protected, secret or outside ones."""
-        reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
+        reads = (t for t in self.reads if t.zone in UNUSUAL_READS)
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)
 

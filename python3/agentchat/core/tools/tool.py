@@ -93,11 +93,15 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The paths (as the model wrote them) and the command in the arguments of a call."""
+    """The paths (as the model wrote them) and the command in the arguments of a call.
+
+    ``cwd`` is the directory of the command; empty for that of the chat.
+    """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     command: str | None = None
+    cwd: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +224,20 @@ class UndoCall:
     is_redo: bool = False
 
 
+Condition = bool | Callable[[Mapping[str, Any]], Awaitable[bool]]
+"""A value, or a function of a call's arguments as JSON data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOptions:
+    """What the user sets about one tool in ``tools.opts``; ``None`` leaves it to the tool."""
+
+    enabled: bool = True
+    system_prompt: str | None = None
+    require_approval_before: Condition | None = None
+    allowed_in_yolo_mode: Condition | None = None
+
+
 Step = Callable[[Any, ToolContext], Any | Awaitable[Any]]
 DryRunFunction = Callable[[Any, ToolContext], Awaitable[DryRunResult]]
 
@@ -255,12 +273,14 @@ class Tool:
         dry_run: what a call would do; raises ToolError if it cannot work at all.
         render_call: the call in one line; gets the arguments that have arrived so far.
         describe: the description, if it depends on the chat's environment.
+        label: its name for people, if that is not ``name``.
         always_load: whether it is sent even while many tools are deferred.
         system_prompt: text for the model while it has the tool; the user does not see it.
         undo: reverts a call whose ``UndoCall`` names this tool; gets that call's arguments, and
             its output as ``context.last_output``.
         redo: does again what ``undo`` reverted; gets the same.
         source: a hash of the file that defines a custom tool; empty for a built-in one.
+        options: what the user's settings say about it.
     """
 
     name: str
@@ -286,6 +306,7 @@ class Tool:
     undo: Step | None = None
     redo: Step | None = None
     source: str = ""
+    options: ToolOptions = ToolOptions()
     affected_resources: tuple[str, ...] | Callable[[Any], Awaitable[tuple[str, ...]]] = ()
     """What calls affect, or how to find out for one call; informs the user and the journal."""
 
@@ -296,6 +317,11 @@ class Tool:
         except Exception:
             log.exception("%s could not render its call", self.name)
             return self.name
+
+    @property
+    def full_name(self) -> str:
+        """Its name in questions to the user: with a label, both."""
+        return f"{self.label} ({self.name})" if self.label else self.name
 
     @property
     def runs_beside_others(self) -> bool:

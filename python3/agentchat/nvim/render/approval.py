@@ -95,7 +95,9 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
         "place": request.number,
         "total": request.total,
         "always": offers_always(request),
+        # No rule overrides the option that asks.
         "rule": not (request.staged_preview or request.question)
+        and request.decision.reason.kind != "settings"
         and offers_rule(request.call, request.target),
         "always_text": _describe_scope(scope) if scope is not None else "",
         "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
@@ -152,7 +154,7 @@ def _describe_scope(scope: Scope) -> str:
 
 def title(request: ApprovalRequest) -> str:
     """Return what is asked, in a few words."""
-    name = request.call.tool.name
+    name = escape_hidden_characters(request.call.tool.full_name)
     if request.question:
         return escape_hidden_characters(request.question)
     if request.staged_preview is not None and request.staged_preview.is_standing:

@@ -39,7 +39,10 @@ METADATA = (
     "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
     "requires_reverse_thinking", "permission_class", "audit_operation",
 )  # fmt: skip
-SPEC_FIELDS = ("flag", "always_load", "setup_once", "timeout", "min_confidence")
+SPEC_FIELDS = (
+    "flag", "always_load", "setup_once", "timeout", "min_confidence", "label", "system_prompt",
+    "prompt_snippet",
+)  # fmt: skip
 """Options that are fields of ``ToolSpec`` without a change."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -82,6 +85,9 @@ class Options(TypedDict, total=False):
     render_call: Hook | None
     render_result: Hook | None
     guidelines: Texts
+    label: str
+    prompt_snippet: str
+    system_prompt: str
 
 
 Options.__pydantic_config__ = ConfigDict(strict=True)  # type: ignore[attr-defined]
@@ -125,6 +131,9 @@ class ToolSpec:
     setup_once: bool = False
     min_confidence: int = 0
     timeout: float | None = None
+    label: str = ""
+    prompt_snippet: str = ""
+    system_prompt: str = ""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> ToolSpec:

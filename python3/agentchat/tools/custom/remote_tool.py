@@ -92,7 +92,9 @@ class RemoteTool:
             touches=self._touches,
             dry_run=self._dry_run if "dry_run" in hooks else None,
             render_call=self._render_call,
-            snippet=spec.description.split("\n", 1)[0],
+            snippet=spec.prompt_snippet or spec.description.split("\n", 1)[0],
+            label=spec.label,
+            system_prompt=spec.system_prompt,
             guidelines=spec.guidelines,
             timeout=spec.timeout,
             hooks=Hooks(
@@ -283,7 +285,7 @@ class RemoteTool:
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line, from the arguments that have arrived."""
-        plain = f"{self.spec.name} {summarize_arguments(arguments)}".rstrip()
+        plain = f"{self.spec.label or self.spec.name} {summarize_arguments(arguments)}".rstrip()
         names = self.spec.defaults.keys() | arguments.keys()
         if not self._renders("render_call") or not names >= set(self.spec.render_needs):
             return plain
