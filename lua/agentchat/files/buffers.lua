@@ -58,9 +58,7 @@ end
 ---@return integer? buf the loaded one of a file; of two, the one with unsaved changes
 local function find_buffer(path) return loaded_buffers()[resolved(path) or ''] end
 
-local function text_of(buf)
-  return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n')
-end
+local function text_of(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n') end
 
 ---@param query agentchat.BufferQuery
 local function snapshot(buf, path, query)
