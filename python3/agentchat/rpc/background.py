@@ -73,6 +73,8 @@ class Batcher(Generic[Item, Answer]):
         answers: Sequence[Answer | Exception]
         try:
             answers = await self._perform([item for item, _ in waiting])
+            if len(answers) != len(waiting):
+                raise ValueError(f"{len(answers)} answers to {len(waiting)} requests")
         except Exception as error:
             answers = [error] * len(waiting)
         for (_, future), answer in zip(waiting, answers, strict=True):
