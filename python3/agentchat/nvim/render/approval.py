@@ -160,6 +160,9 @@ def title(request: ApprovalRequest) -> str:
         return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
     if request.target.command is not None:
         return f"{name} wants to run a command"
+    if request.target.urls:
+        hosts = dict.fromkeys(url.authority for url in request.target.urls)
+        return f"{name} wants to reach {escape_hidden_characters(', '.join(hosts))}"
     targets = request.target.writes or request.target.reads
     if len(targets) == 1:
         verb = "read" if request.call.tool.metadata.read_only else "change"
@@ -183,7 +186,8 @@ def _preview_document(preview: DryRunResult, root: str) -> Document:
 
 def _facts(request: ApprovalRequest) -> list[list[str]]:
     target = request.target
-    facts = _paths(request)
+    facts = [["url", escape_hidden_characters(str(url))] for url in target.urls]
+    facts += _paths(request)
     if target.command is not None or not facts:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
     if target.host:
