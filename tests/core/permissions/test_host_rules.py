@@ -99,22 +99,22 @@ LOCAL = "http://127.0.0.1:8000/"
         ([host("deny", "127.0.0.1")], "deny"),
         ([host("allow", "127.0.0.1")], "allow"),
         ([host("allow", "127.0.0.1:8000")], "allow"),
-        ([host("ask", "127.0.0.1")], "ask"),
+        ([host("ask", "127.0.0.1")], "deny"),
+        ([host("allow", "127.0.0.1"), host("ask", "127.0.0.1")], "ask"),
     ],
 )
-def test_a_local_host_needs_a_rule_with_exactly_that_host(
+def test_a_local_host_needs_an_allow_rule_with_exactly_that_host(
     rules: Sequence[dict[str, object]], verdict: str
 ) -> None:
-    for mode in ("ask", "yolo"):
-        decision = judge(policy(*rules, mode=mode), LOCAL)  # type: ignore[arg-type]
-        assert decision.verdict == (verdict if mode == "ask" or verdict != "ask" else "ask")
+    assert judge(policy(*rules), LOCAL).verdict == verdict
+    assert judge(policy(*rules, mode="yolo"), LOCAL).verdict == verdict
 
 
 def test_the_model_hears_which_rule_a_local_host_needs() -> None:
     decision = judge(policy(), "http://[::1]:3000/")
     assert decision.message == (
         "::1 is a host of this computer or its network, which no rule allows. Nothing was sent. "
-        'To allow it, the user adds { action = "ask", tool = "fetch", host = "::1" } '
+        'To allow it, the user adds { action = "allow", tool = "fetch", host = "::1" } '
         "to g:agentchat.rules."
     )
 

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-OWN_LIMIT = frozenset({"read", "bash"})
+OWN_LIMIT = frozenset({"read", "bash", "fetch"})
 """Tools that limit their results themselves."""
 
 HOOK_SECONDS = 30.0

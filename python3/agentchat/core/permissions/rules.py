@@ -256,8 +256,11 @@ def _host_matches(rule: Rule, urls: Sequence[Url]) -> bool:
 
 
 def named_hosts(rules: Iterable[Rule], call: ValidCall, target: CallTarget) -> frozenset[str]:
-    """Return the hosts of a call that a rule names exactly, to allow them or to ask."""
-    naming = [r.host for r in rules if r.action != "deny" and r.host and _names_tool(r, call)]
+    """Return the hosts of a call that an ``allow`` rule names exactly.
+
+    An ``ask`` rule does not count: the rules of a project that is not trusted may be such rules.
+    """
+    naming = [r.host for r in rules if r.action == "allow" and r.host and _names_tool(r, call)]
     return frozenset(u.host for u in target.urls if any(names_host(host, u) for host in naming))
 
 
