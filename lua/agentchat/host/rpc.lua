@@ -9,9 +9,11 @@ local grants = require('agentchat.approval.grants')
 local history = require('agentchat.chat.history')
 local host = require('agentchat.host.process')
 local notify = require('agentchat.notify')
+local registry = require('agentchat.chat.registry')
 local requests = require('agentchat.approval.requests')
 local review = require('agentchat.review.list')
 local rules = require('agentchat.approval.rules')
+local tool_options = require('agentchat.config.tool_options')
 local trust = require('agentchat.files.trust')
 
 local M = {}
@@ -45,6 +47,7 @@ M.FUNCTIONS = {
   ['review.close'] = review.close,
   ['review.show'] = review.show,
   ['rules.show'] = rules.show,
+  ['tool_options.decide'] = function(id, ...) return tool_options.decide(registry.get(id), ...) end,
   ['trust.agreed'] = trust.agreed,
   ['trust.watch_tools'] = trust.watch_tools,
 }

@@ -36,6 +36,7 @@ LuaFunction = Literal[
     "review.close",
     "review.show",
     "rules.show",
+    "tool_options.decide",
     "trust.agreed",
     "trust.watch_tools",
 ]

@@ -13,7 +13,7 @@ from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.mentions import read_mentions
 from agentchat.core.tools.registry import Group, Registry, parse_groups
 from agentchat.core.tools.system_prompt import system_prompt
-from agentchat.core.tools.tool import Environment, Metadata, Tool
+from agentchat.core.tools.tool import Environment, Metadata, Tool, ToolOptions
 from agentchat.core.tools.toolset import Toolset, search_tools
 from agentchat.core.turn.chat import Chat
 from tests.core.turn.world import RESOLVE, a_chat, a_tool
@@ -226,6 +226,40 @@ def test_a_tools_own_prompt_is_told_unless_all_its_groups_ignore_it(
     said = Chat("c", toolset, Environment("/ws")).request().system
     assert ("Mind the loud tool." in said) == heard
     assert ("Be quiet." in said) == ("quiet" in given)
+
+
+def test_the_users_prompt_of_a_tool_replaces_its_own() -> None:
+    chat = Chat("c", Toolset(Registry([READ, LOUD]), [], ["loud", "read"]), Environment("/ws"))
+    options = {"loud": ToolOptions(system_prompt="Quietly."), "read": ToolOptions(system_prompt="")}
+    chat.toolset.configure(options)
+    system = chat.request().system
+    assert "Quietly." in system
+    assert "Mind the loud tool." not in system
+
+
+def test_a_disabled_tool_is_neither_offered_nor_found_nor_mentioned_but_keeps_its_name() -> None:
+    registry = Registry([READ, BASH, RESOLVE])
+    toolset = Toolset(registry, [FILES], ["files", "bash"])
+    disabled = ToolOptions(enabled=False)
+    toolset.configure({"read_file": disabled, "resolve": disabled, "raed": disabled})
+    assert toolset.find("read") is None
+    assert [tool.name for tool in toolset.offered()] == ["bash"]
+    assert not toolset.can_be_mentioned("read")
+    assert not toolset.can_be_mentioned("files")
+    assert toolset.find("resolve") is not None
+    assert toolset.unused_options() == ("raed",)
+    with pytest.raises(UserError):
+        registry.register(a_tool("read"))
+    toolset.configure({})
+    assert toolset.find("read") == READ
+
+
+def test_options_hold_for_a_tool_that_is_registered_later() -> None:
+    registry = Registry()
+    toolset = Toolset(registry, [], ["late"])
+    toolset.configure({"late": ToolOptions(enabled=False)})
+    registry.register(a_tool("late"))
+    assert toolset.tools() == ()
 
 
 def test_tools_that_the_mode_forbids_are_not_sent() -> None:

@@ -16,10 +16,13 @@ from typing import Any
 
 import pytest
 
-from agentchat import Context, Result, ToolError
+from agentchat import Context, DryRun, Result, ToolError
 from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.tool import NO_STORE, Tool
+from agentchat.journal.log_text import render_log
+from agentchat.journal.records import DecisionMade
+from agentchat.nvim.render.approval import IRREVERSIBLE, request_table
 from agentchat.tools.custom.context import MOST_CHARACTERS
 from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.remote_tool import RemoteTool
@@ -654,6 +657,71 @@ async def test_checks_of_the_model_come_before_the_function(tmp_path: Path) -> N
         "4": "x",
     }
     assert ran == ["x"]
+
+
+# --- what a call affects ------------------------------------------------------------------------
+
+
+async def test_a_structured_dry_run_is_shown_in_the_question_and_kept_in_the_journal(
+    tmp_path: Path,
+) -> None:
+    def plan(table: str) -> DryRun:
+        return DryRun(
+            would_affect=[f"table {table}", "its index"],
+            preview="DELETE FROM old",
+            estimated_impact={"rows": 120},
+            summary="Deletes old rows",
+            reversible=False,
+        )
+
+    def prune(table: str) -> str:
+        return f"pruned {table}"
+
+    found = made(
+        tmp_path, prune, dry_run=plan, require_approval_before=True,
+        permission_class="database", audit_operation="delete",
+        affected_resources=lambda table: [f"db/{table}", "network"],
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found, given='{"table": "old"}')
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    (request,) = scene.screen.questions.values()
+    table = request_table("p1", request, str(tmp_path))
+    assert [fact for fact in table["facts"] if fact[0] != "in"] == [
+        ["does", "Deletes old rows"],
+        ["kind", "database, delete"],
+        ["resources", "db/old, network"],
+        ["affects", "table old\nits index"],
+        ["impact", "rows: 120"],
+    ]
+    assert table["doc"]["lines"][:3] == ["DELETE FROM old", "", "Arguments:"]
+    assert table["warning"] == IRREVERSIBLE
+    await scene.answer("accept")
+    await scene.finished()
+    effects = {
+        "permission_class": "database", "audit_operation": "delete",
+        "affected_resources": ["db/old", "network"], "summary": "Deletes old rows",
+        "would_affect": ["table old", "its index"], "estimated_impact": {"rows": 120},
+        "reversible": False,
+    }  # fmt: skip
+    decisions = [one for one in scene.journal.records() if isinstance(one, DecisionMade)]
+    assert [one.effects for one in decisions] == [effects, effects]
+    log = "\n".join(render_log(decisions))
+    assert 'would affect: ["table old", "its index"]' in log
+    assert "permission class: database" in log
+
+
+async def test_resources_that_cannot_be_named_are_shown_as_unknown(tmp_path: Path) -> None:
+    found = made(
+        tmp_path, lambda: "ran", name="t", require_approval_before=True,
+        affected_resources=lambda: 1 / 0,
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found)
+    await scene.play("go", "accept")
+    decision = next(one for one in scene.journal.records() if isinstance(one, DecisionMade))
+    (resource,) = decision.effects["affected_resources"]
+    assert "unknown" in resource
+    assert "division by zero" in resource
 
 
 # --- taking back -------------------------------------------------------------------------------

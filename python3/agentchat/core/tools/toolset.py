@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agentchat.core.limits import DEFERRED_THRESHOLD
 from agentchat.core.tools.registry import Group, Registry
-from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.tool import Tool, ToolOptions
 
 NAME, HINT, DESCRIPTION = 10, 5, 2
 """Weights of a word in the name, the search hint and the description."""
@@ -88,6 +88,14 @@ class Toolset:
         self._threshold = effective_threshold(deferred_threshold)
         self._activated: set[str] = set()
         self._removed: set[str] = set()
+
+    def configure(self, options: Mapping[str, ToolOptions]) -> None:
+        """Replace the user's options of single tools, by name or alias."""
+        self._registry.configure(options)
+
+    def unused_options(self) -> tuple[str, ...]:
+        """Return the names in the options that no tool has."""
+        return self._registry.unused_options()
 
     def selection(self) -> ToolSelection:
         """Return the current selection."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
+from agentchat.core.tools.call import CUSTOM
 from agentchat.core.tools.tool import (
     Access,
     ArgumentError,
@@ -33,7 +34,7 @@ from agentchat.core.tools.tool import (
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
 from agentchat.tools.custom.context import NO_OUTPUT
-from agentchat.tools.custom.definition import ASKS, ToolSpec
+from agentchat.tools.custom.definition import ASKS, RESOURCES, ToolSpec
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
@@ -79,7 +80,9 @@ class RemoteTool:
             description=spec.description,
             arguments=self,
             steps=(self._run,),
-            metadata=Metadata(aliases=spec.aliases, permission_class="custom", **spec.metadata),
+            metadata=Metadata(
+                aliases=spec.aliases, **{"permission_class": CUSTOM, **spec.metadata}
+            ),
             capability=Capability(
                 dry_run="dry_run" in hooks,
                 reversible=undoable,
@@ -88,7 +91,9 @@ class RemoteTool:
             touches=self._touches,
             dry_run=self._dry_run if "dry_run" in hooks else None,
             render_call=self._render_call,
-            snippet=spec.description.split("\n", 1)[0],
+            snippet=spec.prompt_snippet or spec.description.split("\n", 1)[0],
+            label=spec.label,
+            system_prompt=spec.system_prompt,
             guidelines=spec.guidelines,
             timeout=spec.timeout,
             hooks=Hooks(
@@ -101,6 +106,7 @@ class RemoteTool:
             asks=self._asks if ASKS in hooks else spec.asks,
             undo=self._undo if undoable else None,
             source=digest,
+            affected_resources=self._resources if RESOURCES in hooks else spec.resources,
         )
 
     def schema(self) -> dict[str, Any]:
@@ -236,18 +242,22 @@ class RemoteTool:
     def _touches(self, arguments: Mapping[str, Any]) -> Access:
         command = self.spec.command(0)
         return Access(
-            reads=_paths(self.spec.reads, arguments),
-            writes=_paths(self.spec.writes, arguments),
+            reads=_texts(self.spec.reads, arguments),
+            writes=_texts(self.spec.writes, arguments),
             command=None if command is None else command.fill(arguments),
+            urls=_texts(self.spec.urls, arguments),
         )
 
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
         work = self.call("hook", arguments, context, role="dry_run")
-        result = await self._limited(work, "dry_run")
-        text = NO_OUTPUT if result is None else result["text"]
+        result = dict(await self._limited(work, "dry_run"))
         # The text is the tool's own; the arguments are what runs.
-        shown = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
-        return DryRunResult(text=f"{text}\n\nArguments:\n{shown}")
+        given = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
+        text = f"{result.pop('preview')}\n\nArguments:\n{given}".lstrip("\n")
+        return DryRunResult(**{**result, "would_affect": tuple(result["would_affect"])}, text=text)
+
+    async def _resources(self, arguments: CallArguments) -> tuple[str, ...]:
+        return tuple(await self._limited(self.call("hook", arguments, role=RESOURCES), RESOURCES))
 
     async def _asks(self, arguments: CallArguments) -> bool:
         return bool(await self._limited(self.call("hook", arguments, role=ASKS), ASKS))
@@ -263,7 +273,7 @@ class RemoteTool:
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line, from the arguments that have arrived."""
-        plain = f"{self.spec.name} {summarize_arguments(arguments)}".rstrip()
+        plain = f"{self.spec.label or self.spec.name} {summarize_arguments(arguments)}".rstrip()
         names = self.spec.defaults.keys() | arguments.keys()
         if not self._renders("render_call") or not names >= set(self.spec.render_needs):
             return plain
@@ -299,12 +309,13 @@ class RemoteTool:
         self._renders_slowly = self._renders_slowly or isinstance(error, TimeoutError)
 
 
-def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    paths: list[Any] = []
+def _texts(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the values of arguments that are texts or lists of texts."""
+    texts: list[Any] = []
     for name in names:
         value = arguments.get(name)
-        paths += [] if value is None else value if isinstance(value, list) else [value]
-    return tuple(str(path) for path in paths)
+        texts += [] if value is None else value if isinstance(value, list) else [value]
+    return tuple(map(str, texts))
 
 
 def _output(result: Mapping[str, Any]) -> ToolOutput:

@@ -137,7 +137,6 @@ TOOL = Tool(
         audit_operation="fetch",
     ),
     touches=lambda arguments: Access(urls=(arguments.url,)),
-    asks=True,
     render_call=render_call,
     timeout=FETCH_SECONDS,
     snippet="Fetch a page of the web",
