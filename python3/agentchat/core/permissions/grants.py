@@ -17,7 +17,8 @@ from agentchat.core.tools.ports import FileTarget
 class Scope:
     """Exactly what an *always* would cover; equal scopes are the same grant.
 
-    ``key`` starts with ``command``, ``hosts``, ``paths`` or ``tool``; ``description`` is for the user.
+    ``key`` starts with ``command``, ``hosts``, ``paths`` or ``tool``; ``description`` is for the
+    user.
     """
 
     tool: str

@@ -177,7 +177,9 @@ def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
         scope = replace(scope, key=(*scope.key, f"confined {confinement}"))
     decision = _denial(call, target, policy)
     if decision is None:
-        decision = _while_unreadable(call, target, policy, _first_match(call, target, policy, scope))
+        decision = _while_unreadable(
+            call, target, policy, _first_match(call, target, policy, scope)
+        )
     if decision.verdict is Verdict.ASK and not policy.attended:
         decision = _while_unattended(call, target, decision)
     parts = judge_parts(policy.rules, call, target)
@@ -262,7 +264,7 @@ def _path_reason(target: FileTarget) -> Reason:
 def _while_unreadable(
     call: ValidCall, target: CallTarget, policy: Policy, decision: Decision
 ) -> Decision:
-    """Ask about every effect and every web address while a rule cannot be read, because it may be one that denies."""
+    """Ask about every effect and host while a rule cannot be read: it may be one that denies."""
     only_reads = call.tool.metadata.read_only and not target.urls
     harmless = only_reads or call.tool.name in PLANNING
     if decision.verdict is not Verdict.ALLOW or harmless or not policy.problems:

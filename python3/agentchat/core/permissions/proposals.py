@@ -88,7 +88,7 @@ def _leads(part: Part) -> list[int]:
 def _by_host(tool: str, target: CallTarget) -> Iterator[Rule]:
     for url in target.urls:
         yield Rule(action="allow", tool=tool, host=url.host)
-        _, dot, domain = url.host.partition(".")
+        domain = url.host.partition(".")[2]
         if "." in domain and not is_address(url.host):
             yield Rule(action="allow", tool=tool, host=f"*.{domain}")
 

@@ -33,7 +33,8 @@ _SKIPPED = 20
 class Rule:
     """One rule. ``None`` matches everything; ``path`` is a glob on the displayed path.
 
-    ``host`` is a canonical pattern of hosts, see ``core/urls.py``. ``source`` is the place of the rule, like ``.agentchat/rules.json:4``.
+    ``host`` is a canonical pattern of hosts, see ``core/urls.py``. ``source`` is the place of the
+    rule, like ``.agentchat/rules.json:4``.
     """
 
     action: Action

@@ -73,14 +73,21 @@ async def load(url: Url, private_hosts: frozenset[str], tool: str) -> Response:
         if not _same_site(url, following):
             return response
         url = following
-    raise ToolError(f"{url.host} redirects more than {MOST_REDIRECTS} times. Fetch another address.")
+    raise ToolError(
+        f"{url.host} redirects more than {MOST_REDIRECTS} times. Fetch another address."
+    )
 
 
 def _same_site(url: Url, following: Url) -> bool:
     """Whether a redirect stays on its host and port; http may become https."""
     if following.host != url.host:
         return False
-    upgraded = (url.scheme, url.port, following.scheme, following.port) == ("http", 80, "https", 443)
+    upgraded = (url.scheme, url.port, following.scheme, following.port) == (
+        "http",
+        80,
+        "https",
+        443,
+    )
     return upgraded or (following.scheme, following.port) == (url.scheme, url.port)
 
 

@@ -15,7 +15,9 @@ _TEXT_TYPE = re.compile(
     r"text/.*|application/(?:.*\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-sh)"
     r"|application/(?:json-.*|x-ndjson|x-yaml|sql|graphql)|image/svg\+xml"
 )
-_LOOKS_LIKE_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body)\b", re.I | re.S)
+_LOOKS_LIKE_HTML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body)\b", re.I | re.S
+)
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*>")
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _BLANK_LINES = re.compile(r"\n{3,}")
