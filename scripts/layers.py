@@ -33,7 +33,7 @@ LEVELS = (
     "tools/astgrep workspace/files",
     "tools/builtin",
     "tools/custom workspace",
-    "workspace/ssh models journal",
+    "workspace/remote models journal",
     "agent/execution",
     "agent/permissions agent/undo",
     "agent",

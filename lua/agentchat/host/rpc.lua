@@ -3,6 +3,7 @@
 local actions = require('agentchat.chat.actions')
 local ask_user = require('agentchat.ask_user')
 local buffers = require('agentchat.files.buffers')
+local code = require('agentchat.transcript.code')
 local diagnostics = require('agentchat.files.diagnostics')
 local float = require('agentchat.ui.float')
 local grants = require('agentchat.approval.grants')
@@ -36,6 +37,7 @@ M.FUNCTIONS = {
   ['chat.apply'] = actions.apply,
   ['chat.discard'] = actions.discard,
   ['chat.refuse'] = actions.refuse,
+  ['code.answer'] = code.answer,
   ['diagnostics.list'] = diagnostics.list,
   ['grants.list'] = grants.list,
   ['history.choose'] = history.choose,

@@ -25,6 +25,7 @@ LuaFunction = Literal[
     "chat.apply",
     "chat.discard",
     "chat.refuse",
+    "code.answer",
     "diagnostics.list",
     "grants.list",
     "history.choose",

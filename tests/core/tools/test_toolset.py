@@ -13,7 +13,7 @@ from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.mentions import read_mentions
 from agentchat.core.tools.registry import Group, Registry, parse_groups
 from agentchat.core.tools.system_prompt import system_prompt
-from agentchat.core.tools.tool import Environment, Metadata, Tool, ToolOptions
+from agentchat.core.tools.tool import Capability, Environment, Metadata, Tool, ToolOptions
 from agentchat.core.tools.toolset import Toolset, search_tools
 from agentchat.core.turn.chat import Chat
 from tests.core.turn.world import RESOLVE, a_chat, a_tool
@@ -262,13 +262,42 @@ def test_options_hold_for_a_tool_that_is_registered_later() -> None:
     assert toolset.tools() == ()
 
 
-def test_tools_that_the_mode_forbids_are_not_sent() -> None:
+def test_a_mode_changes_nothing_before_the_tail_of_a_request() -> None:
     look = replace(READ, metadata=Metadata(read_only=True))
     toolset = Toolset(Registry([look, BASH]), [], ["read", "bash"])
     chat = Chat("c", toolset, Environment("/ws"), Policy(Grants(), "plan"))
-    assert [tool.name for tool in chat.request().tools] == ["read"]
+    planning = chat.request()
+    assert planning.forbidden == {"bash"}
     chat.policy.mode = "ask"
-    assert [tool.name for tool in chat.request().tools] == ["read", "bash"]
+    asking = chat.request()
+    assert asking.forbidden == frozenset()
+    assert (planning.tools, planning.system) == (asking.tools, asking.system)
+
+
+def test_tools_with_a_dry_run_come_first_and_what_is_added_moves_nothing() -> None:
+    dry = Capability(dry_run=True)
+    edit, write = a_tool("edit", capability=dry), a_tool("write", capability=dry)
+    toolset = Toolset(Registry([READ, BASH, edit, write, FINDER]), [], ["read", "edit"])
+    assert offered(toolset) == ["edit", "read"]
+    toolset.add("bash")
+    toolset.add("write")
+    assert offered(toolset) == ["edit", "read", "bash", "write"]
+    again = Toolset(Registry([READ, BASH, edit, write]), [], ["read", "edit"])
+    again.restore(toolset.selection())
+    assert offered(again) == offered(toolset)
+
+
+def test_what_a_search_finds_is_appended_and_the_system_prompt_stays() -> None:
+    tools = [READ, FINDER, *(replace(tool, snippet="S") for tool in many(16))]
+    toolset = Toolset(Registry(tools), [], [tool.name for tool in tools if not tool.hidden])
+    chat = Chat("c", toolset, Environment("/ws"))
+    before = chat.request()
+    toolset.search("7")
+    toolset.search("9")
+    after = chat.request()
+    assert offered(toolset) == ["read", "tool_search", "extra_7", "extra_9"]
+    assert before.tools == after.tools[:2]
+    assert (before.system, before.catalogue) == (after.system, after.catalogue)
 
 
 def test_a_chat_gets_back_what_it_had_even_if_it_is_known_later() -> None:

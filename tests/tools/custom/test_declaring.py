@@ -234,6 +234,7 @@ def plain(path: str) -> None:
         (plain, {"reads": "file"}, "file is no argument"),
         (plain, {"dry_run": 3}, "dry_run: Input should be callable"),
         (plain, {"setup": lambda path, other: None}, "a parameter other"),
+        (plain, {"redo": lambda path: None}, "define undo, too"),
         (
             plain,
             {"require_approval_before": 1},

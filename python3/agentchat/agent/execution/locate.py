@@ -13,7 +13,7 @@ from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.text import clip
-from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Access, Condition, Tool
 from agentchat.core.turn.chat import Chat
@@ -40,12 +40,16 @@ async def locate_call(
         ToolError: the call cannot act.
     """
     touch = access or _access(call)
-    located = await _locate_paths((*touch.reads, *touch.writes), workspace)
-    script, evidence = await _parse_command(touch.command, workspace)
+    folder = (touch.cwd,) if touch.cwd else ()
+    located = await _locate_paths((*touch.reads, *touch.writes, *folder), workspace)
+    cwd = await _check_directory(located[touch.cwd], workspace) if touch.cwd else workspace.root
+    script, evidence = await _parse_command(touch.command, cwd, workspace)
+    # A directory outside asks, as reading there does.
+    reads = (*touch.reads, *(path for path in folder if located[path].zone in UNUSUAL_READS))
     unknown = access is not None and callable(call.tool.asks)
     return CallTarget(
-        cwd=workspace.root,
-        reads=tuple(located[path] for path in touch.reads),
+        cwd=cwd,
+        reads=tuple(located[path] for path in reads),
         writes=tuple(located[path] for path in touch.writes),
         command=touch.command,
         urls=tuple(map(parse_url, touch.urls)),
@@ -151,15 +155,21 @@ async def _locate_paths(paths: Iterable[str], workspace: Workspace) -> dict[str,
     return targets
 
 
+async def _check_directory(target: FileTarget, workspace: Workspace) -> str:
+    if await workspace.kind(target.path) != "directory":
+        raise ToolError(f"Working directory not found: {target.display_path}. Nothing was run.")
+    return target.path
+
+
 async def _parse_command(
-    command: str | None, workspace: Workspace
+    command: str | None, cwd: str, workspace: Workspace
 ) -> tuple[Script | None, tuple[str, ...]]:
     """Return the parts of a command, and the fingerprints of what it would run."""
     if command is None:
         return None, ()
     script = await parse_shell(command)
     commands = [part.texts for part in script.parts if part.words]
-    return script, await workspace.fingerprint(commands, command, workspace.root)
+    return script, await workspace.fingerprint(commands, command, cwd)
 
 
 def _names(tool: Tool) -> tuple[str, ...]:

@@ -15,6 +15,9 @@ from agentchat.core.urls import Url
 CUSTOM = "custom"
 """The permission class of a custom tool that declares none."""
 
+UNUSUAL_READS = (Zone.OUTSIDE, Zone.SECRET)
+"""The zones in which reading asks in every mode."""
+
 
 @dataclass(frozen=True)
 class ValidCall:
@@ -61,7 +64,7 @@ class CallTarget:
     @property
     def unusual(self) -> tuple[FileTarget, ...]:
         """Return the targets that ask in every mode: protected, secret or outside ones."""
-        reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
+        reads = (t for t in self.reads if t.zone in UNUSUAL_READS)
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)
 

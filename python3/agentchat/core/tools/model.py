@@ -15,6 +15,12 @@ class ModelRequest:
     """One request; ``forced`` is the tool that the model must call, if any.
 
     ``reminder`` is added after the history, for this request only. ``chat`` is the chat's uuid.
+
+    Args:
+        catalogue: all tools that the chat may offer in time, in an order that does not change when
+            tools are offered or withdrawn: for servers that cache what comes after the tools.
+        deferrable: the names of those in it that are offered once a search has found them.
+        forbidden: the names of offered tools whose calls the mode refuses.
     """
 
     system: str
@@ -23,6 +29,9 @@ class ModelRequest:
     forced: str | None = None
     reminder: str | None = None
     chat: str = ""
+    catalogue: tuple[Tool, ...] = ()
+    deferrable: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,12 +93,16 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The paths (as the model wrote them), command and web addresses in the arguments of a call."""
+    """The paths (as the model wrote them), command and web addresses in the arguments of a call.
+
+    ``cwd`` is the directory of the command; empty for that of the chat.
+    """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     command: str | None = None
     urls: tuple[str, ...] = ()
+    cwd: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +213,9 @@ class UndoCall:
     """How to undo a successful call.
 
     ``tool`` with ``arguments`` is the call that undoes it; an ``irreversible`` one has only a
-    ``guide`` for the user.
+    ``guide`` for the user. A tool that undoes its own calls receives the ``result`` of the call
+    (its text and details). If the call is itself an undo, ``is_redo`` is set, and the tool's
+    ``redo`` reverts it.
     """
 
     description: str
@@ -217,6 +223,8 @@ class UndoCall:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
+    result: Mapping[str, Any] = field(default_factory=dict)
+    is_redo: bool = False
 
 
 Condition = bool | Callable[[Mapping[str, Any]], Awaitable[bool]]
@@ -271,7 +279,9 @@ class Tool:
         label: its name for people, if that is not ``name``.
         always_load: whether it is sent even while many tools are deferred.
         system_prompt: text for the model while it has the tool; the user does not see it.
-        undo: reverts a call whose ``UndoCall`` names this tool; gets that call's arguments.
+        undo: reverts a call whose ``UndoCall`` names this tool; gets that call's arguments, and
+            its output as ``context.last_output``.
+        redo: does again what ``undo`` reverted; gets the same.
         source: a hash of the file that defines a custom tool; empty for a built-in one.
         options: what the user's settings say about it.
     """
@@ -297,6 +307,7 @@ class Tool:
     asks: bool | Callable[[Any], bool | Awaitable[bool]] | None = None
     """Whether a call asks, or how to find out; ``None``: it asks unless it only reads."""
     undo: Step | None = None
+    redo: Step | None = None
     source: str = ""
     options: ToolOptions = ToolOptions()
     affected_resources: tuple[str, ...] | Callable[[Any], Awaitable[tuple[str, ...]]] = ()

@@ -33,7 +33,7 @@ MARK = "__agentchat_tool__"
 ASKS = "require_approval_before"
 RESOURCES = "affected_resources"
 HOOKS = (
-    "dry_run", "undo", "setup", "on_exit", "render_call", "render_result", ASKS, RESOURCES,
+    "dry_run", "undo", "redo", "setup", "on_exit", "render_call", "render_result", ASKS, RESOURCES,
 )  # fmt: skip
 METADATA = (
     "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
@@ -80,6 +80,7 @@ class Options(TypedDict, total=False):
     urls: Texts
     dry_run: Hook | None
     undo: Hook | None
+    redo: Hook | None
     setup: Hook | None
     on_exit: Hook | None
     render_call: Hook | None
@@ -204,7 +205,13 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
     steps = _steps(function, options, names)
     functions = {str(n): step for n, step in enumerate(steps) if isinstance(step, BoundFunction)}
     functions |= {
-        role: bind(options[role], names, earlier=int(role == "render_result"), role=role)
+        role: bind(
+            options[role],
+            names,
+            earlier=int(role == "render_result"),
+            takes_result=role in ("undo", "redo"),
+            role=role,
+        )
         for role in HOOKS
         if callable(options.get(role))
     }
@@ -244,6 +251,8 @@ def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
         raise DefinitionError("a tool is read_only or destructive, not both")
     if checked.get("flag") and checked.get("command") is None:
         raise DefinitionError("flag is for tools with a command: it reports its exit code")
+    if checked.get("redo") and not checked.get("undo"):
+        raise DefinitionError("redo does again what undo reverted: define undo, too")
     return checked
 
 

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.limits import BASH_SECONDS
+from agentchat.core.limits import BASH_SECONDS, RESULT_BYTES
+from agentchat.core.text import clip
 from agentchat.core.tools.call import CUSTOM
 from agentchat.core.tools.tool import (
     Access,
@@ -104,7 +105,8 @@ class RemoteTool:
             ),
             always_load=spec.always_load,
             asks=self._asks if ASKS in hooks else spec.asks,
-            undo=self._undo if undoable else None,
+            undo=self._reverting("undo") if undoable else None,
+            redo=self._reverting("redo") if "redo" in hooks else None,
             source=digest,
             affected_resources=self._resources if RESOURCES in hooks else spec.resources,
         )
@@ -230,14 +232,25 @@ class RemoteTool:
 
         return hook
 
-    async def _undo(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
-        result = await self.call("hook", arguments, context, role="undo")
-        return ToolOutput(NO_OUTPUT) if result is None else _output(result)
+    def _reverting(self, role: str) -> Step:
+        """Return the step that undoes or redoes a call, whose output is the last output."""
+
+        async def step(arguments: CallArguments, context: ToolContext) -> ToolOutput:
+            last = context.last_output
+            given = [{"text": last.text, "details": last.details}]
+            result = await self.call("hook", arguments, context, role=role, given=given)
+            return ToolOutput(NO_OUTPUT) if result is None else _output(result)
+
+        return step
 
     def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
         """Return how the tool's ``undo`` takes the call back."""
-        name = self.spec.name
-        return UndoCall(f"{name} takes it back", tool=name, arguments=arguments.sent)
+        return UndoCall(
+            f"{self.spec.name} takes it back",
+            tool=self.spec.name,
+            arguments=arguments.sent,
+            result={"text": clip(result.text, RESULT_BYTES), "details": result.details},
+        )
 
     def _touches(self, arguments: Mapping[str, Any]) -> Access:
         command = self.spec.command(0)
