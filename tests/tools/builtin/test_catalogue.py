@@ -114,7 +114,7 @@ def test_nothing_else_is_converted(given: dict[str, object], problem: tuple[str,
 
 
 def test_importing_the_tools_brings_in_no_library_that_is_used_late() -> None:
-    names = "[m for m in ('PIL', 'pathspec') if m in sys.modules]"
+    names = "[m for m in ('PIL', 'pathspec', 'bs4', 'httpx2') if m in sys.modules]"
     code = f"import agentchat.tools.builtin.catalogue, sys; print({names})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           env={"PYTHONPATH": "python3"})  # fmt: skip

@@ -93,7 +93,7 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The paths (as the model wrote them) and the command in the arguments of a call.
+    """The paths (as the model wrote them), command and web addresses in the arguments of a call.
 
     ``cwd`` is the directory of the command; empty for that of the chat.
     """
@@ -101,6 +101,7 @@ class Access:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     command: str | None = None
+    urls: tuple[str, ...] = ()
     cwd: str = ""
 
 
@@ -201,6 +202,8 @@ class ToolContext:
     last_output: Any = None
     frontend: Frontend | None = None
     tool_finder: ToolFinder | None = None
+    private_hosts: frozenset[str] = frozenset()
+    """Hosts of the call that a rule names: only these may be in this computer or its network."""
     flags: dict[str, bool] = field(default_factory=dict)
     """Flags that commands of this chat set, by name: whether the last one succeeded."""
 
@@ -270,7 +273,7 @@ class Tool:
     Args:
         steps: run in order, each with the previous output in ``context.last_output``; sync or
             async; the last one returns the result (a ToolOutput, text, or a value shown as JSON).
-        touches: the paths and the command that a call would touch.
+        touches: the paths, the command and the web addresses that a call would touch.
         dry_run: what a call would do; raises ToolError if it cannot work at all.
         render_call: the call in one line; gets the arguments that have arrived so far.
         describe: the description, if it depends on the chat's environment.
