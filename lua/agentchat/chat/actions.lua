@@ -131,7 +131,7 @@ function M.open(opts)
   opts = opts or {}
   local old = not opts.new and chat_of_tab() or nil
   if old and opts.workspace and old.remote ~= opts.workspace then old = nil end
-  local chat = enter(old, nil, opts.mods, opts.workspace or settings.get().workspace)
+  local chat = enter(old, nil, opts.mods, opts.workspace or remote.place(settings.get().workspace))
   local text = opts.prompt or ''
   if opts.selection then text = attach(chat, opts.selection, text) end
   if text ~= '' then M.send(chat, text) end

@@ -102,7 +102,10 @@ local KINDS = {
     name = 'a string or a function',
     fits = function(v) return type(v) == 'string' or type(v) == 'function' end,
   },
-  place = { name = remote.FORM, fits = function(v) return remote.parse(v) ~= nil end },
+  place = {
+    name = remote.FORM .. " or { kind = 'command', run = { 'docker', 'exec', '-i', 'box' } }",
+    fits = function(v) return remote.place(v) ~= nil end,
+  },
 }
 
 local function got(value)
@@ -116,7 +119,7 @@ local function misfit(shape, value)
   local values = type(shape) == 'table' and shape or nil
   local kind = KINDS[values and 'string' or shape]
   if not kind.fits(value) then
-    local what = shape == 'place' and got(value) or type(value)
+    local what = shape == 'place' and type(value) == 'string' and got(value) or type(value)
     return ('must be %s, got %s'):format(kind.name, what)
   end
   if values and not vim.list_contains(values, value) then

@@ -264,6 +264,8 @@ class UndoOffered:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
+    result: Mapping[str, Any] = field(default_factory=dict)
+    is_redo: bool = False
     time: float = 0.0
 
 

@@ -208,6 +208,8 @@ class JournalWriter:
                 arguments=undo.arguments,
                 irreversible=undo.irreversible,
                 guide=undo.guide,
+                result=undo.result,
+                is_redo=undo.is_redo,
             )
         )
 

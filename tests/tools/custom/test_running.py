@@ -28,7 +28,7 @@ from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.workspace.process.sandbox import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
-from tests.agent.undo.test_commands import UndoScene
+from tests.agent.undo.test_commands import UndoScene, write
 from tests.core.turn.world import a_call, a_tool, calls
 from tests.support.launch import CHECKOUT
 from tests.tools.custom.making import OPEN, a_registry, made, start_pool, tools_of
@@ -757,6 +757,74 @@ def touch(path: Path, times: int = 1):
     ]
     assert set(scene.files()) == {"locked", "set-up"}
     assert 'not redoable: touch `path="a"`' in await scene.redo()
+    scene.journal.close()
+
+
+async def test_undo_sees_the_result_and_redo_does_again_what_undo_reverted(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tools").mkdir()
+    tools = await tools_of(
+        tmp_path / "tools",
+        """
+def log(line):
+    with open("log", "a") as file:
+        print(line, file=file)
+
+def take_back(arguments, result):
+    log(f"undo {arguments.env} {result.text} {result.details['id']}")
+
+def again(env, result: Result):
+    log(f"redo {env} {result.details['id']}")
+
+@tool(undo=take_back, redo=again)
+def deploy(env: str):
+    return Result("deployed", details={"id": 7})
+
+@tool(undo=lambda env: log(f"undo {env}"))
+def notify(env: str):
+    'Send a message.'
+""",
+        cwd=tmp_path / "ws",
+    )
+    scene = UndoScene(tmp_path, *tools.values())
+    await scene.turn(("deploy", {"env": "x"}), ("notify", {"env": "y"}))
+    await scene.undo()
+    scene.restart()
+    assert (await scene.redo()).splitlines() == [
+        "Redo of turn 1 leaves out these calls: their tools have no redo.",
+        '- not redoable: notify `env="y"`',
+        "Redo of turn 1:",
+        '- redone: deploy `env="x"` (deploy does it again)',
+    ]
+    assert 'undone: deploy `env="x"`' in await scene.undo()
+    assert 'redone: deploy `env="x"`' in await scene.redo()
+    assert scene.files()["log"][0].splitlines() == [
+        "undo y", "undo x deployed 7", "redo x 7", "undo x deployed 7", "redo x 7",
+    ]  # fmt: skip
+    scene.journal.close()
+
+
+@pytest.mark.parametrize("way", ["raise", "return"])
+async def test_an_undo_that_is_impossible_says_what_to_do_by_hand_and_the_rest_goes_on(
+    tmp_path: Path, way: str
+) -> None:
+    (tmp_path / "tools").mkdir()
+    code = """
+def take_back(to):
+    WAY Irreversible(manual_guide=f"Write to {to} again.")
+
+@tool(undo=take_back)
+def mail(to: str):
+    'Send a mail.'
+"""
+    tools = await tools_of(tmp_path / "tools", code.replace("WAY", way), cwd=tmp_path / "ws")
+    scene = UndoScene(tmp_path, *tools.values())
+    await scene.turn(write("a.txt", "a\n"), ("mail", {"to": "eve"}))
+    assert (await scene.undo()).splitlines()[1:] == [
+        '- not undoable: mail `to="eve"`. By hand: Write to eve again.',
+        "- removed: a.txt",
+    ]
     scene.journal.close()
 
 

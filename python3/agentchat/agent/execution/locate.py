@@ -13,10 +13,11 @@ from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.text import clip
-from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Access, Condition, Tool
 from agentchat.core.turn.chat import Chat
+from agentchat.core.urls import parse_url
 from agentchat.workspace.shfmt import parse_shell
 
 log = logging.getLogger(__name__)
@@ -39,14 +40,19 @@ async def locate_call(
         ToolError: the call cannot act.
     """
     touch = access or _access(call)
-    located = await _locate_paths((*touch.reads, *touch.writes), workspace)
-    script, evidence = await _parse_command(touch.command, workspace)
+    folder = (touch.cwd,) if touch.cwd else ()
+    located = await _locate_paths((*touch.reads, *touch.writes, *folder), workspace)
+    cwd = await _check_directory(located[touch.cwd], workspace) if touch.cwd else workspace.root
+    script, evidence = await _parse_command(touch.command, cwd, workspace)
+    # A directory outside asks, as reading there does.
+    reads = (*touch.reads, *(path for path in folder if located[path].zone in UNUSUAL_READS))
     unknown = access is not None and callable(call.tool.asks)
     return CallTarget(
-        cwd=workspace.root,
-        reads=tuple(located[path] for path in touch.reads),
+        cwd=cwd,
+        reads=tuple(located[path] for path in reads),
         writes=tuple(located[path] for path in touch.writes),
         command=touch.command,
+        urls=tuple(map(parse_url, touch.urls)),
         script=script,
         evidence=evidence,
         asks=None if unknown else await _asks(call),
@@ -149,15 +155,21 @@ async def _locate_paths(paths: Iterable[str], workspace: Workspace) -> dict[str,
     return targets
 
 
+async def _check_directory(target: FileTarget, workspace: Workspace) -> str:
+    if await workspace.kind(target.path) != "directory":
+        raise ToolError(f"Working directory not found: {target.display_path}. Nothing was run.")
+    return target.path
+
+
 async def _parse_command(
-    command: str | None, workspace: Workspace
+    command: str | None, cwd: str, workspace: Workspace
 ) -> tuple[Script | None, tuple[str, ...]]:
     """Return the parts of a command, and the fingerprints of what it would run."""
     if command is None:
         return None, ()
     script = await parse_shell(command)
     commands = [part.texts for part in script.parts if part.words]
-    return script, await workspace.fingerprint(commands, command, workspace.root)
+    return script, await workspace.fingerprint(commands, command, cwd)
 
 
 def _names(tool: Tool) -> tuple[str, ...]:
@@ -165,10 +177,12 @@ def _names(tool: Tool) -> tuple[str, ...]:
 
 
 def _named_access(tool: Tool, argument: str) -> Access:
-    """Return what a call touches whose command or path is ``argument``."""
+    """Return what a call touches whose command, address or path is ``argument``."""
     fields = tool.arguments.schema().get("properties") or {}
     if argument and "command" in fields:
         return Access(command=argument)
+    if argument and "url" in fields:
+        return Access(urls=(argument,))
     if argument and "path" in fields:
         is_read = tool.metadata.read_only
         return Access(reads=(argument,)) if is_read else Access(writes=(argument,))

@@ -10,9 +10,13 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import DryRunResult, Metadata, Tool
+from agentchat.core.urls import Url
 
 CUSTOM = "custom"
 """The permission class of a custom tool that declares none."""
+
+UNUSUAL_READS = (Zone.OUTSIDE, Zone.SECRET)
+"""The zones in which reading asks in every mode."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,13 @@ class ValidCall:
 
 @dataclass(frozen=True, slots=True)
 class CallTarget:
-    """The files that a call would read and write, its working directory and its command."""
+    """The files that a call would read and write, its directory, command and web addresses."""
 
     cwd: str
     reads: tuple[FileTarget, ...] = ()
     writes: tuple[FileTarget, ...] = ()
     command: str | None = None
+    urls: tuple[Url, ...] = ()
     script: Script | None = None
     """The parsed command."""
     evidence: tuple[str, ...] = ()
@@ -59,7 +64,7 @@ class CallTarget:
     @property
     def unusual(self) -> tuple[FileTarget, ...]:
         """Return the targets that ask in every mode: protected, secret or outside ones."""
-        reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
+        reads = (t for t in self.reads if t.zone in UNUSUAL_READS)
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)
 

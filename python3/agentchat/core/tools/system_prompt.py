@@ -65,7 +65,7 @@ def _guidelines(tools: tuple[Tool, ...]) -> str:
 
 
 def _environment_section(environment: Environment) -> str:
-    on = f" (on the host {environment.host}, over ssh)" if environment.host else ""
+    on = f" (on another machine: {environment.host})" if environment.host else ""
     lines = [f"Working directory: {environment.cwd}{on}"]
     if environment.date:
         lines.append(f"Date: {environment.date}")

@@ -30,7 +30,7 @@ from typing import Any, BinaryIO, cast
 
 from typing_extensions import override
 
-from agentchat.core.errors import ToolError
+from agentchat.core.errors import Irreversible, ToolError
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.frames import RequestCancelled, error_text
 from agentchat.rpc.peer import IncomingRequest, Peer
@@ -182,6 +182,8 @@ class ToolServer:
             arguments = self._parse(definition, params["arguments"])
         with self._context(params) as context:
             value = _value(function, arguments, context, *given)
+        if isinstance(value, Irreversible):
+            raise value
         if role == ASKS:
             return bool(value)
         if role == RESOURCES:
