@@ -47,7 +47,7 @@ def said(usage: Usage | None) -> r.MessageRecorded:
 
 def test_the_table_has_a_line_for_each_turn_the_chat_and_the_day() -> None:
     unknown = Usage(900, 10, 910)
-    records = [
+    records: list[r.Record] = [
         r.TurnStarted(1),
         r.MessageRecorded(UserText("hi")),
         said(USAGE),
