@@ -40,12 +40,14 @@ def page(chat: Chat, command: str) -> str:
 def test_the_prompt_says_of_each_part_what_the_rules_say_and_what_it_writes(
     chat: Chat, model_server: ModelServer
 ) -> None:
-    model_server.script(calls(call("bash", {"command": "ls -a && touch x > out.txt"})), text("ok"))
+    command = "ls -a && touch x > out.txt && git push --force"
+    model_server.script(calls(call("bash", {"command": command})), text("ok"))
     chat.send("go")
     shown = "\n".join(chat.asked("bash").lines)
     assert "writes   out.txt" in shown
     assert "allowed  ls -a  (rule: allow tool bash words ls)" in shown
     assert "asks     touch x > out.txt  (it writes out.txt)" in shown
+    assert "danger   git push --force: overwrites remote history" in shown
     chat.editor.command("AgentApprove reject")
     chat.finished()
 
@@ -55,7 +57,9 @@ def test_a_call_is_explained_without_being_made(chat: Chat, workspace: Path) -> 
     assert "verdict   ask" in shown
     assert "allow  ls  (rule: allow tool bash words ls)" in shown
     assert "ask    touch m" in shown
-    assert "because   rule: deny words rm" in page(chat, "AgentApprovals explain bash rm -r x")
+    removal = page(chat, "AgentApprovals explain bash rm -rf x")
+    assert "because   rule: deny words rm" in removal
+    assert "danger    rm -rf x: deletes without asking" in removal
     assert "protected" in page(chat, "AgentApprovals explain write .vscode/x.json")
     assert not (workspace / "m").exists()
 
