@@ -11,6 +11,8 @@ from agentchat.core.shell.parse import Script
 from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import DryRunResult, Metadata, Tool
 
+SAVED_FILES = "files"
+"""The checkpoint that consists of files in the journal."""
 CUSTOM = "custom"
 """The permission class of a custom tool that declares none."""
 
@@ -58,6 +60,10 @@ class CallTarget:
     """The same files by the paths that the model wrote: a run need not locate them again."""
     resources: tuple[str, ...] = ()
     """What the tool says that the call affects."""
+    savable: tuple[FileTarget, ...] = ()
+    """The files to save before a call that needs a checkpoint, if it affects nothing else."""
+    checkpoint: str = ""
+    """What makes the checkpoint before the call, if it needs one."""
 
     @property
     def unusual(self) -> tuple[FileTarget, ...]:
