@@ -903,7 +903,7 @@ async def test_the_files_that_a_call_declares_are_its_checkpoint_without_a_handl
     given = {"out": "new", "files": ["a", "b"]}
     await scene.turn(("build", given), ("build", {"out": "new", "files": ["no file"]}))
     assert scene.files().keys() == {"new"}
-    assert "no handler is registered" in scene.chat.history.messages[-2].text  # type: ignore[union-attr]
+    assert "no handler is registered" in scene.chat.history.messages[-2].text
     scene.restart()
     lines = (await scene.undo()).splitlines()[1:]
     assert sorted(lines) == ["- brought back: a", "- brought back: b", "- removed: new"]
