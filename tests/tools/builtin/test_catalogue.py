@@ -77,7 +77,7 @@ def test_each_schema_is_simple_and_describes_each_field(tool: Tool) -> None:
 @pytest.mark.parametrize("tool", BUILTINS, ids=lambda tool: tool.name)
 def test_a_call_is_one_line_from_the_first_character_on(tool: Tool) -> None:
     for given in ({}, {"path": None}, {"path": "a\nb"}, {"command": "a\nb"}, {"pattern": 3}):
-        line = tool.render_call(given)
+        line = tool.title(given)
         assert line
         assert "\n" not in line
 

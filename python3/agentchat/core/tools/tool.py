@@ -260,9 +260,10 @@ class Hooks:
     undo: Callable[[Any, ToolOutput], UndoCall | None] | None = None
 
 
-def summarize_arguments(arguments: Mapping[str, Any]) -> str:
-    """Return the arguments as a short line: the default title of a call."""
-    return " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())[:200]
+def plain_title(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call in one line, for a tool that does not render it."""
+    given = " ".join(f"{key}={json.dumps(value)}" for key, value in arguments.items())
+    return f"{name} {given[:200]}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -294,7 +295,7 @@ class Tool:
     capability: Capability = Capability()
     touches: Callable[[Any], Access] = lambda arguments: Access()
     dry_run: DryRunFunction | None = None
-    render_call: Callable[[Mapping[str, Any]], str] = summarize_arguments
+    render_call: Callable[[Mapping[str, Any]], str] | None = None
     snippet: str = ""
     guidelines: tuple[str, ...] = ()
     timeout: float | None = None
@@ -315,6 +316,8 @@ class Tool:
 
     def title(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line; the tool's name if the tool cannot render it."""
+        if self.render_call is None:
+            return plain_title(self.label or self.name, arguments)
         try:
             return clip(str(self.render_call(arguments)), TITLE_CHARACTERS)
         except Exception:
@@ -338,3 +341,24 @@ class Tool:
         schema = json.dumps(self.arguments.schema(), sort_keys=True, default=str)
         text = "\0".join([self.name, self.description, schema, self.source])
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+SaveFunction = Callable[[str, Mapping[str, Any], ToolContext], Awaitable[Mapping[str, Any]]]
+"""Saves the state before a call of this tool with these arguments; returns JSON data."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointHandler:
+    """Saves the state before calls of ``tools`` (all if there are none), and restores it.
+
+    ``restore`` is a tool that no model is given; its arguments are what ``save`` returned.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    save: SaveFunction
+    restore: Tool
+
+    def covers(self, tool: Tool) -> bool:
+        """Whether the handler is for calls of this tool."""
+        return not self.tools or not {tool.name, *tool.metadata.aliases}.isdisjoint(self.tools)

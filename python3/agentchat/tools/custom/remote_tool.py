@@ -30,7 +30,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
     UndoCall,
-    summarize_arguments,
+    plain_title,
 )
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
@@ -286,7 +286,7 @@ class RemoteTool:
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line, from the arguments that have arrived."""
-        plain = f"{self.spec.label or self.spec.name} {summarize_arguments(arguments)}".rstrip()
+        plain = plain_title(self.spec.label or self.spec.name, arguments)
         names = self.spec.defaults.keys() | arguments.keys()
         if not self._renders("render_call") or not names >= set(self.spec.render_needs):
             return plain
