@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentchat.core.tools.registry import Group
     from agentchat.tools.custom.context import Context, DryRun, Result
     from agentchat.tools.custom.definition import tool
+    from agentchat.tools.custom.registration import register_tool, unregister_tool
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,7 +25,9 @@ __all__ = [
     "Result",
     "ToolError",
     "__version__",
+    "register_tool",
     "tool",
+    "unregister_tool",
 ]
 
 _HOMES = {
@@ -34,7 +37,9 @@ _HOMES = {
     "Irreversible": "agentchat.core.errors",
     "Result": "agentchat.tools.custom.context",
     "ToolError": "agentchat.core.errors",
+    "register_tool": "agentchat.tools.custom.registration",
     "tool": "agentchat.tools.custom.definition",
+    "unregister_tool": "agentchat.tools.custom.registration",
 }
 
 
