@@ -15,6 +15,7 @@ local requests = require('agentchat.approval.requests')
 local review = require('agentchat.review.list')
 local rules = require('agentchat.approval.rules')
 local tool_options = require('agentchat.config.tool_options')
+local tools = require('agentchat.tools')
 local trust = require('agentchat.files.trust')
 
 local M = {}
@@ -50,6 +51,9 @@ M.FUNCTIONS = {
   ['review.show'] = review.show,
   ['rules.show'] = rules.show,
   ['tool_options.decide'] = function(id, ...) return tool_options.decide(registry.get(id), ...) end,
+  ['tools.asks'] = tools.asks,
+  ['tools.cancel'] = tools.cancel,
+  ['tools.run'] = tools.run,
   ['trust.agreed'] = trust.agreed,
   ['trust.watch_tools'] = trust.watch_tools,
 }

@@ -41,6 +41,9 @@ LuaFunction = Literal[
     "review.show",
     "rules.show",
     "tool_options.decide",
+    "tools.asks",
+    "tools.cancel",
+    "tools.run",
     "trust.agreed",
     "trust.watch_tools",
 ]

@@ -13,14 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.limits import LONGEST_ERROR, RESULT_BYTES
 from agentchat.core.messages import Status, ToolResult
+from agentchat.core.permissions.policy import Policy
+from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, head_and_tail, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget, Frontend, Workspace
+from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
     DryRunResult,
@@ -40,7 +43,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-OWN_LIMIT = frozenset({"read", "bash"})
+OWN_LIMIT = frozenset({"read", "bash", "fetch"})
 """Tools that limit their results themselves."""
 
 HOOK_SECONDS = 30.0
@@ -90,16 +93,19 @@ class ToolRunner:
         previews: Previews,
         results: ResultStore,
         toolbox: Toolset,
+        policy: Policy,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
         self._toolbox = toolbox
+        self._policy = policy
         self._frontend = frontend
         self._journal = journal
         self._view = view
         self._previews = previews
         self._results = results
         self._flags: dict[str, bool] = {}
+        self._checkpoints = Checkpoints(workspace, journal, toolbox)
 
     async def run(self, ready: ReadyCall) -> ToolResult:
         """Run a call; an error is its result.
@@ -109,10 +115,12 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedChange] = []
-        context = self._context(call, staged.append, ready.preview, ready.target.targets_by_path)
-        result = await _run_safely(call.tool, call.arguments, context)
+        context = self._context(call, staged.append, ready.preview, ready.target)
+        result = await self._checkpoints.run(
+            ready, context, lambda: _run_safely(call.tool, call.arguments, context)
+        )
         await self._previews.stage(call, staged)
-        if _status(result) is Status.SUCCESS:
+        if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
         return self.make_result(call.call.id, call.tool.name, result, STAGED if staged else "")
 
@@ -120,7 +128,7 @@ class ToolRunner:
         """Return what a call would do; raises ToolError if it would fail."""
         if call.tool.dry_run is None:
             return DryRunResult()
-        context = self._context(call, refuse_staging, None, target.targets_by_path)
+        context = self._context(call, refuse_staging, None, target)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError:
@@ -208,14 +216,18 @@ class ToolRunner:
         call: ValidCall,
         stage: Callable[[StagedChange], None],
         preview: DryRunResult | None,
-        located: Mapping[str, FileTarget] | None = None,
+        target: CallTarget | None = None,
     ) -> ToolContext:
         def progress(text: str) -> None:
             self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
         workspace = JournaledWorkspace(
-            self._workspace, self._journal, call.call.id, located=located or {}
+            self._workspace,
+            self._journal,
+            call.call.id,
+            located=target.targets_by_path if target is not None else {},
         )
+        rules = self._policy.rules
         return ToolContext(
             workspace=cast("Workspace", workspace),
             cwd=self._workspace.root,
@@ -228,6 +240,7 @@ class ToolRunner:
             open_preview=self._previews.find_collecting(),
             frontend=self._frontend,
             tool_finder=self._toolbox,
+            private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
             flags=self._flags,
         )
 
