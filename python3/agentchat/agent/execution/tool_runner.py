@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
@@ -60,8 +61,9 @@ class ResultStore:
 
     def free_path(self) -> str:
         """Return an unused path in the folder, which is made if it is missing."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return str(self._folder / f"{uuid.uuid4().hex[:12]}.txt")
+        if not os.path.isdir(self._folder):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.path.join(self._folder, f"{uuid.uuid4().hex[:12]}.txt")
 
     def keep(self, text: str) -> str:
         """Write a text in full and return its path."""
@@ -103,6 +105,7 @@ class ToolRunner:
         self._previews = previews
         self._results = results
         self._flags: dict[str, bool] = {}
+        self._checkpoints = Checkpoints(workspace, journal, toolbox)
 
     async def run(self, ready: ReadyCall) -> ToolResult:
         """Run a call; an error is its result.
@@ -113,9 +116,11 @@ class ToolRunner:
         call = ready.call
         staged: list[StagedChange] = []
         context = self._context(call, staged.append, ready.preview, ready.target)
-        result = await _run_safely(call.tool, call.arguments, context)
+        result = await self._checkpoints.run(
+            ready, context, lambda: _run_safely(call.tool, call.arguments, context)
+        )
         await self._previews.stage(call, staged)
-        if _status(result) is Status.SUCCESS:
+        if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
         return self.make_result(call.call.id, call.tool.name, result, STAGED if staged else "")
 

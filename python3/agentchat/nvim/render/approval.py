@@ -10,14 +10,17 @@ from agentchat.core.diff.changeset import FileChange
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
+from agentchat.core.shell.dangers import find_dangers
 from agentchat.core.text import escape_hidden_characters
-from agentchat.core.tools.call import declared_effects
+from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.hunk_decisions import change_hash
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.reverse_thinking import reverse_thinking
+from agentchat.core.turn.validate import CONFIDENCE
 from agentchat.nvim.render.diff import (
     Document,
     command_document,
@@ -29,6 +32,7 @@ from agentchat.nvim.render.rules import part_lines, part_text
 
 log = logging.getLogger(__name__)
 
+WARNING = "AgentChatWarning"
 UNDRAWN = "This cannot be shown properly: the reason is in the log."
 
 SHOWN_PARTS = 8
@@ -145,7 +149,9 @@ def safety(request: ApprovalRequest) -> int:
     only_reads_web = request.call.tool.metadata.read_only and request.target.urls
     if request.question or only_reads_web:
         return NO_EFFECT
-    return 2 if request.staged_preview is not None else request.call.tool.capability.safety_level
+    if request.staged_preview is not None:
+        return 2
+    return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
 
 def _describe_scope(scope: Scope) -> str:
@@ -204,7 +210,13 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.append(["timeout", f"{timeout} s"])
     if request.decision.reason != EFFECT:
         facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
-    return [*facts, *_parts(request)]
+    return [*facts, *_dangers(target), *_parts(request)]
+
+
+def _dangers(target: CallTarget) -> list[list[str]]:
+    """Return the dangerous parts of a command, drawn as warnings."""
+    dangers = find_dangers(target.script) if target.script is not None else ()
+    return [["danger", escape_hidden_characters(str(danger)), WARNING] for danger in dangers]
 
 
 def _effects(request: ApprovalRequest) -> list[list[str]]:
@@ -221,12 +233,30 @@ def _effects(request: ApprovalRequest) -> list[list[str]]:
         ["affects", "\n".join(_shortened(effects.get("would_affect", [])))],
         ["impact", ", ".join(f"{name}: {value}" for name, value in impact.items())],
     ]
+    thinking = reverse_thinking(request.call)
+    if thinking is not None:
+        facts += [
+            ["assumes", "\n".join(_shortened(list(thinking.hidden_assumptions)))],
+            ["risks", "\n".join(_shortened(list(thinking.failure_scenarios)))],
+            ["verdict", f"{thinking.verdict}: {thinking.verdict_reason}"],
+        ]
+    if CONFIDENCE in request.call.reserved and request.call.tool.capability.min_confidence:
+        facts.append(["confidence", f"{request.call.reserved[CONFIDENCE]:g} of 100"])
+    if request.target.checkpoint:
+        facts.append(["checkpoint", _describe_checkpoint(request.target)])
     return [[label, _visible(text)] for label, text in facts if text]
 
 
 def _shortened(texts: list[str]) -> list[str]:
     more = len(texts) - SHOWN_PARTS
     return [*texts[:SHOWN_PARTS], f"and {more} more"] if more > 0 else texts
+
+
+def _describe_checkpoint(target: CallTarget) -> str:
+    """Return what is saved before the call."""
+    if target.checkpoint != SAVED_FILES:
+        return f"made by {target.checkpoint.removeprefix('checkpoint ')}"
+    return "saves " + ", ".join(_shortened([file.display_path for file in target.savable]))
 
 
 def _visible(text: str) -> str:
