@@ -56,7 +56,8 @@ function M.names(chat)
     for _, name in ipairs(models and models.names or {}) do
       seen[name] = true
     end
-    if host.is_ready() and (not models or vim.uv.now() - models.asked > FRESH) then ask(chat, true) end
+    local is_old = not models or vim.uv.now() - models.asked > FRESH
+    if is_old and host.is_ready() then ask(chat, true) end
   end
   seen[''] = nil
   return vim.fn.sort(vim.tbl_keys(seen))
