@@ -19,6 +19,7 @@ from agentchat.agent.stream import ReplyStream, show_result
 from agentchat.core.errors import Cancelled, StalePreview, UserError
 from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
@@ -32,6 +33,8 @@ T = TypeVar("T")
 
 STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
+
+SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -153,8 +156,14 @@ class Interpreter:
                 return await self._queue.complete()
             case e.AskModel():
                 return await self._ask_model(effect)
+            case e.Summarize():
+                return await self._summarize(effect.request)
             case e.Record():
                 return await self._record(effect)
+            case e.RecordStep():
+                return self._journal.record_step(effect.step)
+            case e.Announce():
+                return self._announce(effect)
             case e.RequestApproval():
                 return await self._request_approval(effect.request)
             case e.RefreshPreview():
@@ -190,6 +199,20 @@ class Interpreter:
         except UserError as error:
             return Reply(error=str(error))
         return await self._stream.ask(model, effect.request)
+
+    async def _summarize(self, request: ModelRequest) -> Reply:
+        """Ask for a summary; its text is not shown while it streams."""
+        self._view.retry(SUMMARIZING)
+        try:
+            return await self._model.current().ask(request, lambda piece: None)
+        except UserError as error:
+            return Reply(error=str(error))
+
+    def _announce(self, effect: e.Announce) -> None:
+        self._observer.refresh()
+        self._view.add_note(effect.level, effect.text)
+        if effect.event:
+            self._view.fire_event(effect.event, effect.data)
 
     async def _locate(self, call: ValidCall) -> CallTarget:
         await self._approvals.refresh()

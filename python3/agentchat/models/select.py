@@ -180,6 +180,7 @@ def _client(
         options=read_options(settings),
         key_header=provider.key_header,
         written_calls=provider.written_calls or not (is_own or provider.key_header),
+        asks_window=provider.lists_windows and (is_own or not provider.needs_key),
         on_protocol=lambda learned: LEARNED.update({(url, name): learned}),
     )
 

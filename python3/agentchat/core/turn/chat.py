@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from agentchat.core.context.context import ChatContext
+from agentchat.core.context.meter import ContextMeter
 from agentchat.core.limits import MAX_ROUNDS
 from agentchat.core.messages import History
 from agentchat.core.permissions.grants import Grants
@@ -16,6 +19,9 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.preview_stack import PreviewStack
 
 log = logging.getLogger(__name__)
+
+CompactSetting = Literal["ask", "auto", "off"]
+"""What happens by itself when the window is nearly full: a question, a summary, or nothing."""
 
 RESOLVE = "resolve"
 PLANNING = (
@@ -33,7 +39,10 @@ REMINDER = (
 
 @dataclass
 class Chat:
-    """One chat: its tools, policy, previews, history and turn number."""
+    """One chat: its tools, policy, previews, history and turn number.
+
+    ``window`` is the context window of the model in tokens, ``None`` while it is not known.
+    """
 
     uuid: str
     toolset: Toolset
@@ -44,6 +53,18 @@ class Chat:
     turn: int = 0
     max_rounds: int = MAX_ROUNDS
     """Requests of one turn before the user is asked whether to go on."""
+    context: ChatContext = field(default_factory=ChatContext)
+    meter: ContextMeter = field(default_factory=ContextMeter)
+    window: int | None = None
+    compact: CompactSetting = "ask"
+    requested_focus: str | None = None
+    """What a summary must keep that the user asked for while a turn ran; ``None``: none is asked."""
+    asked_at: int = 0
+    """The used tokens when the user was last asked about a summary, or one was written."""
+
+    def used_tokens(self) -> int:
+        """Return the tokens of the conversation as it is sent, counted or estimated."""
+        return self.meter.used(self.history, self.context, self.request)
 
     def request(self) -> ModelRequest:
         """Return the request for the model."""
@@ -55,11 +76,12 @@ class Chat:
         unresolved = len(self.previews) > 0
         return ModelRequest(
             system=self._system(tools),
-            history=self.history.with_stops(),
+            history=self.context.view(self.history).with_stops(),
             tools=tuple(_with_description(tool, self.environment) for tool in tools),
             forced=RESOLVE if unresolved else None,
             reminder=REMINDER if unresolved else None,
             chat=self.uuid,
+            used_ids=self.context.used_ids,
         )
 
     def _system(self, tools: tuple[Tool, ...]) -> str:
