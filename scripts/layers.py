@@ -34,7 +34,7 @@ LEVELS = (
     "tools/astgrep workspace/files",
     "tools/builtin",
     "tools/custom workspace",
-    "workspace/ssh models journal",
+    "workspace/remote models journal",
     "agent/execution",
     "agent/permissions agent/undo",
     "agent",

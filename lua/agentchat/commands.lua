@@ -169,8 +169,9 @@ end
 
 local function workspaces()
   local urls = vim.tbl_map(function(chat) return chat.remote end, registry.all())
-  table.insert(urls, settings.get().workspace)
-  return vim.fn.uniq(vim.fn.sort(vim.tbl_values(urls)))
+  table.insert(urls, remote.place(settings.get().workspace))
+  local typed = function(url) return vim.startswith(url, 'ssh://') end
+  return vim.fn.uniq(vim.fn.sort(vim.tbl_filter(typed, vim.tbl_values(urls))))
 end
 
 local function models()

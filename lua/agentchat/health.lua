@@ -1,5 +1,6 @@
 --- `:checkhealth agentchat`.
 local settings = require('agentchat.config.settings')
+local tool_options = require('agentchat.config.tool_options')
 local host = require('agentchat.host.process')
 local python = require('agentchat.host.python')
 
@@ -89,7 +90,7 @@ main(sys.argv[2])
 local function ask_python(found)
   if not found then return nil end
   local asked = vim.json.encode({
-    settings = settings.get(),
+    settings = tool_options.plain(settings.get()),
     config = vim.fn.stdpath('config'),
     trust = vim.fn.stdpath('state') .. '/trust',
     root = vim.uv.fs_realpath(vim.fn.getcwd()),

@@ -1,16 +1,58 @@
---- A workspace on another machine, as `ssh://[user@]host[:port]/path`.
+--- Workspaces elsewhere: `ssh://[user@]host[:port]/path`, or behind a command of the user's.
 local M = {}
+
+local COMMAND = 'command:'
 
 M.FORM = 'ssh://[user@]host[:port]/path'
 
 ---@class agentchat.Remote
----@field host string with user and port, as it was written
+---@field host string with user and port, as it was written; the command
 ---@field path string
+---@field short? string the host in few cells
+---@field is_command? boolean
 
---- Takes a URL apart; nil if it names no workspace.
+---@class agentchat.CommandWorkspace the setting
+---@field kind 'command'
+---@field run string[] what runs the words after it in that place, like `{ 'docker', 'exec', '-i', 'box' }`
+---@field cwd? string the directory there
+
+--- Takes the name of a workspace behind a command apart: a list in JSON, then the path.
+---@return agentchat.Remote?
+local function parse_command(place)
+  local list, path = place:match('^command:(%b[])(.*)$')
+  local ok, run = pcall(vim.json.decode, list or '')
+  if not ok or not run[1] then return nil end
+  return { host = table.concat(run, ' '), path = path, short = run[#run], is_command = true }
+end
+
+---@param value any a setting
+---@return string? place the name of the workspace; nil if it names none
+local function command_place(value)
+  local run, cwd = value.run, value.cwd or ''
+  if value.kind ~= 'command' or not vim.islist(run) or not run[1] or type(cwd) ~= 'string' then
+    return nil
+  end
+  if cwd ~= '' and not cwd:find('^[/~]') then return nil end
+  -- A bracket in a word would end the list for `%b[]`.
+  local fits = function(word)
+    return type(word) == 'string' and word ~= '' and not word:find('[%[%]]')
+  end
+  return vim.iter(run):all(fits) and COMMAND .. vim.json.encode(run) .. cwd or nil
+end
+
+--- The name of the workspace that a setting means, as it is kept in journals; nil if it means none.
+---@param value string|agentchat.CommandWorkspace|nil
+---@return string?
+function M.place(value)
+  if type(value) == 'table' then return command_place(value) end
+  return M.parse(value) and value or nil
+end
+
+--- Takes the name of a workspace apart; nil if it names none.
 ---@return agentchat.Remote?
 function M.parse(url)
   if type(url) ~= 'string' then return nil end
+  if vim.startswith(url, COMMAND) then return parse_command(url) end
   local authority, path = url:match('^ssh://([^/%s]+)(/?%S*)$')
   if not authority then return nil end
   local user, rest = authority:match('^([%w_][%w_.+-]*)@(.+)$')
@@ -38,12 +80,15 @@ function M.display_names(url)
   local it = M.parse(url) or { host = url, path = '' }
   local path = it.path:gsub('^/~', '~')
   local base = vim.fs.basename((path:gsub('/+$', '')))
-  return it.host .. ':' .. (path ~= '' and path or '~'), it.host .. ':' .. (base or '')
+  if it.is_command and path == '' then return it.host, it.short end
+  local short = (it.short or it.host) .. ':' .. (base or '')
+  return it.host .. ':' .. (path ~= '' and path or '~'), short
 end
 
---- The name under which Neovim itself opens a file of the workspace.
+--- The name under which Neovim itself opens a file of the workspace; just the path if it cannot.
 function M.file(url, path)
   local it = assert(M.parse(url))
+  if it.is_command then return path end
   return ('scp://%s/%s'):format(it.host, path)
 end
 

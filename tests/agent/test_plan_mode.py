@@ -39,10 +39,10 @@ async def test_the_model_is_told_and_offered_resolve_without_force(tmp_path: Pat
     scene = planning(tmp_path, DONE)
     await scene.play()
     (request,) = scene.model.requests
-    assert [tool.name for tool in request.tools] == ["resolve"]
+    assert [tool.name for tool in request.tools] == ["writes", "resolve"]
+    assert request.forbidden == {"writes"}
     assert request.forced is None
-    assert request.reminder is None
-    assert PLANNING in request.system
+    assert request.reminder == PLANNING
 
 
 async def test_the_user_reads_the_plan_and_a_yes_leaves_the_mode(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ async def test_the_user_reads_the_plan_and_a_yes_leaves_the_mode(tmp_path: Path)
     )
     assert scene.chat.policy.mode == "edit"
     assert scene.chat.previews.standing is None
-    assert PLANNING not in scene.model.requests[1].system
+    assert scene.model.requests[1].reminder is None
 
 
 async def test_a_no_sends_the_reason_back_and_stays(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ WHOLE = {
 
 TYPES = {
     "string": "string",
-    "place": "string",
+    "place": "string|table",
     "boolean": "boolean",
     "switch": '"auto"|boolean',
     "number": "number",

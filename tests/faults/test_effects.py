@@ -19,7 +19,7 @@ WRITERS = {
     "workspace/process/sandbox.py": "an empty folder for a sandbox",
     "workspace/process/landlock.py": "/proc, in a child",
     "workspace/process/run.py": "input and long output of a program",
-    "workspace/ssh/server.py": "a pipe",
+    "workspace/remote/server.py": "a pipe",
     "rpc/peer.py": "a pipe or socket",
 }
 """Who writes what. A test of faults sees what goes through ``workspace/files/disk.py``."""

@@ -11,7 +11,8 @@ LUA = Path(__file__).parents[2] / "lua" / "agentchat"
 LEVELS = [
     {"notify", "remote", "highlights"},
     {"config", "events", "ui"},
-    {"host", "transcript"},
+    {"host"},
+    {"transcript"},
     {"prompt"},
     {"chat", "files"},
     {"diff", "ask_user"},

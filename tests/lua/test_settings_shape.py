@@ -17,6 +17,7 @@ GOOD: dict[str, Any] = {
         "max_parallel": 4,
         "always_load": ["word_count"],
         "groups": {"mine": {"tools": ["read"], "prompt": "p", "collapse": False}},
+        "opts": {"bash": {"enabled": False, "system_prompt": "p"}},
     },
     "rules": [{"action": "deny", "tool": "bash"}],
     "mode": "plan",
@@ -56,6 +57,15 @@ BAD: list[tuple[Any, str]] = [
     ({"ssh": {"comand": []}}, "unknown setting g:agentchat.ssh.comand: did you mean command?"),
     ({"tools": {"max_parallel": 1.5}}, "g:agentchat.tools.max_parallel must be a whole number"),
     ({"tools": {"default": ["a", 1]}}, "g:agentchat.tools.default must be a list of strings"),
+    (
+        {"tools": {"opts": {"bash": {"require_aproval_before": True}}}},
+        "unknown setting g:agentchat.tools.opts.bash.require_aproval_before: did you mean",
+    ),
+    (
+        {"tools": {"opts": {"bash": {"enabled": "no"}}}},
+        "g:agentchat.tools.opts.bash.enabled must be true, false or a function, got string",
+    ),
+    ({"tools": {"opts": {"bash": True}}}, "g:agentchat.tools.opts.bash must be a table"),
     ({"tools": {"always_load": "read"}}, "g:agentchat.tools.always_load must be a list of strings"),
     ({"tools": {"default": "read"}}, "g:agentchat.tools.default must be a list of strings"),
     (

@@ -10,13 +10,15 @@ from typing import Any
 
 from agentchat.core.messages import History, Reply, ToolCall, ToolResult, Usage, UserText
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Registry
-from agentchat.core.tools.tool import Environment
+from agentchat.core.tools.tool import Environment, Extra, Tool, ToolOutput
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.preview_stack import Preview
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.tools.builtin.catalogue import BUILTINS
-from tests.models.protocol_server import Answered, Asked, events, serving
+from tests.core.turn.world import a_tool
+from tests.models.protocol_server import Answered, Asked, events, refusal, serving
 
 MODEL = "claude-opus-4-6"
 TURNS = 20
@@ -87,7 +89,7 @@ class BillingServer:
 
 def _blocks(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The blocks in the order in which they are cached; their role is a part of them."""
-    yield from body.get("tools", ())
+    yield from (tool for tool in body.get("tools", ()) if not tool.get("defer_loading"))
     yield {"thinking": body.get("thinking"), "tool_choice": body.get("tool_choice")}
     yield from body.get("system", ())
     for message in body["messages"]:
@@ -95,8 +97,9 @@ def _blocks(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"role": message["role"], **block}
 
 
-def new_chat() -> Chat:
-    toolbox = Toolset(Registry(BUILTINS), BUILTIN_GROUPS, ("agent",))
+def new_chat(*more: Tool) -> Chat:
+    names = (tool.name for tool in more)
+    toolbox = Toolset(Registry([*BUILTINS, *more]), BUILTIN_GROUPS, ("agent", *names))
     return Chat("uuid", toolbox, Environment("/work", date="2026-11-22"))
 
 
@@ -138,6 +141,70 @@ async def test_many_parallel_calls_do_not_lose_the_cache() -> None:
         await model.close()
     assert reply.usage is not None
     assert reply.usage.cache_read_tokens >= before.prompt_tokens - 20
+
+
+LATE = [a_tool(f"late_{n}", always_load=False) for n in range(10)]
+
+
+async def shares_of_a_varied_chat(model: ModelClient, chat: Chat) -> list[float]:
+    """Play turns with changes in between; return the share of each turn read from the cache."""
+    shares = []
+    for number in range(1, TURNS + 1):
+        if number == 5:
+            chat.history = chat.history.add(*search(chat, "late_3"))
+        chat.policy.mode = "plan" if number in (8, 9, 14) else "ask"
+        plan = Preview("Plan", "plan", no_action, no_action, is_standing=True)
+        chat.previews.standing = plan if chat.policy.mode == "plan" else None
+        used = await turn(chat, model)
+        read = sum(usage.cache_read_tokens for usage in used)
+        shares.append(read / sum(usage.prompt_tokens for usage in used))
+    return shares
+
+
+async def no_action(reason: str, extra: Extra) -> ToolOutput:
+    return ToolOutput("")
+
+
+def search(chat: Chat, name: str) -> tuple[UserText, Reply, ToolResult]:
+    """The messages of a search that finds one tool."""
+    found = [tool.name for tool in chat.toolset.search(name)]
+    call = ToolCall("s", "tool_search", json.dumps({"query": name}), "s")
+    result = ToolResult("s", "tool_search", f"You can call {found}.", details={"tools": found})
+    return UserText("Find it."), Reply(calls=(call,), model=MODEL), result
+
+
+async def test_neither_a_tool_that_is_found_nor_a_mode_costs_the_cache() -> None:
+    chat = new_chat(*LATE)
+    async with serving(BillingServer()) as server:
+        model = ModelClient(MODEL, server.url, FixedKey("k", "K"), protocol="anthropic")
+        shares = await shares_of_a_varied_chat(model, chat)
+        await model.close()
+    assert min(shares[number - 1] for number in (5, 8, 9, 10, 14, 15)) >= 0.95
+    tools = server.bodies[-1]["tools"]
+    assert {tool["name"] for tool in tools if tool.get("defer_loading")} == {t.name for t in LATE}
+    results = [b for m in server.bodies[-1]["messages"] for b in m["content"] if "tool_use_id" in b]
+    found = next(block for block in results if block["tool_use_id"] == "s")
+    assert found["content"] == [{"type": "tool_reference", "tool_name": "late_3"}]
+
+
+async def test_a_server_without_deferred_tools_is_offered_what_was_found() -> None:
+    chat = new_chat(*LATE)
+    chat.history = chat.history.add(*search(chat, "late_3"))
+    billing = BillingServer()
+
+    def answering(asked: Asked) -> Answered:
+        if "defer_loading" in json.dumps(asked.body):
+            return refusal(400, "tools.14.defer_loading: Extra inputs are not permitted")
+        return billing(asked)
+
+    async with serving(answering) as server:
+        model = ModelClient(MODEL, server.url, FixedKey("k", "K"), protocol="anthropic")
+        reply = await model.ask(chat.request(), lambda piece: None)
+        await model.close()
+    assert reply.error is None
+    names = [tool["name"] for tool in server.bodies[-1]["tools"]]
+    assert [name for name in names if name.startswith("late")] == ["late_3"]
+    assert "You can call" in json.dumps(server.bodies[-1]["messages"])
 
 
 def many_results(chat: Chat) -> History:

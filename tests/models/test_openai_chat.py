@@ -164,13 +164,6 @@ def test_a_name_that_servers_refuse_goes_back_as_one_they_take(name: str, told: 
     assert message["tool_calls"][0]["function"]["name"] == told
 
 
-def test_tools_with_a_dry_run_come_first_and_the_rest_keeps_its_order() -> None:
-    tools = (tool("read"), tool("edit", dry_run=True), tool("ls"), tool("delete", dry_run=True))
-    whole = OpenAIChat("m").body(request(tools=tools))
-    names = [entry["function"]["name"] for entry in whole["tools"]]
-    assert names == ["edit", "delete", "read", "ls"]
-
-
 def test_a_tool_that_wants_confidence_says_so_and_has_a_field_for_it() -> None:
     whole = OpenAIChat("m").body(request(tools=(tool("x", min_confidence=80),)))
     function = whole["tools"][0]["function"]
@@ -268,6 +261,21 @@ def test_effort_has_another_place_at_openrouter() -> None:
     options = ModelOptions(effort="high")
     assert OpenAIChat("m", "openrouter", options).body(request())["reasoning"] == {"effort": "high"}
     assert OpenAIChat("m", "groq", options).body(request())["reasoning_effort"] == "high"
+
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def test_anthropics_models_at_openrouter_get_three_marks_for_the_cache() -> None:
+    said = (ASKED, calls("1"), result("1"), UserText("And b?"))
+    asked = request(*said, reminder="Call resolve.")
+    marked = OpenAIChat("anthropic/claude-sonnet-5", "openrouter").body(asked)["messages"]
+    lists = [m["content"] for m in marked if type(m["content"]) is list]
+    assert all(MARK.items() <= content[-1].items() for content in lists)
+    assert [type(m["content"]) is list for m in marked] == [True, True, False, False, True, False]
+    refused = OpenAIChat("anthropic/claude-sonnet-5", "openrouter", refused=("cache",))
+    for plain in (refused, OpenAIChat("m", "openrouter"), OpenAIChat("anthropic/x", "openai")):
+        assert "cache_control" not in str(plain.body(asked))
 
 
 async def test_a_model_with_a_newer_name_for_the_limit_gets_it(server: ModelServer) -> None:

@@ -56,7 +56,7 @@ def test_a_chat_reads_edits_runs_and_undoes_on_another_machine(
     assert (far / "notes.txt").read_text() == "one\n2\nthree\n"
     assert f"{far}\none\n2\nthree\n" in model_server.requests[-1].said()
     system = model_server.requests[0].messages[0]["content"]
-    assert f"Working directory: {far} (on the host box, over ssh)" in system
+    assert f"Working directory: {far} (on another machine: box)" in system
     chat.focus()
     ssh_editor.command("AgentUndo")
     ssh_editor.wait_text("restored: notes.txt", chat.buffer)

@@ -17,7 +17,7 @@ from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.local import LocalWorkspace
 from tests.support.memory_workspace import MemoryWorkspace
 from tests.workspace.editor import Buffers
-from tests.workspace.ssh.far import far
+from tests.workspace.remote.far import far
 
 FILES = {"a": b"text\n", "d/b": b"\0", ".env": b"KEY=1\n", "Makefile": b"all:\n"}
 

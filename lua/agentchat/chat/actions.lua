@@ -13,6 +13,7 @@ local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local settings = require('agentchat.config.settings')
 local status = require('agentchat.chat.status')
+local tool_options = require('agentchat.config.tool_options')
 local window = require('agentchat.chat.window')
 
 local M = {}
@@ -29,7 +30,7 @@ local function announce(chat)
     buf = chat.buf,
     cwd = chat.cwd,
     place = chat.remote,
-    settings = settings.get(chat.buf),
+    settings = tool_options.plain(settings.get(chat.buf)),
     saved = chat.saved,
   })
   chat.saved = nil
@@ -130,7 +131,7 @@ function M.open(opts)
   opts = opts or {}
   local old = not opts.new and chat_of_tab() or nil
   if old and opts.workspace and old.remote ~= opts.workspace then old = nil end
-  local chat = enter(old, nil, opts.mods, opts.workspace or settings.get().workspace)
+  local chat = enter(old, nil, opts.mods, opts.workspace or remote.place(settings.get().workspace))
   local text = opts.prompt or ''
   if opts.selection then text = attach(chat, opts.selection, text) end
   if text ~= '' then M.send(chat, text) end
@@ -158,7 +159,7 @@ function M.send(chat, text)
   host.send('send', {
     chat = chat.id,
     text = text,
-    settings = settings.get(chat.buf),
+    settings = tool_options.plain(settings.get(chat.buf)),
     captured = context.capture(chat, text),
     attended = host.has_ui(),
   })

@@ -3,6 +3,7 @@ local actions = require('agentchat.chat.actions')
 local host = require('agentchat.host.process')
 local notify = require('agentchat.notify')
 local registry = require('agentchat.chat.registry')
+local remote = require('agentchat.remote')
 local settings = require('agentchat.config.settings')
 
 local M = {}
@@ -16,7 +17,7 @@ local M = {}
 function M.list(opts)
   opts = opts or {}
   local chat = registry.near()
-  local url = settings.get().workspace
+  local url = remote.place(settings.get().workspace)
   if chat then url = chat.remote end
   host.send('history', {
     cwd = url or vim.fn.getcwd(-1, 0),

@@ -4,7 +4,7 @@ local remote = require('agentchat.remote')
 local M = {}
 
 ---@alias agentchat.Kind 'string'|'boolean'|'switch'|'ms'|'temperature'|'count'|'positive'|'window'
----  |'strings'|'rules'|'named'|'command'|'place'
+---  |'strings'|'rules'|'named'|'command'|'place'|'condition'|'text'
 
 ---@alias agentchat.Shape agentchat.Kind|string[]|table<string, agentchat.Shape> a kind, the values to
 ---  choose from, or named settings; `*` stands for every name
@@ -16,6 +16,13 @@ local GROUP = {
   replace_system_prompt = 'boolean',
   collapse = 'boolean',
   ignore_tool_prompts = 'boolean',
+}
+
+local TOOL = {
+  enabled = 'condition',
+  system_prompt = 'text',
+  require_approval_before = 'condition',
+  allowed_in_yolo_mode = 'condition',
 }
 
 ---@type agentchat.Shape
@@ -43,6 +50,7 @@ M.settings = {
     always_load = 'strings',
     max_parallel = 'positive',
     groups = { ['*'] = GROUP },
+    opts = { ['*'] = TOOL },
   },
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'yolo' },
@@ -87,7 +95,18 @@ local KINDS = {
     name = 'a string or a list of strings',
     fits = function(v) return type(v) == 'string' or is_strings(v) end,
   },
-  place = { name = remote.FORM, fits = function(v) return remote.parse(v) ~= nil end },
+  condition = {
+    name = 'true, false or a function',
+    fits = function(v) return type(v) == 'boolean' or type(v) == 'function' end,
+  },
+  text = {
+    name = 'a string or a function',
+    fits = function(v) return type(v) == 'string' or type(v) == 'function' end,
+  },
+  place = {
+    name = remote.FORM .. " or { kind = 'command', run = { 'docker', 'exec', '-i', 'box' } }",
+    fits = function(v) return remote.place(v) ~= nil end,
+  },
 }
 
 local function got(value)
@@ -101,7 +120,7 @@ local function misfit(shape, value)
   local values = type(shape) == 'table' and shape or nil
   local kind = KINDS[values and 'string' or shape]
   if not kind.fits(value) then
-    local what = shape == 'place' and got(value) or type(value)
+    local what = shape == 'place' and type(value) == 'string' and got(value) or type(value)
     return ('must be %s, got %s'):format(kind.name, what)
   end
   if values and not vim.list_contains(values, value) then

@@ -14,6 +14,7 @@ local function defaults()
       always_load = {},
       max_parallel = 10,
       groups = vim.empty_dict(),
+      opts = vim.empty_dict(),
     },
     rules = {},
     mode = 'ask',

@@ -3,15 +3,18 @@
 local actions = require('agentchat.chat.actions')
 local ask_user = require('agentchat.ask_user')
 local buffers = require('agentchat.files.buffers')
+local code = require('agentchat.transcript.code')
 local diagnostics = require('agentchat.files.diagnostics')
 local float = require('agentchat.ui.float')
 local grants = require('agentchat.approval.grants')
 local history = require('agentchat.chat.history')
 local host = require('agentchat.host.process')
 local notify = require('agentchat.notify')
+local registry = require('agentchat.chat.registry')
 local requests = require('agentchat.approval.requests')
 local review = require('agentchat.review.list')
 local rules = require('agentchat.approval.rules')
+local tool_options = require('agentchat.config.tool_options')
 local trust = require('agentchat.files.trust')
 
 local M = {}
@@ -34,6 +37,7 @@ M.FUNCTIONS = {
   ['chat.apply'] = actions.apply,
   ['chat.discard'] = actions.discard,
   ['chat.refuse'] = actions.refuse,
+  ['code.answer'] = code.answer,
   ['diagnostics.list'] = diagnostics.list,
   ['grants.list'] = grants.list,
   ['history.choose'] = history.choose,
@@ -45,6 +49,7 @@ M.FUNCTIONS = {
   ['review.close'] = review.close,
   ['review.show'] = review.show,
   ['rules.show'] = rules.show,
+  ['tool_options.decide'] = function(id, ...) return tool_options.decide(registry.get(id), ...) end,
   ['trust.agreed'] = trust.agreed,
   ['trust.watch_tools'] = trust.watch_tools,
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from agentchat.core.messages import ToolResult
 from agentchat.core.tools.mentions import read_mentions
+from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
@@ -39,10 +41,13 @@ class ChatTools:
             await self._files.ready(self._chat.uuid)
 
     def restore(self) -> None:
-        """Give the chat the tools that its journal ends with."""
+        """Give the chat the tools that its journal ends with, those that it searched included."""
         selection = self._journal.restored.tools
         if selection is not None:
             self._toolbox.restore(selection)
+        for message in self._chat.history.messages:
+            if isinstance(message, ToolResult) and message.name == TOOL_SEARCH:
+                self._toolbox.activate((message.details or {}).get("tools") or ())
 
     def add_mentioned(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Add the tools that a prompt mentions.

@@ -178,7 +178,7 @@ class Interpreter:
                 return await parse_arguments(effect.tool, effect.raw_arguments)
             case e.Locate():
                 return await self._locate(effect.call)
-            case e.DryRun():
+            case e.ComputeDryRun():
                 return await self._runner.dry_run(effect.call, effect.target)
             case e.SetUp():
                 self._set_up_calls[effect.call.call.id] = effect.call

@@ -77,6 +77,8 @@ def _decision_entry(record: r.DecisionMade) -> Iterator[str]:
     why = f": {record.why}" if record.why else ""
     verdict = f"{record.verdict} by {record.who}{scope}{why}"
     yield f"decision on {record.tool} ({record.call_id}): {verdict}"
+    for name, value in record.effects.items():
+        yield f"{name.replace('_', ' ')}: {value if isinstance(value, str) else _json(value)}"
 
 
 def _call_entry(record: r.CallStarted) -> Iterator[str]:

@@ -120,7 +120,8 @@ class ReplyProgress:
 class DecisionMade:
     """A call was allowed, refused or answered by the user, for audit only.
 
-    ``verdict`` is ``allow``, ``deny`` or the user's choice.
+    ``verdict`` is ``allow``, ``deny`` or the user's choice. ``effects`` are those that the tool
+    declares of the call, see ``core.tools.call.declared_effects``.
     """
 
     call_id: str
@@ -129,6 +130,7 @@ class DecisionMade:
     verdict: str
     why: str
     who: Literal["user", "policy"]
+    effects: Mapping[str, Any] = field(default_factory=dict)
     time: float = 0.0
 
 
@@ -262,6 +264,8 @@ class UndoOffered:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
+    result: Mapping[str, Any] = field(default_factory=dict)
+    is_redo: bool = False
     time: float = 0.0
 
 

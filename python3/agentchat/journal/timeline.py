@@ -307,5 +307,7 @@ def _end_call(call: CallRun, record: r.CallFinished | r.UndoOffered) -> CallRun:
         arguments=record.arguments,
         irreversible=record.irreversible,
         guide=record.guide,
+        result=record.result,
+        is_redo=record.is_redo,
     )
     return replace(call, undo=undo)

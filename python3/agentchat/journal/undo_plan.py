@@ -72,7 +72,9 @@ def undoable_turns(timeline: Timeline) -> tuple[int, ...]:
 
     A turn that was undone, even in part, is offered again only after a redo or another change.
     """
-    tried = {undo.turn: undo.index for undo in timeline.effective_undos() if not undo.undone}
+    undos = timeline.effective_undos()
+    redone = {undo.undone for undo in undos}
+    tried = {u.turn: u.index for u in undos if not u.undone and u.id not in redone}
     calls = (call for call in timeline.effective_calls() if call.can_be_undone)
     effects: tuple[FileStep | CallRun, ...] = (*timeline.effective_steps(), *calls)
     by_turns = (item for item in effects if not timeline.undo_of(item))

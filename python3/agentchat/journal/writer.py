@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
 
 from agentchat.core.context.context import Compaction, ContextStep
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import History, Message, ToolResult
 from agentchat.core.permissions.policy import Decision
+from agentchat.core.tools.call import declared_effects
 from agentchat.core.tools.tool import UndoCall
 from agentchat.core.tools.toolset import ToolSelection
 from agentchat.core.turn.effects import Action, ApprovalRequest, ApprovalResponse, ReadyCall
@@ -20,6 +23,8 @@ from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile
 from agentchat.journal.reader import read_history, read_steps
 from agentchat.journal.timeline import Timeline, read_timeline
+
+NO_EFFECTS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +132,15 @@ class JournalWriter:
                 verdict=response.choice,
                 why=" ".join(filter(None, why)),
                 who="user",
+                effects=declared_effects(call, request.target, request.preview),
             )
         )
 
     def record_call_started(self, ready: ReadyCall) -> None:
         """Record that a call is about to run; durable unless the tool only reads."""
         call, metadata = ready.call, ready.call.tool.metadata
-        self._record_decision(call.call.id, call.tool.name, ready.decision)
+        effects = declared_effects(call, ready.target, ready.preview)
+        self._record_decision(call.call.id, call.tool.name, ready.decision, effects)
         started = r.CallStarted(
             call_id=call.call.id,
             tool=call.tool.name,
@@ -212,6 +219,8 @@ class JournalWriter:
                 arguments=undo.arguments,
                 irreversible=undo.irreversible,
                 guide=undo.guide,
+                result=undo.result,
+                is_redo=undo.is_redo,
             )
         )
 
@@ -228,7 +237,9 @@ class JournalWriter:
         """Record that the undo ``undone`` is about to be reverted; durable."""
         self._file.append(r.RedoStarted(id, undone, calls), durable=True)
 
-    def _record_decision(self, call_id: str, tool: str, decision: Decision) -> None:
+    def _record_decision(
+        self, call_id: str, tool: str, decision: Decision, effects: Mapping[str, Any] = NO_EFFECTS
+    ) -> None:
         self._file.append(
             r.DecisionMade(
                 call_id=call_id,
@@ -237,6 +248,7 @@ class JournalWriter:
                 verdict=decision.verdict.value,
                 why=decision.reason_text,
                 who="policy",
+                effects=effects,
             )
         )
 

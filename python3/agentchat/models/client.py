@@ -227,9 +227,7 @@ class ModelClient:
             return await self._ask(request, await self._key.get(), on_piece)
         except UserError as error:
             finish: FinishReason = "overflow" if isinstance(error, TooLong) else "unknown"
-            return Reply(
-                error=str(error), finish=finish, model=self._name, provider=self._provider
-            )
+            return Reply(error=str(error), finish=finish, model=self._name, provider=self._provider)
         finally:
             self._running -= 1
             if not self._running:

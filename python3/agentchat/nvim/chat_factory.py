@@ -31,7 +31,7 @@ from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import NvimTrust, OpenChat
-from agentchat.nvim.settings import Settings, read_settings
+from agentchat.nvim.settings import Settings, parse_tool_options, read_settings
 from agentchat.nvim.view import NvimView
 from agentchat.nvim.workspaces import open_workspace, project_folder
 from agentchat.tools.builtin.catalogue import builtin_tools
@@ -145,6 +145,7 @@ class ChatFactory:
         rule_store = RuleStore(project, state.config, state.trust_file)
         rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         registry = Registry(builtin_tools(settings.edits))
+        registry.configure(parse_tool_options(settings.tool_options, frontend.decide_option))
         chat = _make_chat(uuid, root, settings, registry)
         # A chat that is opened again continues where its journal ends.
         chat.history = journal.restored.history

@@ -53,6 +53,13 @@ class NvimFrontend:
         if answer is not None and not answer.done():
             answer.set_result([tuple(map(str, texts)) for texts in answers])
 
+    async def decide_option(self, tool: str, option: str, arguments: Mapping[str, Any]) -> bool:
+        """Return what a Lua function in ``tools.opts`` says about a call; raises its error."""
+        answer = await self._lua.request(
+            "tool_options.decide", self._chat, tool, option, dict(arguments)
+        )
+        return bool(answer)
+
     async def diagnostics(
         self, path: str | None = None, severity: str | None = None
     ) -> Sequence[Diagnostic]:

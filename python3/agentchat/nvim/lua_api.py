@@ -25,6 +25,7 @@ LuaFunction = Literal[
     "chat.apply",
     "chat.discard",
     "chat.refuse",
+    "code.answer",
     "diagnostics.list",
     "grants.list",
     "history.choose",
@@ -36,6 +37,7 @@ LuaFunction = Literal[
     "review.close",
     "review.show",
     "rules.show",
+    "tool_options.decide",
     "trust.agreed",
     "trust.watch_tools",
 ]

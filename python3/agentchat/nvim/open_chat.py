@@ -29,7 +29,7 @@ from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.render import listings
 from agentchat.nvim.render.rules import draft_table, explain
-from agentchat.nvim.settings import Settings, read_settings
+from agentchat.nvim.settings import Settings, parse_tool_options, read_settings
 from agentchat.nvim.view import NvimView
 from agentchat.nvim.workspaces import LocalLeftovers
 
@@ -120,6 +120,10 @@ class OpenChat:
         for problem in settings.problems:
             if problem not in self.settings.problems:
                 self.view.notify("warn", problem)
+        if settings.tool_options != self.settings.tool_options:
+            decide = self.frontend.decide_option
+            self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
+            self.tools.show()
         self.settings = settings
         self.models.settings = settings.model
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)

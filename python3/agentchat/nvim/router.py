@@ -16,7 +16,7 @@ host, threads of the loop    files, search, journal reading, rules, diffs as the
 host, own threads            waiting for a child process; reading and writing of a connection
                              (``rpc.peer``). Daemons: they do not delay the end of the host
 commands of ``bash``         one process group each (``workspace.process.run``)
-ssh                          one client per chat on another machine (``workspace.ssh.client``)
+ssh                          one client per chat on another machine (``workspace.remote.client``)
 custom tools                 worker processes (``tools.custom.pool``)
 ===========================  ======================================================================
 
@@ -63,6 +63,8 @@ from agentchat.nvim.chat_factory import ChatFactory, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import EVENTS, OpenChat
+from agentchat.nvim.render.syntax import code_marks
+from agentchat.nvim.workspaces import is_remote
 
 Payload = Mapping[str, Any]
 
@@ -91,6 +93,7 @@ class Router:
             "attended": self._set_attended,
             "reload": lambda p: self._custom_tools.reload(all_files=bool(p["anew"])),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
+            "highlight": lambda p: self._start_job("highlighting", self._highlight(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
         }
 
@@ -190,8 +193,12 @@ class Router:
         items = [{"chat": chat.chat, "title": chat.title, "at": int(chat.time)} for chat in chats]
         self._lua.call("history.choose", items, dict(payload))
 
+    async def _highlight(self, payload: Payload) -> None:
+        rows = await asyncio.to_thread(code_marks, payload["lines"], payload["language"])
+        self._lua.call("code.answer", payload["request"], rows)
+
     def _list_saved(self, cwd: str, words: str) -> list[SavedChat]:
-        place = cwd if "://" in cwd else os.path.realpath(cwd)
+        place = cwd if is_remote(cwd) else os.path.realpath(cwd)
         return list_saved_chats(self._state.folder, place, words)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,11 @@ from agentchat.core.permissions.policy import Mode, parse_mode
 from agentchat.core.permissions.rules import Rule, parse_rules
 from agentchat.core.tools.ports import SandboxSetting
 from agentchat.core.tools.registry import Group, parse_groups
+from agentchat.core.tools.tool import Condition, ToolOptions
 from agentchat.core.turn.chat import CompactSetting
+
+FUNCTION = "function"
+"""The value of an option that a Lua function decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class Settings:
     deferred_threshold: int = DEFERRED_THRESHOLD
     always_load: tuple[str, ...] = ()
     tool_paths: tuple[str, ...] = ()
+    tool_options: Mapping[str, Any] = field(default_factory=dict)
+    """``tools.opts``, see ``parse_tool_options``."""
     edits: str = "ask"
     mode: Mode = "ask"
     max_rounds: int = MAX_ROUNDS
@@ -52,6 +58,7 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         deferred_threshold=int(tools.get("deferred_threshold") or DEFERRED_THRESHOLD),
         always_load=tuple(tools.get("always_load") or ()),
         tool_paths=tuple(tools.get("paths") or ()),
+        tool_options=_table(tools.get("opts")),
         edits=tools.get("edits") or "ask",
         mode=parse_mode(settings.get("mode") or "ask"),
         max_rounds=int(settings.get("max_rounds") or MAX_ROUNDS),
@@ -64,6 +71,32 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         ssh_python=ssh.get("python") or "",
         problems=problems,
     )
+
+
+AskOption = Callable[[str, str, Mapping[str, Any]], Awaitable[bool]]
+"""Asks Lua what a function says: the name in ``tools.opts``, the option, the arguments."""
+
+
+def parse_tool_options(opts: Mapping[str, Any], ask: AskOption) -> dict[str, ToolOptions]:
+    """Return ``tools.opts`` by tool; ``ask`` calls the functions in it."""
+
+    def condition(tool: str, option: str, value: Any) -> Condition | None:
+        if value != FUNCTION:
+            return None if value is None else bool(value)
+        return lambda arguments: ask(tool, option, arguments)
+
+    return {
+        tool: ToolOptions(
+            enabled=table.get("enabled", True),
+            system_prompt=table.get("system_prompt"),
+            **{
+                option: condition(tool, option, table.get(option))
+                for option in ("require_approval_before", "allowed_in_yolo_mode")
+            },
+        )
+        for tool, table in opts.items()
+        if isinstance(table, Mapping)
+    }
 
 
 def _table(value: Any) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Creates the workspace of a chat: a directory with Neovim's buffers over it, or one over ssh."""
+"""Creates the workspace of a chat: a directory with Neovim's buffers over it, or a remote one."""
 
 from __future__ import annotations
 
@@ -24,8 +24,14 @@ from agentchat.workspace.editor_port import (
 from agentchat.workspace.files import cleanup
 from agentchat.workspace.files.transaction import ChangeFailed
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.ssh.destination import SshCommand, read_destination
-from agentchat.workspace.ssh.workspace import SshWorkspace
+from agentchat.workspace.remote.command import PREFIX, read_command
+from agentchat.workspace.remote.ssh import (
+    URL_PREFIX,
+    SshCommand,
+    SshLauncher,
+    read_destination,
+)
+from agentchat.workspace.remote.workspace import Launcher, RemoteWorkspace
 
 
 class NvimBuffers:
@@ -112,10 +118,16 @@ def open_workspace(
     Raises:
         UserError: the place is not valid.
     """
-    if payload.get("place"):
-        return _ssh_workspace(payload["place"], settings, guarded)
+    place = payload.get("place")
+    if place:
+        return RemoteWorkspace(_launcher(place, payload["cwd"], settings), guarded)
     local = LocalWorkspace(os.path.realpath(payload["cwd"]), guarded)
     return BuffersWorkspace(local, NvimBuffers(lua, settings.plain_save))
+
+
+def is_remote(place: str) -> bool:
+    """Whether this names a workspace on another machine, not a directory on this one."""
+    return place.startswith((URL_PREFIX, PREFIX))
 
 
 def project_folder(workspace: Workspace, place: str, state: Path) -> str:
@@ -141,8 +153,11 @@ class LocalLeftovers:
         cleanup.remove_leftovers(made)
 
 
-def _ssh_workspace(url: str, settings: Settings, guarded: Sequence[str]) -> SshWorkspace:
+def _launcher(place: str, cwd: str, settings: Settings) -> Launcher:
+    """Return how the server of a remote workspace is started; raises UserError."""
     keys = environment_keys(settings.model, os.environ)
     environment = {name: value for name, value in os.environ.items() if value not in keys}
+    if place.startswith(PREFIX):
+        return read_command(place, cwd, environment)
     ssh = SshCommand(settings.ssh_command, settings.ssh_python, environment)
-    return SshWorkspace(read_destination(url), ssh, guarded)
+    return SshLauncher(read_destination(place), ssh)

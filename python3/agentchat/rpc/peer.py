@@ -1,6 +1,6 @@
 """One end of a connection between two processes; both ends are the same.
 
-It connects the host with a workspace on another machine (``workspace/ssh``) and with the workers
+It connects the host with a workspace on another machine (``workspace/remote``) and with the workers
 that run the user's own tools (``tools/custom``).
 
 Messages. Each is one frame (see ``frames``):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from agentchat.core.messages import Reply
 from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Tool
-from agentchat.tools.builtin import edit, grep, ls, read, write
+from agentchat.tools.builtin import bash, edit, grep, ls, read, write
 from agentchat.workspace.local import LocalWorkspace
 from tests.agent.scene import Scene
 from tests.core.turn.world import a_call, calls
@@ -94,3 +95,27 @@ async def test_a_link_swapped_after_the_gate_leads_no_new_file_outside(root: Pat
     await played(root, write.TOOL, swap, path="link/new.txt", content="x\n")
     assert (root / "inside/new.txt").read_text() == "x\n"
     assert not (root.parent / "outside/new.txt").exists()
+
+
+@pytest.mark.parametrize(("cwd", "asks_because"), [("inside", "effect"), ("../outside", "path")])
+async def test_the_directory_of_a_command_is_judged_like_a_path(
+    root: Path, cwd: str, asks_because: str
+) -> None:
+    call = a_call("1", "bash", json.dumps({"command": "pwd", "cwd": cwd}))
+    scene = Scene(root, [calls(call), DONE], bash.TOOL)
+    playing = asyncio.ensure_future(scene.play("go", "accept"))
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    request = next(iter(scene.screen.questions.values()))
+    await playing
+    assert request.target.cwd == str((root / cwd).resolve())
+    assert request.decision.reason.kind == asks_because
+    assert request.decision.scope is not None
+    assert request.target.cwd in request.decision.scope.key
+    assert scene.results()["1"] == request.target.cwd
+
+
+async def test_a_command_in_a_directory_that_is_not_there_is_not_asked_about(root: Path) -> None:
+    call = a_call("1", "bash", json.dumps({"command": "pwd", "cwd": "gone"}))
+    scene = Scene(root, [calls(call), DONE], bash.TOOL)
+    await scene.play("go")
+    assert scene.results()["1"] == "Working directory not found: gone. Nothing was run."

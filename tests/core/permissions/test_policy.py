@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agentchat.core.messages import ToolCall
@@ -60,6 +62,57 @@ def test_each_answer_outweighs_those_behind_it() -> None:
         ("allow", "rule: allow tool edit"),
         ("ask", "it has an effect"),
     ]
+
+
+OPTION = "setting: tools.opts.bash.{}"
+
+
+@pytest.mark.parametrize(
+    ("settings_ask", "in_yolo", "mode", "more", "expected", "reason"),
+    [
+        (True, None, "yolo", {}, "ask", "require_approval_before"),
+        (True, None, "ask", {"rule": "allow"}, "ask", "require_approval_before"),
+        (True, None, "ask", {"granted": True}, "allow", ""),
+        (True, None, "plan", {}, "deny", ""),
+        (False, None, "ask", {}, "allow", "require_approval_before"),
+        (False, None, "plan", {}, "deny", ""),
+        (False, None, "ask", {"rule": "ask"}, "ask", ""),
+        (False, None, "ask", {"rule": "deny"}, "deny", ""),
+        (False, None, "ask", {"target": PROTECTED}, "ask", ""),
+        (False, None, "ask", {"problems": ("line 3",)}, "ask", ""),
+        (None, True, "yolo", {}, "allow", "allowed_in_yolo_mode"),
+        (None, True, "yolo", {"target": PROTECTED}, "ask", ""),
+        (None, True, "ask", {}, "ask", ""),
+        (None, False, "yolo", {"destructive": False}, "ask", ""),
+        (None, None, "yolo", {"destructive": False}, "allow", ""),
+        (False, False, "yolo", {}, "allow", "require_approval_before"),
+    ],
+)
+def test_the_options_of_a_tool_decide_below_rules_and_paths(
+    settings_ask: bool | None,
+    in_yolo: bool | None,
+    mode: Mode,
+    more: dict[str, Any],
+    expected: str,
+    reason: str,
+) -> None:
+    destructive = more.get("destructive", True)
+    call = called(a_tool("bash", metadata=Metadata(destructive=destructive)))
+    place = CallTarget(
+        cwd="/ws",
+        writes=(more.get("target", ORDINARY),),
+        settings_ask=settings_ask,
+        allowed_in_yolo=in_yolo,
+    )
+    rules = (Rule(action=more["rule"], tool="bash"),) if "rule" in more else ()
+    policy = Policy(Grants(), mode=mode, rules=rules, problems=more.get("problems", ()))
+    scope = scope_of(call, place)
+    if more.get("granted") and scope is not None:
+        policy.grants.remember(scope)
+    decision = decide(call, place, policy)
+    assert decision.verdict.value == expected
+    if reason:
+        assert decision.reason_text == OPTION.format(reason)
 
 
 def test_what_would_run_asks_while_a_rule_cannot_be_read() -> None:

@@ -13,7 +13,7 @@ from agentchat.core.permissions.policy import Policy
 from agentchat.core.tools.mentions import read_mentions
 from agentchat.core.tools.registry import Group, Registry, parse_groups
 from agentchat.core.tools.system_prompt import system_prompt
-from agentchat.core.tools.tool import Environment, Metadata, Tool
+from agentchat.core.tools.tool import Capability, Environment, Metadata, Tool, ToolOptions
 from agentchat.core.tools.toolset import Toolset, search_tools
 from agentchat.core.turn.chat import Chat
 from tests.core.turn.world import RESOLVE, a_chat, a_tool
@@ -228,13 +228,76 @@ def test_a_tools_own_prompt_is_told_unless_all_its_groups_ignore_it(
     assert ("Be quiet." in said) == ("quiet" in given)
 
 
-def test_tools_that_the_mode_forbids_are_not_sent() -> None:
+def test_the_users_prompt_of_a_tool_replaces_its_own() -> None:
+    chat = Chat("c", Toolset(Registry([READ, LOUD]), [], ["loud", "read"]), Environment("/ws"))
+    options = {"loud": ToolOptions(system_prompt="Quietly."), "read": ToolOptions(system_prompt="")}
+    chat.toolset.configure(options)
+    system = chat.request().system
+    assert "Quietly." in system
+    assert "Mind the loud tool." not in system
+
+
+def test_a_disabled_tool_is_neither_offered_nor_found_nor_mentioned_but_keeps_its_name() -> None:
+    registry = Registry([READ, BASH, RESOLVE])
+    toolset = Toolset(registry, [FILES], ["files", "bash"])
+    disabled = ToolOptions(enabled=False)
+    toolset.configure({"read_file": disabled, "resolve": disabled, "raed": disabled})
+    assert toolset.find("read") is None
+    assert [tool.name for tool in toolset.offered()] == ["bash"]
+    assert not toolset.can_be_mentioned("read")
+    assert not toolset.can_be_mentioned("files")
+    assert toolset.find("resolve") is not None
+    assert toolset.unused_options() == ("raed",)
+    with pytest.raises(UserError):
+        registry.register(a_tool("read"))
+    toolset.configure({})
+    assert toolset.find("read") == READ
+
+
+def test_options_hold_for_a_tool_that_is_registered_later() -> None:
+    registry = Registry()
+    toolset = Toolset(registry, [], ["late"])
+    toolset.configure({"late": ToolOptions(enabled=False)})
+    registry.register(a_tool("late"))
+    assert toolset.tools() == ()
+
+
+def test_a_mode_changes_nothing_before_the_tail_of_a_request() -> None:
     look = replace(READ, metadata=Metadata(read_only=True))
     toolset = Toolset(Registry([look, BASH]), [], ["read", "bash"])
     chat = Chat("c", toolset, Environment("/ws"), Policy(Grants(), "plan"))
-    assert [tool.name for tool in chat.request().tools] == ["read"]
+    planning = chat.request()
+    assert planning.forbidden == {"bash"}
     chat.policy.mode = "ask"
-    assert [tool.name for tool in chat.request().tools] == ["read", "bash"]
+    asking = chat.request()
+    assert asking.forbidden == frozenset()
+    assert (planning.tools, planning.system) == (asking.tools, asking.system)
+
+
+def test_tools_with_a_dry_run_come_first_and_what_is_added_moves_nothing() -> None:
+    dry = Capability(dry_run=True)
+    edit, write = a_tool("edit", capability=dry), a_tool("write", capability=dry)
+    toolset = Toolset(Registry([READ, BASH, edit, write, FINDER]), [], ["read", "edit"])
+    assert offered(toolset) == ["edit", "read"]
+    toolset.add("bash")
+    toolset.add("write")
+    assert offered(toolset) == ["edit", "read", "bash", "write"]
+    again = Toolset(Registry([READ, BASH, edit, write]), [], ["read", "edit"])
+    again.restore(toolset.selection())
+    assert offered(again) == offered(toolset)
+
+
+def test_what_a_search_finds_is_appended_and_the_system_prompt_stays() -> None:
+    tools = [READ, FINDER, *(replace(tool, snippet="S") for tool in many(16))]
+    toolset = Toolset(Registry(tools), [], [tool.name for tool in tools if not tool.hidden])
+    chat = Chat("c", toolset, Environment("/ws"))
+    before = chat.request()
+    toolset.search("7")
+    toolset.search("9")
+    after = chat.request()
+    assert offered(toolset) == ["read", "tool_search", "extra_7", "extra_9"]
+    assert before.tools == after.tools[:2]
+    assert (before.system, before.catalogue) == (after.system, after.catalogue)
 
 
 def test_a_chat_gets_back_what_it_had_even_if_it_is_known_later() -> None:

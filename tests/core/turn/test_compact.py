@@ -27,7 +27,9 @@ def an_old_chat(**about: Any) -> Chat:
     chat = replace(a_chat(LOOK), window=WINDOW, **about)
     chat.history = chat.history.add(
         UserText("fix the cart"),
-        calls(a_call("c1", "look", '{"path": "cart.py"}'), a_call("c2", "bash", '{"command": "rm"}')),
+        calls(
+            a_call("c1", "look", '{"path": "cart.py"}'), a_call("c2", "bash", '{"command": "rm"}')
+        ),
         ToolResult("c1", "look", "price = 1\n" * 40),
         ToolResult("c2", "bash", "User rejected the bash call. Reason: never rm", Status.REJECTED),
         Reply("Fixed.", usage=FULL),
@@ -51,7 +53,8 @@ def test_a_nearly_full_window_asks_for_a_summary_before_the_next_request() -> No
     assert world.questions[0].call.tool is COMPACT
     assert "Goal: fix the cart." in world.questions[0].preview.text  # type: ignore[union-attr]
     first, *rest = world.requests[0].history.messages
-    assert isinstance(first, Note) and "Goal: fix the cart." in first.text
+    assert isinstance(first, Note)
+    assert "Goal: fix the cart." in first.text
     assert rest == [UserText("go")]
     assert [(a.event, a.data["messages"]) for a in world.announced] == [("AgentCompacted", 5)]
 
@@ -71,7 +74,7 @@ def test_the_request_for_the_summary_begins_as_the_others_and_offers_the_same_to
     play(world, chat)
     asked = world.summary_requests[0]
     assert asked.history.messages[:-1] == before
-    assert "replaced by a summary" in asked.history.messages[-1].text  # type: ignore[union-attr]
+    assert "replaced by a summary" in asked.history.messages[-1].text
     assert asked.tools == world.requests[0].tools
     assert asked.system == world.requests[0].system
 
@@ -85,9 +88,7 @@ def test_an_edited_summary_counts_as_the_user_wrote_it() -> None:
 
 
 def test_an_empty_edit_asks_again() -> None:
-    world = World(
-        [DONE], [ApprovalResponse("edit", arguments="  "), "accept"], summaries=[SUMMARY]
-    )
+    world = World([DONE], [ApprovalResponse("edit", arguments="  "), "accept"], summaries=[SUMMARY])
     play(world, an_old_chat())
     assert "empty" in world.questions[1].problem
 
@@ -203,7 +204,7 @@ def test_a_second_compaction_starts_from_the_first_and_keeps_the_words_of_both()
     chat.history = chat.history.add(replace(Reply("More."), usage=FULL))
     world = World([DONE], ["accept"], summaries=[Reply("Second summary.")])
     play(world, chat)
-    assert "Goal: fix the cart." in world.summary_requests[0].history.messages[0].text  # type: ignore[union-attr]
+    assert "Goal: fix the cart." in world.summary_requests[0].history.messages[0].text
     assert "Second summary." in sent(world)
     assert "Goal: fix the cart." not in sent(world)
     assert "never rm" in sent(world)
@@ -222,7 +223,7 @@ def test_the_command_asks_whatever_the_setting_and_passes_its_focus_on() -> None
     world = World([], ["accept"], summaries=[SUMMARY])
     end = world.play(compact_command(chat, "the API names"))
     assert end == TurnEnd("stop")
-    assert "the API names" in world.summary_requests[0].history.messages[-1].text  # type: ignore[union-attr]
+    assert "the API names" in world.summary_requests[0].history.messages[-1].text
     assert len(world.steps) == 1
 
 

@@ -22,7 +22,7 @@ from agentchat.core.turn.effects import (
     ApprovalResponse,
     AskModel,
     Choice,
-    DryRun,
+    ComputeDryRun,
     Effect,
     Locate,
     Parse,
@@ -200,7 +200,7 @@ class World:
             case Locate():
                 self.located.append(effect.call.call.id)
                 return self._target_of(effect.call)
-            case DryRun():
+            case ComputeDryRun():
                 found = self.previews.get(effect.call.call.id, DryRunResult())
                 return _one(found.pop(0) if isinstance(found, list) else found)
             case RequestApproval():

@@ -159,3 +159,8 @@ async def test_no_descriptor_of_the_host_reaches_a_command(bench: Bench) -> None
     for fd in held:
         os.close(fd)
     assert int(result.text) <= 4
+
+
+async def test_a_command_runs_in_the_directory_that_the_call_names(bench: Bench) -> None:
+    bench.write("sub/file", "")
+    assert (await bench.call(TOOL, command="pwd; ls", cwd="sub")).text == f"{bench.root}/sub\nfile"

@@ -11,7 +11,7 @@ from agentchat.core.errors import ToolError
 from agentchat.tools.builtin import ast_edit, bash, delete, edit, find, grep, ls, read, write
 from tests.support.sshd import Sshd
 from tests.tools.conftest import Bench
-from tests.workspace.ssh.far import far
+from tests.workspace.remote.far import far
 
 
 @pytest.fixture

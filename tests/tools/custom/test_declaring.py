@@ -67,6 +67,19 @@ def test_hints_make_the_schema_and_the_docstring_the_description() -> None:
     }
 
 
+def test_a_label_a_snippet_and_a_prompt_of_its_own_reach_the_system_prompt(tmp_path: Path) -> None:
+    found = made(
+        tmp_path, lambda path: "", name="count", label="Word count",
+        prompt_snippet="Counts words", system_prompt="Count before you answer.",
+    )  # fmt: skip
+    text = system_prompt([found], [], Environment("/ws"))
+    assert "- count: Counts words\n" in text
+    assert "Count before you answer." in text
+    assert found.full_name == "Word count (count)"
+    assert found.title({"path": "a"}) == 'Word count path="a"'
+    assert "Count before" not in system_prompt([found], [], Environment("/ws"), {"count"})
+
+
 def test_the_function_stays_what_it_was() -> None:
     @tool
     def double(n: int) -> int:
@@ -221,6 +234,7 @@ def plain(path: str) -> None:
         (plain, {"reads": "file"}, "file is no argument"),
         (plain, {"dry_run": 3}, "dry_run: Input should be callable"),
         (plain, {"setup": lambda path, other: None}, "a parameter other"),
+        (plain, {"redo": lambda path: None}, "define undo, too"),
         (
             plain,
             {"require_approval_before": 1},

@@ -16,16 +16,19 @@ from typing import Any
 
 import pytest
 
-from agentchat import Context, Result, ToolError
+from agentchat import Context, DryRun, Result, ToolError
 from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.tool import NO_STORE, Tool
+from agentchat.journal.log_text import render_log
+from agentchat.journal.records import DecisionMade
+from agentchat.nvim.render.approval import IRREVERSIBLE, request_table
 from agentchat.tools.custom.context import MOST_CHARACTERS
 from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.workspace.process.sandbox import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
-from tests.agent.undo.test_commands import UndoScene
+from tests.agent.undo.test_commands import UndoScene, write
 from tests.core.turn.world import a_call, a_tool, calls
 from tests.support.launch import CHECKOUT
 from tests.tools.custom.making import OPEN, a_registry, made, start_pool, tools_of
@@ -656,6 +659,71 @@ async def test_checks_of_the_model_come_before_the_function(tmp_path: Path) -> N
     assert ran == ["x"]
 
 
+# --- what a call affects ------------------------------------------------------------------------
+
+
+async def test_a_structured_dry_run_is_shown_in_the_question_and_kept_in_the_journal(
+    tmp_path: Path,
+) -> None:
+    def plan(table: str) -> DryRun:
+        return DryRun(
+            would_affect=[f"table {table}", "its index"],
+            preview="DELETE FROM old",
+            estimated_impact={"rows": 120},
+            summary="Deletes old rows",
+            reversible=False,
+        )
+
+    def prune(table: str) -> str:
+        return f"pruned {table}"
+
+    found = made(
+        tmp_path, prune, dry_run=plan, require_approval_before=True,
+        permission_class="database", audit_operation="delete",
+        affected_resources=lambda table: [f"db/{table}", "network"],
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found, given='{"table": "old"}')
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    (request,) = scene.screen.questions.values()
+    table = request_table("p1", request, str(tmp_path))
+    assert [fact for fact in table["facts"] if fact[0] != "in"] == [
+        ["does", "Deletes old rows"],
+        ["kind", "database, delete"],
+        ["resources", "db/old, network"],
+        ["affects", "table old\nits index"],
+        ["impact", "rows: 120"],
+    ]
+    assert table["doc"]["lines"][:3] == ["DELETE FROM old", "", "Arguments:"]
+    assert table["warning"] == IRREVERSIBLE
+    await scene.answer("accept")
+    await scene.finished()
+    effects = {
+        "permission_class": "database", "audit_operation": "delete",
+        "affected_resources": ["db/old", "network"], "summary": "Deletes old rows",
+        "would_affect": ["table old", "its index"], "estimated_impact": {"rows": 120},
+        "reversible": False,
+    }  # fmt: skip
+    decisions = [one for one in scene.journal.records() if isinstance(one, DecisionMade)]
+    assert [one.effects for one in decisions] == [effects, effects]
+    log = "\n".join(render_log(decisions))
+    assert 'would affect: ["table old", "its index"]' in log
+    assert "permission class: database" in log
+
+
+async def test_resources_that_cannot_be_named_are_shown_as_unknown(tmp_path: Path) -> None:
+    found = made(
+        tmp_path, lambda: "ran", name="t", require_approval_before=True,
+        affected_resources=lambda: 1 / 0,
+    )  # fmt: skip
+    scene = scene_of(tmp_path, found)
+    await scene.play("go", "accept")
+    decision = next(one for one in scene.journal.records() if isinstance(one, DecisionMade))
+    (resource,) = decision.effects["affected_resources"]
+    assert "unknown" in resource
+    assert "division by zero" in resource
+
+
 # --- taking back -------------------------------------------------------------------------------
 
 
@@ -689,6 +757,74 @@ def touch(path: Path, times: int = 1):
     ]
     assert set(scene.files()) == {"locked", "set-up"}
     assert 'not redoable: touch `path="a"`' in await scene.redo()
+    scene.journal.close()
+
+
+async def test_undo_sees_the_result_and_redo_does_again_what_undo_reverted(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tools").mkdir()
+    tools = await tools_of(
+        tmp_path / "tools",
+        """
+def log(line):
+    with open("log", "a") as file:
+        print(line, file=file)
+
+def take_back(arguments, result):
+    log(f"undo {arguments.env} {result.text} {result.details['id']}")
+
+def again(env, result: Result):
+    log(f"redo {env} {result.details['id']}")
+
+@tool(undo=take_back, redo=again)
+def deploy(env: str):
+    return Result("deployed", details={"id": 7})
+
+@tool(undo=lambda env: log(f"undo {env}"))
+def notify(env: str):
+    'Send a message.'
+""",
+        cwd=tmp_path / "ws",
+    )
+    scene = UndoScene(tmp_path, *tools.values())
+    await scene.turn(("deploy", {"env": "x"}), ("notify", {"env": "y"}))
+    await scene.undo()
+    scene.restart()
+    assert (await scene.redo()).splitlines() == [
+        "Redo of turn 1 leaves out these calls: their tools have no redo.",
+        '- not redoable: notify `env="y"`',
+        "Redo of turn 1:",
+        '- redone: deploy `env="x"` (deploy does it again)',
+    ]
+    assert 'undone: deploy `env="x"`' in await scene.undo()
+    assert 'redone: deploy `env="x"`' in await scene.redo()
+    assert scene.files()["log"][0].splitlines() == [
+        "undo y", "undo x deployed 7", "redo x 7", "undo x deployed 7", "redo x 7",
+    ]  # fmt: skip
+    scene.journal.close()
+
+
+@pytest.mark.parametrize("way", ["raise", "return"])
+async def test_an_undo_that_is_impossible_says_what_to_do_by_hand_and_the_rest_goes_on(
+    tmp_path: Path, way: str
+) -> None:
+    (tmp_path / "tools").mkdir()
+    code = """
+def take_back(to):
+    WAY Irreversible(manual_guide=f"Write to {to} again.")
+
+@tool(undo=take_back)
+def mail(to: str):
+    'Send a mail.'
+"""
+    tools = await tools_of(tmp_path / "tools", code.replace("WAY", way), cwd=tmp_path / "ws")
+    scene = UndoScene(tmp_path, *tools.values())
+    await scene.turn(write("a.txt", "a\n"), ("mail", {"to": "eve"}))
+    assert (await scene.undo()).splitlines()[1:] == [
+        '- not undoable: mail `to="eve"`. By hand: Write to eve again.',
+        "- removed: a.txt",
+    ]
     scene.journal.close()
 
 

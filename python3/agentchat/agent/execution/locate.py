@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
 
 from agentchat.core.errors import ToolError, UserError
 from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.text import clip
-from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget, Workspace
-from agentchat.core.tools.tool import Access, Tool
+from agentchat.core.tools.tool import Access, Condition, Tool
 from agentchat.core.turn.chat import Chat
 from agentchat.workspace.shfmt import parse_shell
 
@@ -36,19 +39,26 @@ async def locate_call(
         ToolError: the call cannot act.
     """
     touch = access or _access(call)
-    located = await _locate_paths((*touch.reads, *touch.writes), workspace)
-    script, evidence = await _parse_command(touch.command, workspace)
+    folder = (touch.cwd,) if touch.cwd else ()
+    located = await _locate_paths((*touch.reads, *touch.writes, *folder), workspace)
+    cwd = await _check_directory(located[touch.cwd], workspace) if touch.cwd else workspace.root
+    script, evidence = await _parse_command(touch.command, cwd, workspace)
+    # A directory outside asks, as reading there does.
+    reads = (*touch.reads, *(path for path in folder if located[path].zone in UNUSUAL_READS))
     unknown = access is not None and callable(call.tool.asks)
     return CallTarget(
-        cwd=workspace.root,
-        reads=tuple(located[path] for path in touch.reads),
+        cwd=cwd,
+        reads=tuple(located[path] for path in reads),
         writes=tuple(located[path] for path in touch.writes),
         command=touch.command,
         script=script,
         evidence=evidence,
         asks=None if unknown else await _asks(call),
+        settings_ask=await _condition(call, "require_approval_before", in_doubt=True),
+        allowed_in_yolo=await _condition(call, "allowed_in_yolo_mode", in_doubt=False),
         host=workspace.host,
         targets_by_path=located,
+        resources=() if call.arguments is None else await _resources(call),
     )
 
 
@@ -92,6 +102,45 @@ async def _asks(call: ValidCall) -> bool | None:
         return True
 
 
+async def _condition(call: ValidCall, option: str, *, in_doubt: bool) -> bool | None:
+    """Return what an option of the user says about a call; ``in_doubt`` if that fails.
+
+    Without parsed arguments a function cannot be asked: that is ``None``.
+    """
+    condition: Condition | None = getattr(call.tool.options, option)
+    if not callable(condition):
+        return condition
+    if call.arguments is None:
+        return None
+    try:
+        return bool(await condition(_plain_arguments(call)))
+    except Exception:
+        log.exception("tools.opts.%s.%s failed", call.tool.name, option)
+        return in_doubt
+
+
+def _plain_arguments(call: ValidCall) -> Mapping[str, Any]:
+    """Return the arguments as JSON data, with the tool's defaults where they are known."""
+    match call.arguments:
+        case BaseModel() as model:
+            return model.model_dump(mode="json", exclude_none=True)
+        case Mapping() as arguments:
+            return arguments
+    return call.raw_arguments
+
+
+async def _resources(call: ValidCall) -> tuple[str, ...]:
+    """Return what the tool says that the call affects."""
+    declared = call.tool.affected_resources
+    if not callable(declared):
+        return declared
+    try:
+        return await declared(call.arguments)
+    except Exception as error:
+        log.exception("%s could not name what it affects", call.tool.name)
+        return (f"unknown: affected_resources failed: {clip(str(error))}",)
+
+
 async def _locate_paths(paths: Iterable[str], workspace: Workspace) -> dict[str, FileTarget]:
     targets: dict[str, FileTarget] = {}
     for path in paths:
@@ -104,15 +153,21 @@ async def _locate_paths(paths: Iterable[str], workspace: Workspace) -> dict[str,
     return targets
 
 
+async def _check_directory(target: FileTarget, workspace: Workspace) -> str:
+    if await workspace.kind(target.path) != "directory":
+        raise ToolError(f"Working directory not found: {target.display_path}. Nothing was run.")
+    return target.path
+
+
 async def _parse_command(
-    command: str | None, workspace: Workspace
+    command: str | None, cwd: str, workspace: Workspace
 ) -> tuple[Script | None, tuple[str, ...]]:
     """Return the parts of a command, and the fingerprints of what it would run."""
     if command is None:
         return None, ()
     script = await parse_shell(command)
     commands = [part.texts for part in script.parts if part.words]
-    return script, await workspace.fingerprint(commands, command, workspace.root)
+    return script, await workspace.fingerprint(commands, command, cwd)
 
 
 def _names(tool: Tool) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
-from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.limits import LONGEST_ERROR, RESULT_BYTES
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.text import clip, head_and_tail, mask_secrets
@@ -45,6 +45,8 @@ OWN_LIMIT = frozenset({"read", "bash"})
 
 HOOK_SECONDS = 30.0
 FORMAT_SECONDS = 2.0
+GUIDE = "manual_guide"
+"""Among the details of an undo that is impossible: what the user can do by hand."""
 STAGED = "Staged as a preview - nothing has been changed yet."
 
 
@@ -259,7 +261,8 @@ async def _run_safely(tool: Tool, arguments: Any, context: ToolContext) -> ToolO
     except StalePreview:
         raise
     except ToolError as error:
-        return ToolOutput(clip(str(error), LONGEST_ERROR), is_error=True)
+        details = {GUIDE: error.manual_guide} if isinstance(error, Irreversible) else None
+        return ToolOutput(clip(str(error), LONGEST_ERROR), is_error=True, details=details)
     except _OutOfTime:
         return ToolOutput(f"{tool.name} timed out after {tool.timeout:g} s.", is_error=True)
     except Exception as error:

@@ -205,7 +205,9 @@ def compact(
     )
 
 
-def find_shortening(messages: Sequence[Message], context: ChatContext, window: int) -> Shortening | None:
+def find_shortening(
+    messages: Sequence[Message], context: ChatContext, window: int
+) -> Shortening | None:
     """Return the step that shortens all results but those of the newest rounds, if it is worth it."""
     before = _tail_start(messages, tail_tokens(window))
     fresh = messages[context.end : before]
@@ -229,4 +231,3 @@ def _tail_start(messages: Sequence[Message], tokens: int) -> int:
         if not isinstance(messages[index], ToolResult):
             start = index
     return start
-

@@ -47,9 +47,7 @@ class Quote:
         return f"<{self.label}>\n{self.text}\n</{self.label.partition(' ')[0]}>"
 
 
-def quotes(
-    messages: Sequence[Message], pending: Collection[str], budget: int
-) -> tuple[Quote, ...]:
+def quotes(messages: Sequence[Message], pending: Collection[str], budget: int) -> tuple[Quote, ...]:
     """Return what stays of ``messages``, in their order.
 
     Args:

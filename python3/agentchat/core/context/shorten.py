@@ -15,9 +15,7 @@ LONG_RESULT = 1_000
 KEPT_CHARACTERS = 200
 """Characters of its beginning that stay."""
 
-SHORTENED = (
-    "[{} characters of this old result are left out. Call {} again if you still need them.]"
-)
+SHORTENED = "[{} characters of this old result are left out. Call {} again if you still need them.]"
 
 
 def shorten(message: Message) -> Message:

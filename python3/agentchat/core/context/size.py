@@ -84,4 +84,3 @@ def tail_tokens(window: int | None) -> int:
 def quoted_tokens(window: int | None) -> int:
     """Return how many tokens of the user's earlier messages stay word for word."""
     return QUOTED_TOKENS if window is None else min(QUOTED_TOKENS, window // 8)
-

@@ -10,16 +10,20 @@ line of this table that matches:
  3    an ``ask`` rule matches it, or any part of its command                asks
  4    this chat remembers *always* for exactly its scope (``grants.py``)    runs
  5    a path is protected, secret, outside or has a second hard link        asks
- 6    the mode allows it: *edit* for edits, *yolo* if not destructive       runs
- 7    ``allow`` rules match it, and all parts of its command                runs
- 8    the tool itself says whether it asks; by default only reading runs    either
+ 6    the user's options of the tool require approval                       asks
+ 7    the mode allows it: *edit* for edits, *yolo* if not destructive or    runs
+      if the options of the tool allow it there
+ 8    ``allow`` rules match it, and all parts of its command                runs
+ 9    the options of the tool, or else the tool itself, say whether it      either
+      asks; by default only reading runs
 ====  ====================================================================  ======
 
 So ``deny`` rules win over ``ask`` rules and these over ``allow`` rules, in any order. Denials come
 first because no answer and no mode overrides them. A grant comes before the check of paths because
 it may be about that path; it comes after ``ask`` rules, because the user wrote these to be asked
 each time. Modes and ``allow`` rules come after the check of paths: they are about work in general,
-not about a file that runs code later or contains a secret.
+not about a file that runs code later or contains a secret. Options that require approval
+(``tools.opts``) hold in every mode, but the user may answer *always*: they name a tool, not a call.
 
 Two things change the outcome afterwards. While a rule cannot be read, a call that would run asks,
 because that rule may be one that denies; only a call without an effect still runs. If nobody is
@@ -73,8 +77,8 @@ class Verdict(StrEnum):
 
 
 ReasonKind = Literal[
-    "rule", "mode", "grant", "user", "command", "discard", "effect", "reads", "unasked", "path",
-    "hard_link", "not_understood", "unreadable_rule", "failure", "unattended",
+    "rule", "mode", "grant", "user", "command", "discard", "effect", "reads", "unasked", "settings",
+    "path", "hard_link", "not_understood", "unreadable_rule", "failure", "unattended",
 ]  # fmt: skip
 
 _TEXTS: Mapping[ReasonKind, str] = {
@@ -87,6 +91,7 @@ _TEXTS: Mapping[ReasonKind, str] = {
     "effect": "it has an effect",
     "reads": "it only reads",
     "unasked": "its tool does not ask",
+    "settings": "setting: {}",
     "path": "{}",
     "hard_link": "{} has a second hard link",
     "not_understood": "the command is not understood: {}",
@@ -197,7 +202,13 @@ def _first_match(
         return Decision(Verdict.ALLOW, Reason("grant"))
     if target.unusual:
         return Decision(Verdict.ASK, _path_reason(target.unusual[0]))
-    if mode_allows(policy.mode, call.tool.name in EDITING, call.tool.metadata.destructive):
+    if target.settings_ask:
+        return Decision(Verdict.ASK, _settings_reason(call, "require_approval_before"))
+    allowed = target.allowed_in_yolo
+    if policy.mode == "yolo" and allowed is not None:
+        if allowed:
+            return Decision(Verdict.ALLOW, _settings_reason(call, "allowed_in_yolo_mode"))
+    elif mode_allows(policy.mode, call.tool.name in EDITING, call.tool.metadata.destructive):
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode))
     allowing = allowing_rules(policy.rules, call, target)
     if allowing:
@@ -206,6 +217,8 @@ def _first_match(
 
 
 def _tool_default(call: ValidCall, target: CallTarget) -> Decision:
+    if target.settings_ask is False:
+        return Decision(Verdict.ALLOW, _settings_reason(call, "require_approval_before"))
     only_reads = call.tool.metadata.read_only
     asks = target.asks if target.asks is not None else not only_reads
     if not asks:
@@ -213,6 +226,10 @@ def _tool_default(call: ValidCall, target: CallTarget) -> Decision:
     if target.script is not None and target.script.parse_problem:
         return Decision(Verdict.ASK, Reason("not_understood", target.script.parse_problem))
     return Decision(Verdict.ASK, EFFECT)
+
+
+def _settings_reason(call: ValidCall, option: str) -> Reason:
+    return Reason("settings", f"tools.opts.{call.tool.name}.{option}")
 
 
 def _path_reason(target: FileTarget) -> Reason:

@@ -9,7 +9,13 @@ from typing import Any
 from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.tools.ports import FileTarget, Zone
-from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.tool import DryRunResult, Metadata, Tool
+
+CUSTOM = "custom"
+"""The permission class of a custom tool that declares none."""
+
+UNUSUAL_READS = (Zone.OUTSIDE, Zone.SECRET)
+"""The zones in which reading asks in every mode."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +48,45 @@ class CallTarget:
     """Names and fingerprints of what the command would run; a grant is void when they change."""
     asks: bool | None = None
     """Whether the tool itself wants to ask; ``None``: the policy decides."""
+    settings_ask: bool | None = None
+    """Whether the user's options of the tool ask, in every mode; ``None``: they do not say."""
+    allowed_in_yolo: bool | None = None
+    """Whether the user's options let it run in the mode yolo; ``None``: unless destructive."""
     host: str = ""
     """The machine, as the user calls it; empty for the user's own."""
     targets_by_path: Mapping[str, FileTarget] = field(default_factory=dict)
     """The same files by the paths that the model wrote: a run need not locate them again."""
+    resources: tuple[str, ...] = ()
+    """What the tool says that the call affects."""
 
     @property
     def unusual(self) -> tuple[FileTarget, ...]:
         """Return the targets that ask in every mode: protected, secret or outside ones."""
-        reads = (t for t in self.reads if t.zone in (Zone.OUTSIDE, Zone.SECRET))
+        reads = (t for t in self.reads if t.zone in UNUSUAL_READS)
         writes = (t for t in self.writes if not t.ordinary)
         return (*reads, *writes)
+
+
+def declared_effects(
+    call: ValidCall, target: CallTarget, preview: DryRunResult | None
+) -> dict[str, Any]:
+    """Return what the tool and its dry run declare of a call, as JSON data by name.
+
+    What is not declared is left out, so most calls have none.
+    """
+    metadata, shown = call.tool.metadata, preview or DryRunResult()
+    declared = {
+        "permission_class": metadata.permission_class,
+        "audit_operation": metadata.audit_operation,
+        "affected_resources": list(target.resources),
+        "summary": shown.summary,
+        "would_affect": list(shown.would_affect),
+        "estimated_impact": dict(shown.impact),
+        "reversible": shown.reversible,
+    }
+    undeclared = {"permission_class": CUSTOM, "audit_operation": Metadata().audit_operation}
+    return {
+        name: value
+        for name, value in declared.items()
+        if call.tool.source and value not in ("", [], {}, None, undeclared.get(name))
+    }

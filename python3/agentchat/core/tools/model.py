@@ -16,6 +16,12 @@ class ModelRequest:
 
     ``reminder`` is added after the history, for this request only. ``chat`` is the chat's uuid.
     ``used_ids`` are those of earlier calls that ``history`` does not hold.
+
+    Args:
+        catalogue: all tools that the chat may offer in time, in an order that does not change when
+            tools are offered or withdrawn: for servers that cache what comes after the tools.
+        deferrable: the names of those in it that are offered once a search has found them.
+        forbidden: the names of offered tools whose calls the mode refuses.
     """
 
     system: str
@@ -25,6 +31,9 @@ class ModelRequest:
     reminder: str | None = None
     chat: str = ""
     used_ids: frozenset[str] = frozenset()
+    catalogue: tuple[Tool, ...] = ()
+    deferrable: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

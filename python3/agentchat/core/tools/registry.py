@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentchat.core.errors import UserError
-from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.tool import Tool, ToolOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,15 @@ def parse_groups(settings: Mapping[str, Mapping[str, Any]]) -> tuple[Group, ...]
 
 
 class Registry:
-    """Tools by name and alias; a name belongs to one tool."""
+    """Tools by name and alias; a name belongs to one tool.
+
+    A tool that the user's options disable keeps its name, but is not found.
+    """
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._names: dict[str, str] = {}
+        self._options: Mapping[str, ToolOptions] = {}
         for tool in tools:
             self.register(tool)
 
@@ -67,7 +71,7 @@ class Registry:
             if name in self._names:
                 owner = self._names[name]
                 raise UserError(f'The tool name "{name}" of {tool.name} is taken by {owner}.')
-        self._tools[tool.name] = tool
+        self._tools[tool.name] = self._with_options(tool)
         self._names.update(dict.fromkeys(names, tool.name))
 
     def unregister(self, name: str) -> bool:
@@ -77,15 +81,33 @@ class Registry:
             self._names = {n: owner for n, owner in self._names.items() if owner != name}
         return tool is not None
 
+    def configure(self, options: Mapping[str, ToolOptions]) -> None:
+        """Replace the user's options, by the name or an alias of a tool."""
+        self._options = options
+        self._tools = {name: self._with_options(tool) for name, tool in self._tools.items()}
+
+    def unused_options(self) -> tuple[str, ...]:
+        """Return the names in the options that no tool has."""
+        return tuple(name for name in self._options if name not in self._names)
+
     def get(self, name: str) -> Tool | None:
         """Return the tool with this name or alias."""
-        return self._tools.get(self._names.get(name, ""))
+        tool = self._tools.get(self._names.get(name, ""))
+        return tool if tool is not None and tool.options.enabled else None
 
     def all(self) -> tuple[Tool, ...]:
         """Return the tools, in the order of registration."""
-        return tuple(self._tools.values())
+        return tuple(tool for tool in self._tools.values() if tool.options.enabled)
 
     def filter(self, names: Iterable[str]) -> tuple[Tool, ...]:
         """Return the tools with these names or aliases, unknown ones left out, each once."""
         tools = {tool.name: tool for name in names if (tool := self.get(name)) is not None}
         return tuple(tools.values())
+
+    def _with_options(self, tool: Tool) -> Tool:
+        names = (tool.name, *tool.metadata.aliases)
+        found = (self._options[name] for name in names if name in self._options)
+        options = next(found, ToolOptions())
+        # Without its hidden tools the plugin does not work.
+        options = replace(options, enabled=options.enabled or tool.hidden)
+        return tool if options == tool.options else replace(tool, options=options)

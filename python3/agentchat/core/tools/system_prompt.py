@@ -37,9 +37,15 @@ def system_prompt(
     replaced = any(group.replace_system_prompt for group in prompted)
     sections = [] if replaced else [ROLE, _available(active), _guidelines(active)]
     sections += [group.system_prompt for group in prompted]
-    sections += [tool.system_prompt for tool in active if tool.name not in silent]
+    sections += [_tool_prompt(tool) for tool in active if tool.name not in silent]
     sections.append(_environment_section(environment))
     return "\n\n".join(section for section in sections if section)
+
+
+def _tool_prompt(tool: Tool) -> str:
+    """Return the tool's own prompt, or the one that the user sets instead."""
+    prompt = tool.options.system_prompt
+    return tool.system_prompt if prompt is None else prompt
 
 
 def _available(tools: tuple[Tool, ...]) -> str:
@@ -59,7 +65,7 @@ def _guidelines(tools: tuple[Tool, ...]) -> str:
 
 
 def _environment_section(environment: Environment) -> str:
-    on = f" (on the host {environment.host}, over ssh)" if environment.host else ""
+    on = f" (on another machine: {environment.host})" if environment.host else ""
     lines = [f"Working directory: {environment.cwd}{on}"]
     if environment.date:
         lines.append(f"Date: {environment.date}")

@@ -93,11 +93,15 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The paths (as the model wrote them) and the command in the arguments of a call."""
+    """The paths (as the model wrote them) and the command in the arguments of a call.
+
+    ``cwd`` is the directory of the command; empty for that of the chat.
+    """
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     command: str | None = None
+    cwd: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,10 @@ class DryRunResult:
     headline: str = ""
     places: tuple[ReplacedLines, ...] = ()
     """The lines of the replacements, for a tool that counts the applied ones."""
+    summary: str = ""
+    would_affect: tuple[str, ...] = ()
+    reversible: bool | None = None
+    """Whether this very call can be undone, if the dry run found out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +210,9 @@ class UndoCall:
     """How to undo a successful call.
 
     ``tool`` with ``arguments`` is the call that undoes it; an ``irreversible`` one has only a
-    ``guide`` for the user.
+    ``guide`` for the user. A tool that undoes its own calls receives the ``result`` of the call
+    (its text and details). If the call is itself an undo, ``is_redo`` is set, and the tool's
+    ``redo`` reverts it.
     """
 
     description: str
@@ -210,6 +220,22 @@ class UndoCall:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
+    result: Mapping[str, Any] = field(default_factory=dict)
+    is_redo: bool = False
+
+
+Condition = bool | Callable[[Mapping[str, Any]], Awaitable[bool]]
+"""A value, or a function of a call's arguments as JSON data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOptions:
+    """What the user sets about one tool in ``tools.opts``; ``None`` leaves it to the tool."""
+
+    enabled: bool = True
+    system_prompt: str | None = None
+    require_approval_before: Condition | None = None
+    allowed_in_yolo_mode: Condition | None = None
 
 
 Step = Callable[[Any, ToolContext], Any | Awaitable[Any]]
@@ -247,10 +273,14 @@ class Tool:
         dry_run: what a call would do; raises ToolError if it cannot work at all.
         render_call: the call in one line; gets the arguments that have arrived so far.
         describe: the description, if it depends on the chat's environment.
+        label: its name for people, if that is not ``name``.
         always_load: whether it is sent even while many tools are deferred.
         system_prompt: text for the model while it has the tool; the user does not see it.
-        undo: reverts a call whose ``UndoCall`` names this tool; gets that call's arguments.
+        undo: reverts a call whose ``UndoCall`` names this tool; gets that call's arguments, and
+            its output as ``context.last_output``.
+        redo: does again what ``undo`` reverted; gets the same.
         source: a hash of the file that defines a custom tool; empty for a built-in one.
+        options: what the user's settings say about it.
     """
 
     name: str
@@ -274,7 +304,11 @@ class Tool:
     asks: bool | Callable[[Any], bool | Awaitable[bool]] | None = None
     """Whether a call asks, or how to find out; ``None``: it asks unless it only reads."""
     undo: Step | None = None
+    redo: Step | None = None
     source: str = ""
+    options: ToolOptions = ToolOptions()
+    affected_resources: tuple[str, ...] | Callable[[Any], Awaitable[tuple[str, ...]]] = ()
+    """What calls affect, or how to find out for one call; informs the user and the journal."""
 
     def title(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line; the tool's name if the tool cannot render it."""
@@ -283,6 +317,11 @@ class Tool:
         except Exception:
             log.exception("%s could not render its call", self.name)
             return self.name
+
+    @property
+    def full_name(self) -> str:
+        """Its name in questions to the user: with a label, both."""
+        return f"{self.label} ({self.name})" if self.label else self.name
 
     @property
     def runs_beside_others(self) -> bool:

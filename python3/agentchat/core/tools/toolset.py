@@ -1,14 +1,19 @@
-"""The tools of one chat: active, deferred until a search finds them, or hidden."""
+"""The tools of one chat: active, deferred until a search finds them, or hidden.
+
+Servers cache a prompt up to the first byte that differs from the one before, and the tools come
+first in it. So the tools have one order, which only grows: those of the settings, dry runs first,
+then what the user added, then what searches found, each in the order in which it came.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agentchat.core.limits import DEFERRED_THRESHOLD
 from agentchat.core.tools.registry import Group, Registry
-from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.tool import Tool, ToolOptions
 
 NAME, HINT, DESCRIPTION = 10, 5, 2
 """Weights of a word in the name, the search hint and the description."""
@@ -31,6 +36,11 @@ def select_deferred(
         tool for tool in tools
         if not tool.always_load and sent.isdisjoint({tool.name, *tool.metadata.aliases})
     )  # fmt: skip
+
+
+def dry_run_first(tools: Iterable[Tool]) -> list[Tool]:
+    """Return the tools with those that can show a dry run first, else in their order."""
+    return sorted(tools, key=lambda tool: not tool.capability.dry_run)
 
 
 def search_tools(tools: Iterable[Tool], query: str) -> tuple[Tool, ...]:
@@ -84,10 +94,20 @@ class Toolset:
         self._groups = dict(self._own_groups)
         # A name may become known later: files with tools are read after the chat is opened.
         self._given = list(dict.fromkeys(given))
+        self._initial = frozenset(self._given)
         self._always_load = frozenset(always_load)
         self._threshold = effective_threshold(deferred_threshold)
         self._activated: set[str] = set()
+        self._found: dict[str, None] = {}
         self._removed: set[str] = set()
+
+    def configure(self, options: Mapping[str, ToolOptions]) -> None:
+        """Replace the user's options of single tools, by name or alias."""
+        self._registry.configure(options)
+
+    def unused_options(self) -> tuple[str, ...]:
+        """Return the names in the options that no tool has."""
+        return self._registry.unused_options()
 
     def selection(self) -> ToolSelection:
         """Return the current selection."""
@@ -130,6 +150,7 @@ class Toolset:
         if existed and tool is not None:
             self._removed.add(tool.name)
             self._activated.discard(tool.name)
+            self._found.pop(tool.name, None)
         return existed
 
     def has(self, name: str) -> bool:
@@ -190,22 +211,42 @@ class Toolset:
             (silent if ignored else prompting).update(tool.name for tool in members)
         return frozenset(silent - prompting)
 
-    def deferred(self) -> tuple[Tool, ...]:
-        """Return the given tools that are not sent until they are activated."""
+    def deferrable(self) -> tuple[Tool, ...]:
+        """Return the given tools that are not sent until a search finds them, found or not."""
         return select_deferred(self.tools(), self._activated, self._always_load, self._threshold)
+
+    def deferred(self) -> tuple[Tool, ...]:
+        """Return the given tools that no search has found yet."""
+        return tuple(tool for tool in self.deferrable() if tool.name not in self._found)
+
+    def loaded(self) -> tuple[Tool, ...]:
+        """Return the tools that are always sent, in their order."""
+        late = {tool.name for tool in self.deferrable()}
+        return tuple(tool for tool in self._ordered() if tool.name not in late)
+
+    def found(self) -> tuple[Tool, ...]:
+        """Return the tools that searches found, in that order."""
+        late = {tool.name: tool for tool in self.deferrable()}
+        return tuple(late[name] for name in self._found if name in late)
+
+    def search_tool(self) -> Tool | None:
+        """Return ``tool_search`` if this chat has tools for it to find, found or not."""
+        return self._registry.get(TOOL_SEARCH) if self.deferrable() else None
 
     def offered(self) -> tuple[Tool, ...]:
         """Return the tools that are sent, with ``tool_search`` while some are deferred."""
-        deferred = {tool.name for tool in self.deferred()}
-        tools = tuple(tool for tool in self.tools() if tool.name not in deferred)
-        search = self._registry.get(TOOL_SEARCH)
-        return (*tools, search) if deferred and search is not None else tools
+        search = self.search_tool() if self.deferred() else None
+        return (*self.loaded(), *((search,) if search is not None else ()), *self.found())
 
     def search(self, query: str) -> tuple[Tool, ...]:
         """Find deferred tools, best first, and activate them for this chat."""
         tools = search_tools(self.deferred(), query)
-        self._activated.update(tool.name for tool in tools)
+        self.activate(tool.name for tool in tools)
         return tools
+
+    def activate(self, names: Iterable[str]) -> None:
+        """Send tools that a search has found."""
+        self._found.update(dict.fromkeys(names))
 
     def find(self, name: str) -> Tool | None:
         """Return the tool that a call by this name runs; ``None`` if the chat may not call it."""
@@ -218,6 +259,21 @@ class Toolset:
         """Return the answer to a call of a tool that this chat does not have."""
         names = ", ".join(tool.name for tool in self.tools())
         return f'Tool "{name}" not found. Available tools: {names}.'
+
+    def _ordered(self) -> tuple[Tool, ...]:
+        """Return the tools in the order in which they are sent: dry runs of the first ones first.
+
+        What the user adds later comes after them, so that it moves nothing.
+        """
+        initial = (name for name in self._given if name in self._initial)
+        first = {tool.name for name in initial for tool in self._named(name)}
+        tools = self.tools()
+        later = [tool for tool in tools if tool.name not in first]
+        return (*dry_run_first(tool for tool in tools if tool.name in first), *later)
+
+    def _named(self, name: str) -> tuple[Tool, ...]:
+        group = self.group(name)
+        return self._registry.filter(group.tools if group else (name,))
 
     def _members(self, name: str) -> tuple[Tool, ...]:
         group = self._groups.get(name)

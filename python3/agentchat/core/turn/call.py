@@ -32,7 +32,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
     ApprovalRequest,
     ApprovalResponse,
-    DryRun,
+    ComputeDryRun,
     Locate,
     Plan,
     ReadyCall,
@@ -117,7 +117,7 @@ class CallAttempt:
         """Return the approval request; raises ToolError if the call cannot work."""
         preview: DryRunResult | None = None
         if self.call.tool.dry_run is not None:
-            preview = yield from do(DryRun(self.call, target))
+            preview = yield from do(ComputeDryRun(self.call, target))
         return ApprovalRequest(self.call, target, decision, preview)
 
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:

@@ -25,10 +25,12 @@ CompactSetting = Literal["ask", "auto", "off"]
 
 RESOLVE = "resolve"
 PLANNING = (
-    "You are in plan mode: nothing but reading is allowed. Work out what to do, write the plan as "
-    "the text of your reply, and submit it in the same reply by calling `resolve` with the action "
-    "apply, a reason of one sentence and a title in extra. The user approves it, which leaves plan "
-    "mode, or tells you what to change."
+    "<system-reminder>\n"
+    "You are in plan mode: nothing but reading is allowed, other calls are refused. Work out what "
+    "to do, write the plan as the text of your reply, and submit it in the same reply by calling "
+    "`resolve` with the action apply, a reason of one sentence and a title in extra. The user "
+    "approves it, which leaves plan mode, or tells you what to change.\n"
+    "</system-reminder>"
 )
 REMINDER = (
     "<system-reminder>\n"
@@ -67,27 +69,43 @@ class Chat:
         return self.meter.used(self.history, self.context, self.request)
 
     def request(self) -> ModelRequest:
-        """Return the request for the model."""
-        mode = self.policy.mode
-        tools = tuple(tool for tool in self.toolset.offered() if not mode_forbids(mode, tool))
-        resolve = self.toolset.find(RESOLVE)
-        if self.previews.newest() is not None and resolve is not None:
-            tools = (*tools, resolve)
-        unresolved = len(self.previews) > 0
+        """Return the request for the model.
+
+        Nothing before its tail depends on mode, previews or what searches found: then a server
+        reads all of it from its cache. The tools of a chat stay in the request in plan mode, where
+        the policy refuses their calls; what the model must know of the moment is the reminder.
+        """
+        toolset, resolve = self.toolset, self.toolset.find(RESOLVE)
+        resolving = (resolve,) if resolve is not None else ()
+        search = toolset.search_tool()
+        constant = (*toolset.loaded(), *((search,) if search is not None else ()))
+        late = toolset.deferrable()
+        offered = toolset.offered() + (resolving if self.previews.newest() is not None else ())
         return ModelRequest(
-            system=self._system(tools),
+            system=self._system(constant),
             history=self.context.view(self.history).with_stops(),
-            tools=tuple(_with_description(tool, self.environment) for tool in tools),
-            forced=RESOLVE if unresolved else None,
-            reminder=REMINDER if unresolved else None,
+            tools=self._described(offered),
+            forced=RESOLVE if len(self.previews) > 0 else None,
+            reminder=self._reminder(),
             chat=self.uuid,
             used_ids=self.context.used_ids,
+            catalogue=self._described((*constant, *resolving, *late)),
+            deferrable=frozenset(tool.name for tool in late),
+            forbidden=frozenset(t.name for t in offered if mode_forbids(self.policy.mode, t)),
         )
 
     def _system(self, tools: tuple[Tool, ...]) -> str:
         groups, silent = self.toolset.given_groups(), self.toolset.tools_without_prompt()
-        prompt = system_prompt(tools, groups, self.environment, silent)
-        return f"{prompt}\n\n{PLANNING}" if self.previews.standing is not None else prompt
+        return system_prompt(tools, groups, self.environment, silent)
+
+    def _reminder(self) -> str | None:
+        """Return what the model must know for this request only."""
+        planning = PLANNING if self.previews.standing is not None else ""
+        pending = REMINDER if len(self.previews) > 0 else ""
+        return "\n\n".join(filter(None, (planning, pending))) or None
+
+    def _described(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+        return tuple(_with_description(tool, self.environment) for tool in tools)
 
 
 def _with_description(tool: Tool, environment: Environment) -> Tool:

@@ -20,7 +20,7 @@ from agentchat.core.context.context import (
 )
 from agentchat.core.context.shorten import shorten
 from agentchat.core.context.size import Window
-from agentchat.core.errors import AgentError, Cancelled
+from agentchat.core.errors import Cancelled
 from agentchat.core.messages import History, Message, Note, Reply, ToolResult
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.turn.approval_request import request_approval
@@ -59,7 +59,9 @@ REJECTED = "The summary was rejected: nothing is compacted."
 FAILED = "The summary failed, nothing is compacted: {}"
 NO_TEXT = "the model wrote none. Try again, or choose another model with :AgentModel."
 
-SHORTENED = "Old tool results are sent in short form from now on: {} → {} tokens. The chat has them."
+SHORTENED = (
+    "Old tool results are sent in short form from now on: {} → {} tokens. The chat has them."
+)
 COMPACTED = "Compacted {} messages: {} → {} tokens. :AgentCompact undo takes it back."
 
 ASK_AGAIN_SHARE = 10

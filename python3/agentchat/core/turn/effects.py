@@ -157,7 +157,7 @@ class Locate(Effect[CallTarget]):
 
 
 @dataclass(frozen=True, slots=True)
-class DryRun(Effect[DryRunResult]):
+class ComputeDryRun(Effect[DryRunResult]):
     """Compute what a call would do; raises ToolError if it cannot work."""
 
     call: ValidCall

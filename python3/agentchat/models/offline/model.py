@@ -164,8 +164,8 @@ def _deliver(chains: list[Chain], result: ToolResult, place: int) -> None:
 
 def _skip_missing_tools(chain: Chain, request: ModelRequest) -> None:
     """Let a chain go on without calls of tools that this chat does not have."""
-    offered = {tool.name for tool in request.tools}
-    is_planning = "resolve" in offered and request.reminder is None
+    offered = {tool.name for tool in request.tools} - request.forbidden
+    is_planning = "resolve" in offered and request.forced is None
     while chain.call and not chain.call_id and chain.call.tool not in offered:
         tool = chain.call.tool
         reason = f"this chat has no {tool} tool (add it: @{tool})."
@@ -186,7 +186,7 @@ def _ready(chains: list[Chain], request: ModelRequest) -> list[tuple[int, Planne
     resolving = [(number, call) for number, call in wanting if call.tool == "resolve"]
     if resolving:
         return [max(resolving, key=lambda item: chains[item[0]].staged)]
-    return [] if request.forced == "resolve" or request.reminder is not None else wanting
+    return [] if request.forced == "resolve" else wanting
 
 
 def _tool_call(number: int, call: PlannedCall, request: ModelRequest) -> ToolCall:
@@ -210,7 +210,7 @@ def _tool_call(number: int, call: PlannedCall, request: ModelRequest) -> ToolCal
 def _closing_text(chains: list[Chain], request: ModelRequest) -> str:
     """Return the text of a reply without calls."""
     lines = list(dict.fromkeys(text for chain in chains for text in chain.lines if text))
-    if request.reminder is not None:
+    if request.forced is not None:
         return "\n".join([*lines, PENDING])
     unknown = [text for chain in chains for text in chain.unknown_tool_message]
     if not lines:

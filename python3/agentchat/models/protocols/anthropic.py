@@ -3,6 +3,11 @@
 Reasoning comes in signed blocks that go back unchanged and in place. The server caches the text up
 to each mark: the tools, the system prompt, the end of the previous request and the end of this one
 are marked, so each request reads from the cache what the previous one wrote.
+
+A changed list of tools would void all of that. So the list has every tool of the chat from the
+first request on: ``resolve`` also while nothing is pending, and deferred tools with
+``defer_loading``, which keeps them from the model until the result of ``tool_search`` refers to
+them.
 """
 
 from __future__ import annotations
@@ -16,20 +21,22 @@ from typing import Any, Final
 from agentchat.core.messages import (
     FinishReason,
     Image,
+    Message,
     ReplyPart,
     TextPart,
     ToolCall,
+    ToolResult,
     Usage,
 )
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     Round,
     arguments_object,
     base64_of,
     count,
-    dry_run_first,
     entries,
     error_in,
     function_name,
@@ -85,6 +92,8 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
 _LIMIT = re.compile(r"max_tokens: \d+ > (\d+)")
 _FIXED_BUDGET = re.compile(r"claude-(instant|[23]\b|[23]-|(opus|sonnet|haiku)-4(-[015]\b|-20|$))")
 """Models that do not choose by themselves how much to reason."""
+_NO_DEFERRING = re.compile(r"claude-(instant|[23]\b|[23]-|haiku-3)|^(?!.*claude)")
+"""Models behind this protocol that are not known to take deferred tools."""
 
 Block = dict[str, Any]
 WireMessage = dict[str, Any]
@@ -108,6 +117,11 @@ class Anthropic(WireProtocol):
 
     name = NAME
     features = (
+        Feature(
+            "defer_loading",
+            re.compile(r"defer_loading|tool_reference|tool.?search", re.I),
+            lambda body: "defer_loading" in str(body.get("tools")),
+        ),
         feature("tool_choice", "tool_choice"),
         feature("display", r"display", "thinking", "display"),
         feature("effort", "effort|output_config", "output_config"),
@@ -145,7 +159,8 @@ class Anthropic(WireProtocol):
 
     def body(self, request: ModelRequest) -> Body:
         """Return the JSON body of a streaming request."""
-        messages = self._messages(request)
+        late = self._late(request)
+        messages = self._messages(request, late)
         body: Body = {
             "model": self.model,
             "max_tokens": self._max_tokens(),
@@ -155,8 +170,7 @@ class Anthropic(WireProtocol):
         if request.system.strip():
             body["system"] = [self._cached({"type": "text", "text": request.system})]
         if request.tools:
-            tools = [tool_schema(tool) for tool in dry_run_first(request.tools)]
-            body["tools"] = [*tools[:-1], self._cached(tools[-1])]
+            body["tools"] = self._tools(request, late)
         body.update(self._reasoning(request))
         if request.forced and request.tools and "tool_choice" in self.takes:
             body["tool_choice"] = {"type": "tool", "name": request.forced}
@@ -175,6 +189,31 @@ class Anthropic(WireProtocol):
             self._most_tokens = int(limit[1])
             return ""
         return super().adapt(refusal, body, request)
+
+    def _late(self, request: ModelRequest) -> frozenset[str]:
+        """Return the tools that the server keeps from the model until a result refers to them.
+
+        A tool with a prompt of its own is none: the prompt is in the text of the result.
+        """
+        if "defer_loading" not in self.takes or _NO_DEFERRING.search(self.model):
+            return frozenset()
+        silent = (t.name for t in request.catalogue if not (t.system_prompt or t.guidelines))
+        return request.deferrable.intersection(silent)
+
+    def _tools(self, request: ModelRequest, late: frozenset[str]) -> list[Block]:
+        """Return the tools of the chat; the last one that the model sees at once is marked."""
+        if not request.catalogue:
+            plain = [tool_schema(tool) for tool in request.tools]
+            return [*plain[:-1], self._cached(plain[-1])]
+        offered = {tool.name for tool in request.tools}
+        referred = {name for r in request.history.messages for name in _found(r, late)}
+        plain, deferred = [], []
+        for tool in request.catalogue:
+            if tool.name in late and (tool.name in referred or tool.name not in offered):
+                deferred.append({**tool_schema(tool), "defer_loading": True})
+            elif tool.name in offered or tool.name not in request.deferrable:
+                plain.append(tool_schema(tool))
+        return [*plain[:-1], self._cached(plain[-1]), *deferred]
 
     def _max_tokens(self) -> int:
         wanted = self.options.max_tokens or MAX_TOKENS
@@ -216,7 +255,7 @@ class Anthropic(WireProtocol):
             isinstance(e, Round) and e.answers and not self.is_own(e.reply, e.index) for e in newest
         )
 
-    def _messages(self, request: ModelRequest) -> list[WireMessage]:
+    def _messages(self, request: ModelRequest, late: frozenset[str]) -> list[WireMessage]:
         """Return all messages; the ends of this request and the one before are marked."""
         messages: list[WireMessage] = []
         ends: list[tuple[int, int]] = []
@@ -226,7 +265,7 @@ class Anthropic(WireProtocol):
                 if blocks:
                     ends.append(_end(messages))
                     _add(messages, "assistant", blocks)
-                _add(messages, "user", self._results(entry))
+                _add(messages, "user", self._results(entry, late))
             else:
                 _add(messages, "user", self._content(entry.text, getattr(entry, "images", ())))
         for message, block in {*ends[-1:], _end(messages)}:
@@ -253,13 +292,15 @@ class Anthropic(WireProtocol):
     def _call_id(self, entry: Round, call: ToolCall) -> str:
         return plain_id(server_id(call) if self.is_same_model(entry.reply) else call.id)
 
-    def _results(self, entry: Round) -> list[Block]:
+    def _results(self, entry: Round, late: frozenset[str]) -> list[Block]:
         blocks: list[Block] = []
         for answer in entry.answers:
+            found = _found(answer.result, late)
+            references = [{"type": "tool_reference", "tool_name": name} for name in found]
             block: Block = {
                 "type": "tool_result",
                 "tool_use_id": self._call_id(entry, answer.call),
-                "content": self._content(answer.text, answer.images),
+                "content": references or self._content(answer.text, answer.images),
             }
             blocks.append({**block, "is_error": True} if answer.is_error else block)
         return blocks
@@ -381,6 +422,14 @@ def tool_schema(tool: Tool) -> dict[str, Any]:
         "description": model_description(tool),
         "input_schema": model_schema(tool),
     }
+
+
+def _found(message: Message | None, late: frozenset[str]) -> list[str]:
+    """Return the tools that the result of a search refers to, if all of them are ``late``."""
+    if not isinstance(message, ToolResult) or message.name != TOOL_SEARCH:
+        return []
+    names = (message.details or {}).get("tools")
+    return names if isinstance(names, list) and late.issuperset(names) else []
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

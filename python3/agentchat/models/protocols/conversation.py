@@ -22,7 +22,6 @@ from agentchat.core.messages import (
     ToolResult,
     UserText,
 )
-from agentchat.core.tools.tool import Tool
 from agentchat.models.response.refusal import one_line
 
 MOST_TOKENS = 10**12
@@ -139,11 +138,6 @@ def entries(history: History) -> Iterator[Entry]:
             yield Round(index, message, tuple(answers))
         elif not isinstance(message, ToolResult):
             yield message
-
-
-def dry_run_first(tools: Iterable[Tool]) -> list[Tool]:
-    """Return the tools with those that can show a dry run first, else in their order."""
-    return sorted(tools, key=lambda tool: not tool.capability.dry_run)
 
 
 def function_name(call: ToolCall) -> str:

@@ -28,7 +28,6 @@ from agentchat.models.protocols.conversation import (
     arguments_object,
     base64_of,
     count,
-    dry_run_first,
     entries,
     error_in,
     function_name,
@@ -143,7 +142,7 @@ class Gemini(WireProtocol):
         if request.system.strip():
             body["systemInstruction"] = {"parts": [{"text": request.system}]}
         if request.tools:
-            tools = [tool_schema(tool) for tool in dry_run_first(request.tools)]
+            tools = [tool_schema(tool) for tool in request.tools]
             body["tools"] = [{"functionDeclarations": tools}]
             if request.forced and "forced choice" in self.takes:
                 choice = {"mode": "ANY", "allowedFunctionNames": [request.forced]}

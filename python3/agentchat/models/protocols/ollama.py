@@ -17,7 +17,6 @@ from agentchat.models.protocols.conversation import (
     arguments_object,
     base64_of,
     count,
-    dry_run_first,
     entries,
     error_in,
     function_name,
@@ -111,7 +110,7 @@ class Ollama(WireProtocol):
         """Return the JSON body of a streaming request."""
         body: Body = {"model": self.model, "messages": self._messages(request), "stream": True}
         if request.tools:
-            body["tools"] = [tool_schema(tool) for tool in dry_run_first(request.tools)]
+            body["tools"] = [tool_schema(tool) for tool in request.tools]
         if self.options.effort and "think level" in self.takes:
             body["think"] = self._think(self.options.effort)
         body["options"] = self._options()

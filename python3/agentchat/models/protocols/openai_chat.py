@@ -23,7 +23,6 @@ from agentchat.models.protocols.conversation import (
     arguments_text,
     count,
     data_url,
-    dry_run_first,
     entries,
     error_in,
     error_message,
@@ -53,6 +52,7 @@ from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import Framing
 
 NAME: Final = "openai-chat"
+CACHED = {"type": "ephemeral"}
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
     "stop": "stop",
@@ -101,6 +101,7 @@ class OpenAIChat(WireProtocol):
             lambda body: _sends("reasoning_details")(body) or _sends("extra_content")(body),
             REASONING_REFUSED,
         ),
+        Feature("cache", re.compile("cache_control"), lambda body: "cache_control" in str(body)),
         feature("max_tokens", "max_completion_tokens|max_tokens"),
         feature("reasoning_effort", "reasoning_effort|reasoning effort"),
         feature("temperature", "temperature", notice="The model takes no temperature."),
@@ -130,7 +131,7 @@ class OpenAIChat(WireProtocol):
         if "stream_options" in self.takes:
             body["stream_options"] = {"include_usage": True}
         if request.tools:
-            body["tools"] = [tool_schema(tool) for tool in dry_run_first(request.tools)]
+            body["tools"] = [tool_schema(tool) for tool in request.tools]
             if request.forced and "tool_choice" in self.takes:
                 body["tool_choice"] = {"type": "function", "function": {"name": request.forced}}
         return merge({**body, **self._options()}, self.options.params)
@@ -157,7 +158,19 @@ class OpenAIChat(WireProtocol):
         """Return all messages, oldest first; each call is followed by exactly one answer."""
         system = [{"role": "system", "content": request.system}] if request.system.strip() else []
         reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
-        return [*system, *self._history(request), *reminder]
+        return [*self._marked([*system, *self._history(request)]), *reminder]
+
+    def _marked(self, messages: list[WireMessage]) -> list[WireMessage]:
+        """Mark for the cache where a model behind OpenRouter wants it, as ``anthropic`` does.
+
+        The places are the system prompt and the ends of the request before and of this one.
+        """
+        is_routed = self.provider.partition("@")[0] == "openrouter"
+        if not is_routed or not self.model.startswith("anthropic/") or "cache" not in self.takes:
+            return messages
+        replies = (i for i in reversed(range(len(messages))) if messages[i]["role"] == "assistant")
+        places = {0, next(replies, 1) - 1, len(messages) - 1}
+        return [_cached(m) if i in places else m for i, m in enumerate(messages)]
 
     def _history(self, request: ModelRequest) -> Iterator[WireMessage]:
         for entry in entries(request.history):
@@ -224,6 +237,15 @@ class OpenAIChat(WireProtocol):
         parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
         urls = ({"url": data_url(image)} for image in images)
         return parts + [{"type": "image_url", "image_url": url} for url in urls]
+
+
+def _cached(message: WireMessage) -> WireMessage:
+    """Return the message with its last part marked; one without text is left as it is."""
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if message["role"] == "assistant" or not content:
+        return message
+    return {**message, "content": [*parts[:-1], {**parts[-1], "cache_control": CACHED}]}
 
 
 class OpenAIChatReader:

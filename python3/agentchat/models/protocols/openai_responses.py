@@ -19,7 +19,6 @@ from agentchat.models.protocols.conversation import (
     arguments_text,
     count,
     data_url,
-    dry_run_first,
     entries,
     error_in,
     error_message,
@@ -107,7 +106,7 @@ class OpenAIResponses(WireProtocol):
         if "encrypted" in self.takes:
             body["include"] = [ENCRYPTED]
         if request.tools:
-            body["tools"] = [tool_schema(tool) for tool in dry_run_first(request.tools)]
+            body["tools"] = [tool_schema(tool) for tool in request.tools]
             if request.forced and "tool_choice" in self.takes:
                 body["tool_choice"] = {"type": "function", "name": request.forced}
         return merge({**body, **self._options()}, self.options.params)

@@ -11,6 +11,7 @@ from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.text import escape_hidden_characters
+from agentchat.core.tools.call import declared_effects
 from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always
@@ -31,7 +32,7 @@ log = logging.getLogger(__name__)
 UNDRAWN = "This cannot be shown properly: the reason is in the log."
 
 SHOWN_PARTS = 8
-"""Parts of a command in the facts; the details list all."""
+"""Parts of a command, or things that a call affects, in the facts."""
 SHOWN_PATHS = 3
 """Ordinary files that the facts name one by one, above a diff that names all."""
 
@@ -94,7 +95,9 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
         "place": request.number,
         "total": request.total,
         "always": offers_always(request),
+        # No rule overrides the option that asks.
         "rule": not (request.staged_preview or request.question)
+        and request.decision.reason.kind != "settings"
         and offers_rule(request.call, request.target),
         "always_text": _describe_scope(scope) if scope is not None else "",
         "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
@@ -152,7 +155,7 @@ def _describe_scope(scope: Scope) -> str:
 
 def title(request: ApprovalRequest) -> str:
     """Return what is asked, in a few words."""
-    name = request.call.tool.name
+    name = escape_hidden_characters(request.call.tool.full_name)
     if request.question:
         return escape_hidden_characters(request.question)
     if request.staged_preview is not None and request.staged_preview.is_standing:
@@ -191,12 +194,39 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
     if request.decision.confinement:
         facts.append(["sandbox", request.decision.confinement])
+    facts += _effects(request)
     timeout = request.call.raw_arguments.get("timeout")
     if target.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])
     if request.decision.reason != EFFECT:
         facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
     return [*facts, *_parts(request)]
+
+
+def _effects(request: ApprovalRequest) -> list[list[str]]:
+    """Return what the tool and its dry run declare of the call."""
+    if request.question or request.staged_preview is not None:
+        return []
+    effects = declared_effects(request.call, request.target, request.preview)
+    kinds = [effects[name] for name in ("permission_class", "audit_operation") if name in effects]
+    impact = effects.get("estimated_impact", {})
+    facts = [
+        ["does", effects.get("summary", "")],
+        ["kind", ", ".join(kinds)],
+        ["resources", ", ".join(effects.get("affected_resources", ()))],
+        ["affects", "\n".join(_shortened(effects.get("would_affect", [])))],
+        ["impact", ", ".join(f"{name}: {value}" for name, value in impact.items())],
+    ]
+    return [[label, _visible(text)] for label, text in facts if text]
+
+
+def _shortened(texts: list[str]) -> list[str]:
+    more = len(texts) - SHOWN_PARTS
+    return [*texts[:SHOWN_PARTS], f"and {more} more"] if more > 0 else texts
+
+
+def _visible(text: str) -> str:
+    return "\n".join(map(escape_hidden_characters, text.split("\n")))
 
 
 def _paths(request: ApprovalRequest) -> list[list[str]]:
@@ -235,7 +265,8 @@ def _warning(request: ApprovalRequest, level: int) -> str:
     lines += [
         UNSAVED.format(file.display_path) for file in writes if file.loaded is BufferState.UNSAVED
     ]
-    if level == 0:
+    reversible = request.preview.reversible if request.preview is not None else None
+    if reversible is False or (level == 0 and not reversible):
         lines.append(IRREVERSIBLE)
     return " ".join(escape_hidden_characters(line) for line in lines if line)
 

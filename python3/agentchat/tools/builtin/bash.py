@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import Field
@@ -52,10 +52,15 @@ class BashArguments(ToolArguments):
         allow_inf_nan=False,
         description=f"Seconds after which it is killed; {BASH_SECONDS} by default",
     )
+    cwd: str | None = Field(
+        None, min_length=1, description="Directory to run it in; the working directory by default"
+    )
 
 
 async def run(arguments: BashArguments, context: ToolContext) -> ToolOutput:
     """Return what the command wrote, and how it ended unless it succeeded."""
+    if arguments.cwd:
+        context = replace(context, cwd=(await context.workspace.locate(arguments.cwd)).path)
     result = await run_shell(arguments.command, context, arguments.timeout or BASH_SECONDS)
     return result.tool_output()
 
@@ -201,14 +206,15 @@ class LiveOutputBuffer:
 
 
 def touches(arguments: BashArguments) -> Access:
-    """Return the command of a call."""
-    return Access(command=arguments.command)
+    """Return the command of a call and its directory."""
+    return Access(command=arguments.command, cwd=arguments.cwd or "")
 
 
 def render_call(given: Mapping[str, Any]) -> str:
     """Return the call in one line, like ``bash: ls -la``."""
     lines = str(given.get("command") or "").strip().split("\n")
-    return f"bash: {argument_text(lines[0])}" + (" ..." if len(lines) > 1 else "")
+    place = f" (in {argument_text(given['cwd'])})" if given.get("cwd") else ""
+    return f"bash: {argument_text(lines[0])}" + (" ..." if len(lines) > 1 else "") + place
 
 
 TOOL = Tool(

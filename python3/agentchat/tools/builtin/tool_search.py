@@ -28,6 +28,7 @@ async def run(arguments: ToolSearchArguments, context: ToolContext) -> ToolOutpu
     details = {"tools": [tool.name for tool in tools]}
     if tools:
         lines = [f"- {tool.name}: {tool.description}" for tool in tools]
+        lines += [text for tool in tools for text in (tool.system_prompt, *tool.guidelines) if text]
         return ToolOutput("\n".join(["You can call these tools now:", *lines]), details=details)
     if not deferred:
         return ToolOutput("All tools of this chat are loaded; there is nothing to find.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +36,25 @@ class Result:
     details: Mapping[str, Any] | None = None
     is_error: bool = False
     shown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What ``dry_run`` returns if text alone is not enough; the approval request shows all of it.
+
+    Args:
+        would_affect: what would be affected: a file, a table, a URL, or a list of those.
+        preview: the details: a unified diff, a plan, a query.
+        estimated_impact: measures by name, as ``{"rows": 120}``.
+        summary: one line about the effect.
+        reversible: whether this very call can be undone, if that differs from other calls.
+    """
+
+    would_affect: str | Sequence[str] = ()
+    preview: str = ""
+    estimated_impact: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
+    reversible: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +144,36 @@ def result_of(value: Any, name: str) -> Result:
         is_error=bool(value.is_error),
         shown=shown,
     )
+
+
+def dry_run_of(value: Any, name: str) -> dict[str, Any]:
+    """Return the value of ``dry_run`` as JSON data: the fields of ``DryRun``.
+
+    Raises:
+        ToolError: it is neither text nor a value that JSON can represent.
+    """
+    if not isinstance(value, DryRun):
+        value = DryRun(preview=result_of(value, name).text)
+    impact = _plain(value.estimated_impact, name)
+    if not isinstance(impact, dict):
+        raise ToolError(f"{name} failed: estimated_impact must be a mapping.")
+    return {
+        "would_affect": texts_of(value.would_affect, name),
+        "preview": _text(value.preview, name),
+        "impact": impact,
+        "summary": _text(value.summary, name),
+        "reversible": None if value.reversible is None else bool(value.reversible),
+    }
+
+
+def texts_of(value: Any, name: str) -> list[str]:
+    """Return one text, or the texts of an iterable, as a list; raises ToolError."""
+    if value is None:
+        return []
+    values = (
+        [value] if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) else value
+    )
+    return [_text(item, name) for item in values]
 
 
 def _text(value: Any, name: str) -> str:

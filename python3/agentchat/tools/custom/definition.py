@@ -31,12 +31,18 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 MARK = "__agentchat_tool__"
 ASKS = "require_approval_before"
-HOOKS = ("dry_run", "undo", "setup", "on_exit", "render_call", "render_result", ASKS)
+RESOURCES = "affected_resources"
+HOOKS = (
+    "dry_run", "undo", "redo", "setup", "on_exit", "render_call", "render_result", ASKS, RESOURCES,
+)  # fmt: skip
 METADATA = (
     "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
-    "requires_reverse_thinking",
+    "requires_reverse_thinking", "permission_class", "audit_operation",
 )  # fmt: skip
-SPEC_FIELDS = ("flag", "always_load", "setup_once", "timeout", "min_confidence")
+SPEC_FIELDS = (
+    "flag", "always_load", "setup_once", "timeout", "min_confidence", "label", "system_prompt",
+    "prompt_snippet",
+)  # fmt: skip
 """Options that are fields of ``ToolSpec`` without a change."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -60,6 +66,9 @@ class Options(TypedDict, total=False):
     min_confidence: Annotated[int | float, Field(ge=0, le=100)]
     requires_checkpoint: bool
     requires_reverse_thinking: bool
+    permission_class: str
+    audit_operation: str
+    affected_resources: Texts | Hook
     timeout: Annotated[float, Field(gt=0)] | None
     setup_once: bool
     require_approval_before: bool | Hook | None
@@ -70,11 +79,15 @@ class Options(TypedDict, total=False):
     writes: Texts
     dry_run: Hook | None
     undo: Hook | None
+    redo: Hook | None
     setup: Hook | None
     on_exit: Hook | None
     render_call: Hook | None
     render_result: Hook | None
     guidelines: Texts
+    label: str
+    prompt_snippet: str
+    system_prompt: str
 
 
 Options.__pydantic_config__ = ConfigDict(strict=True)  # type: ignore[attr-defined]
@@ -92,6 +105,7 @@ class ToolSpec:
             for a function.
         hooks: those of ``HOOKS`` that are defined.
         asks: ``require_approval_before`` if it is no function.
+        resources: ``affected_resources`` if it is no function.
         render_needs: the arguments without which ``render_call`` cannot be called.
         line: the line of the function in its file.
         metadata: fields of ``core.tools.tool.Metadata``.
@@ -108,6 +122,7 @@ class ToolSpec:
     aliases: tuple[str, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    resources: tuple[str, ...]
     guidelines: tuple[str, ...]
     line: int
     metadata: dict[str, Any]
@@ -116,6 +131,9 @@ class ToolSpec:
     setup_once: bool = False
     min_confidence: int = 0
     timeout: float | None = None
+    label: str = ""
+    prompt_snippet: str = ""
+    system_prompt: str = ""
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> ToolSpec:
@@ -185,7 +203,13 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
     steps = _steps(function, options, names)
     functions = {str(n): step for n, step in enumerate(steps) if isinstance(step, BoundFunction)}
     functions |= {
-        role: bind(options[role], names, earlier=int(role == "render_result"), role=role)
+        role: bind(
+            options[role],
+            names,
+            earlier=int(role == "render_result"),
+            takes_result=role in ("undo", "redo"),
+            role=role,
+        )
         for role in HOOKS
         if callable(options.get(role))
     }
@@ -205,6 +229,7 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
         aliases=tuple(_valid_name(alias) for alias in options.get("aliases", ())),
         reads=_path_arguments("reads", options, names),
         writes=_path_arguments("writes", options, names),
+        resources=() if RESOURCES in functions else tuple(options.get(RESOURCES, ())),
         guidelines=tuple(options.get("guidelines", ())),
         line=function.__code__.co_firstlineno,
         metadata={name: options[name] for name in METADATA if name in options},
@@ -223,6 +248,8 @@ def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
         raise DefinitionError("a tool is read_only or destructive, not both")
     if checked.get("flag") and checked.get("command") is None:
         raise DefinitionError("flag is for tools with a command: it reports its exit code")
+    if checked.get("redo") and not checked.get("undo"):
+        raise DefinitionError("redo does again what undo reverted: define undo, too")
     return checked
 
 

@@ -13,7 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.core.limits import BASH_SECONDS
+from agentchat.core.limits import BASH_SECONDS, RESULT_BYTES
+from agentchat.core.text import clip
+from agentchat.core.tools.call import CUSTOM
 from agentchat.core.tools.tool import (
     Access,
     ArgumentError,
@@ -33,7 +35,7 @@ from agentchat.core.tools.tool import (
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
 from agentchat.tools.custom.context import NO_OUTPUT
-from agentchat.tools.custom.definition import ASKS, ToolSpec
+from agentchat.tools.custom.definition import ASKS, RESOURCES, ToolSpec
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
@@ -79,7 +81,9 @@ class RemoteTool:
             description=spec.description,
             arguments=self,
             steps=(self._run,),
-            metadata=Metadata(aliases=spec.aliases, permission_class="custom", **spec.metadata),
+            metadata=Metadata(
+                aliases=spec.aliases, **{"permission_class": CUSTOM, **spec.metadata}
+            ),
             capability=Capability(
                 dry_run="dry_run" in hooks,
                 reversible=undoable,
@@ -88,7 +92,9 @@ class RemoteTool:
             touches=self._touches,
             dry_run=self._dry_run if "dry_run" in hooks else None,
             render_call=self._render_call,
-            snippet=spec.description.split("\n", 1)[0],
+            snippet=spec.prompt_snippet or spec.description.split("\n", 1)[0],
+            label=spec.label,
+            system_prompt=spec.system_prompt,
             guidelines=spec.guidelines,
             timeout=spec.timeout,
             hooks=Hooks(
@@ -99,8 +105,10 @@ class RemoteTool:
             ),
             always_load=spec.always_load,
             asks=self._asks if ASKS in hooks else spec.asks,
-            undo=self._undo if undoable else None,
+            undo=self._reverting("undo") if undoable else None,
+            redo=self._reverting("redo") if "redo" in hooks else None,
             source=digest,
+            affected_resources=self._resources if RESOURCES in hooks else spec.resources,
         )
 
     def schema(self) -> dict[str, Any]:
@@ -224,14 +232,25 @@ class RemoteTool:
 
         return hook
 
-    async def _undo(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
-        result = await self.call("hook", arguments, context, role="undo")
-        return ToolOutput(NO_OUTPUT) if result is None else _output(result)
+    def _reverting(self, role: str) -> Step:
+        """Return the step that undoes or redoes a call, whose output is the last output."""
+
+        async def step(arguments: CallArguments, context: ToolContext) -> ToolOutput:
+            last = context.last_output
+            given = [{"text": last.text, "details": last.details}]
+            result = await self.call("hook", arguments, context, role=role, given=given)
+            return ToolOutput(NO_OUTPUT) if result is None else _output(result)
+
+        return step
 
     def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
         """Return how the tool's ``undo`` takes the call back."""
-        name = self.spec.name
-        return UndoCall(f"{name} takes it back", tool=name, arguments=arguments.sent)
+        return UndoCall(
+            f"{self.spec.name} takes it back",
+            tool=self.spec.name,
+            arguments=arguments.sent,
+            result={"text": clip(result.text, RESULT_BYTES), "details": result.details},
+        )
 
     def _touches(self, arguments: Mapping[str, Any]) -> Access:
         command = self.spec.command(0)
@@ -243,11 +262,14 @@ class RemoteTool:
 
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
         work = self.call("hook", arguments, context, role="dry_run")
-        result = await self._limited(work, "dry_run")
-        text = NO_OUTPUT if result is None else result["text"]
+        result = dict(await self._limited(work, "dry_run"))
         # The text is the tool's own; the arguments are what runs.
-        shown = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
-        return DryRunResult(text=f"{text}\n\nArguments:\n{shown}")
+        given = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
+        text = f"{result.pop('preview')}\n\nArguments:\n{given}".lstrip("\n")
+        return DryRunResult(**{**result, "would_affect": tuple(result["would_affect"])}, text=text)
+
+    async def _resources(self, arguments: CallArguments) -> tuple[str, ...]:
+        return tuple(await self._limited(self.call("hook", arguments, role=RESOURCES), RESOURCES))
 
     async def _asks(self, arguments: CallArguments) -> bool:
         return bool(await self._limited(self.call("hook", arguments, role=ASKS), ASKS))
@@ -263,7 +285,7 @@ class RemoteTool:
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line, from the arguments that have arrived."""
-        plain = f"{self.spec.name} {summarize_arguments(arguments)}".rstrip()
+        plain = f"{self.spec.label or self.spec.name} {summarize_arguments(arguments)}".rstrip()
         names = self.spec.defaults.keys() | arguments.keys()
         if not self._renders("render_call") or not names >= set(self.spec.render_needs):
             return plain

@@ -30,12 +30,20 @@ from typing import Any, BinaryIO, cast
 
 from typing_extensions import override
 
-from agentchat.core.errors import ToolError
+from agentchat.core.errors import Irreversible, ToolError
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.frames import RequestCancelled, error_text
 from agentchat.rpc.peer import IncomingRequest, Peer
-from agentchat.tools.custom.context import OVER, CommandResult, Context, Result, result_of
-from agentchat.tools.custom.definition import ASKS, Definition
+from agentchat.tools.custom.context import (
+    OVER,
+    CommandResult,
+    Context,
+    Result,
+    dry_run_of,
+    result_of,
+    texts_of,
+)
+from agentchat.tools.custom.definition import ASKS, RESOURCES, Definition
 from agentchat.tools.custom.files import GONE, ImportProblem, Source, import_source
 from agentchat.tools.custom.parameters import BoundFunction, bind
 
@@ -162,7 +170,7 @@ class ToolServer:
                 given = [result.text if isinstance(value, Result) else value]
 
     def _hook(self, params: Mapping[str, Any]) -> Any:
-        """Call a function among the options; return a result, or whether to ask."""
+        """Call a function among the options; return its value as JSON data."""
         definition, role = self._definition(params), params["role"]
         function = definition.functions.get(role)
         if function is None:
@@ -174,8 +182,14 @@ class ToolServer:
             arguments = self._parse(definition, params["arguments"])
         with self._context(params) as context:
             value = _value(function, arguments, context, *given)
+        if isinstance(value, Irreversible):
+            raise value
         if role == ASKS:
             return bool(value)
+        if role == RESOURCES:
+            return texts_of(value, definition.spec.name)
+        if role == "dry_run":
+            return dry_run_of(value, definition.spec.name)
         if value is None or role in ("setup", "on_exit"):
             return None
         return asdict(result_of(value, definition.spec.name))

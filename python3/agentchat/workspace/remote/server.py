@@ -1,4 +1,4 @@
-"""The server on the other machine: serves a local workspace over standard input and output.
+"""The server on the other side: serves a local workspace over standard input and output.
 
 It is sent there with the modules it imports (see ``bootstrap``), so files and processes there are
 handled by ``LocalWorkspace``. When its input ends or is silent for ``SILENCE_SECONDS``, it kills
@@ -154,8 +154,7 @@ class WorkspaceServer:
 
 
 def _directory(path: str) -> str:
-    """Return the path of a directory, relative to the home directory; raises OSError."""
-    home = os.path.expanduser("~")
-    full = os.path.join(home, os.path.expanduser(path))
+    """Return the full path of a directory; an empty one is the current; raises OSError."""
+    full = os.path.join(os.getcwd(), os.path.expanduser(path))
     os.scandir(full).close()
     return full

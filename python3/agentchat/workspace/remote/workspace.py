@@ -1,7 +1,7 @@
-"""The workspace on another machine, reached with the user's ``ssh``.
+"""The workspace that a server process serves: over ssh, in a container, in an overlay.
 
-A server runs there with the code of the plugin (see ``server``). This end keeps the connection and
-connects again after it was lost.
+The server runs there with the code of the plugin (see ``server``). This end keeps the connection
+and connects again after it was lost. A ``Launcher`` knows how the server is started.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import (
@@ -27,34 +27,57 @@ from agentchat.rpc.peer import OnProgress
 from agentchat.workspace.process import run
 from agentchat.workspace.process.run import Capture
 from agentchat.workspace.process.sandbox import OFF
-from agentchat.workspace.ssh.client import StartError, WorkspaceClient
-from agentchat.workspace.ssh.destination import (
-    CONNECT_SECONDS,
-    Destination,
-    SshCommand,
-    explain_failure,
-)
+from agentchat.workspace.remote.client import StartError, WorkspaceClient
 
 if TYPE_CHECKING:
     from agentchat.core.diff.changeset import ChangeSet
 
-START_SECONDS = CONNECT_SECONDS + 15
+START_SECONDS = 30
 
 
-class SshWorkspace:
-    """Files and programs of another machine, below and around one directory.
+class Launcher(Protocol):
+    """How the server of a workspace is started."""
+
+    @property
+    def machine(self) -> str:
+        """The user's name for where it runs."""
+
+    @property
+    def path(self) -> str:
+        """The directory; empty for the one in which the server starts."""
+
+    @property
+    def cwd(self) -> str:
+        """The directory, on this machine, of the program that starts it."""
+
+    @property
+    def environment(self) -> Mapping[str, str] | None:
+        """The variables of that program; ``None`` for those of this process."""
+
+    def argv(self) -> tuple[str, ...]:
+        """Return the command line, which ends in ``bootstrap.start_script``."""
+
+    def explain_missing(self, error: OSError) -> str:
+        """Return a message for a program that cannot be started."""
+
+    def explain_failure(self, output: str) -> str:
+        """Return why no server answered, in one line.
+
+        Args:
+            output: the standard error, or ``timed out``.
+        """
+
+
+class RemoteWorkspace:
+    """Files and programs behind a server, below and around one directory.
 
     Args:
-        destination: the machine and the directory.
-        ssh: how to reach it.
+        launcher: how the server is started.
         protected: folders of the workspace that are protected with all their content.
     """
 
-    def __init__(
-        self, destination: Destination, ssh: SshCommand | None = None, protected: Sequence[str] = ()
-    ) -> None:
-        self._destination = destination
-        self._ssh = ssh or SshCommand()
+    def __init__(self, launcher: Launcher, protected: Sequence[str] = ()) -> None:
+        self._launcher = launcher
         self._protected = list(protected)
         self._root: str | None = None
         self._client: WorkspaceClient | None = None
@@ -65,12 +88,12 @@ class SshWorkspace:
     @property
     def root(self) -> str:
         """The directory; resolved after the first connection."""
-        return self._root or self._destination.path
+        return self._root or self._launcher.path
 
     @property
     def host(self) -> str:
         """The name of the machine for the user."""
-        return self._destination.machine
+        return self._launcher.machine
 
     async def ready(self) -> None:
         """Connect if there is no connection; raises Unreachable in one line."""
@@ -218,16 +241,18 @@ class SshWorkspace:
 
     async def _start(self) -> WorkspaceClient:
         try:
-            argv = self._ssh.argv(self._destination)
-            return await WorkspaceClient.start(argv, self._ssh.environment, START_SECONDS)
+            launcher = self._launcher
+            return await WorkspaceClient.start(
+                launcher.argv(), launcher.environment, START_SECONDS, launcher.cwd
+            )
         except OSError as error:
-            raise Unreachable(self._ssh.explain_missing(error)) from error
+            raise Unreachable(launcher.explain_missing(error)) from error
         except StartError as error:
-            raise Unreachable(explain_failure(self._destination, str(error))) from error
+            raise Unreachable(launcher.explain_failure(str(error))) from error
 
     async def _open(self, client: WorkspaceClient) -> str:
         """Open the directory; return its resolved path."""
-        path = self._destination.path
+        path = self._launcher.path
         try:
             return str(await client.request("open", {"path": path, "protected": self._protected}))
         except Disconnected as error:
@@ -241,7 +266,7 @@ class SshWorkspace:
     def _set_root(self, root: str) -> None:
         if self._root not in (None, root):
             raise Unreachable(
-                f"{self._destination.path} on {self.host} was {self._root} and is {root} now. "
+                f"{self._launcher.path} on {self.host} was {self._root} and is {root} now. "
                 "Open a new chat with :AgentChat! to work there."
             )
         self._root = root
@@ -250,7 +275,7 @@ class SshWorkspace:
 class RemoteSandbox:
     """The user's setting of the sandbox, and how it is implemented on the other machine."""
 
-    def __init__(self, workspace: SshWorkspace) -> None:
+    def __init__(self, workspace: RemoteWorkspace) -> None:
         self._workspace = workspace
         self._description = ""
         self.setting: SandboxSetting = OFF

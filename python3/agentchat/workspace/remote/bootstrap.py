@@ -1,6 +1,6 @@
 """Starts the server of a workspace in a plain Python, on a machine without this plugin.
 
-This side (``start_command``, ``payload``): a shell command searches an interpreter, which reads
+This side (``start_script``, ``payload``): a shell command searches an interpreter, which reads
 and runs the source of this module from its input, then reads the source of all other modules.
 The other side (``load_and_serve``): it imports the modules from memory, and ``server`` goes on
 reading the same input. No file is written there.
@@ -25,7 +25,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 PACKAGE = "agentchat"
-SERVER = "agentchat.workspace.ssh.server"
+SERVER = "agentchat.workspace.remote.server"
 
 OLDEST = (3, 11)
 NO_PYTHON = "agentchat: no python"
@@ -36,18 +36,22 @@ _IS_NEW_ENOUGH = f"import sys;sys.exit(sys.version_info<{OLDEST})"
 
 
 def start_command(python: str = "") -> str:
-    """Return the command line that starts the interpreter, for any login shell.
+    """Return the command line that starts the interpreter, for any login shell."""
+    return f"exec /bin/sh -c '{start_script(python)}'"
+
+
+def start_script(python: str = "") -> str:
+    """Return the shell script that starts the interpreter; it has no single quotes.
 
     Args:
         python: the interpreter there; empty for the first on the PATH that is new enough.
     """
     names = python.replace("'", "") if python else " ".join(_CANDIDATES)
-    script = (
+    return (
         f'for p in {names}; do if "$p" -I -c "{_IS_NEW_ENOUGH}" </dev/null >/dev/null 2>&1; '
         f'then exec "$p" -I -u -X utf8 -c "{_BEGIN}"; fi; done; '
         f'echo "{NO_PYTHON}" >&2; exit {NO_PYTHON_CODE}'
     )
-    return f"exec /bin/sh -c '{script}'"
 
 
 @functools.lru_cache(1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from agentchat.core.errors import UserError
-from agentchat.workspace.ssh.bootstrap import NO_PYTHON, OLDEST, start_command
+from agentchat.workspace.remote.bootstrap import NO_PYTHON, OLDEST, start_command
 
 _FORM = re.compile(
     # A name must not begin with a dash: ssh would read it as an option.
@@ -16,6 +16,7 @@ _FORM = re.compile(
     r"(?::(?P<port>\d{1,5}))?(?P<path>/\S*)?",
     re.ASCII,
 )
+URL_PREFIX = "ssh://"
 URL_FORM = "ssh://[user@]host[:port]/path"
 
 
@@ -95,19 +96,48 @@ class SshCommand:
     python: str = ""
     environment: Mapping[str, str] | None = None
 
-    def argv(self, destination: Destination) -> tuple[str, ...]:
-        """Return the command line that starts the workspace server."""
+
+@dataclass(frozen=True, slots=True)
+class SshLauncher:
+    """Starts the workspace server in a directory of another machine."""
+
+    destination: Destination
+    ssh: SshCommand = SshCommand()
+    cwd: str = "/"
+
+    @property
+    def machine(self) -> str:
+        """The name of the machine for the user."""
+        return self.destination.machine
+
+    @property
+    def path(self) -> str:
+        """The directory."""
+        return self.destination.path
+
+    @property
+    def environment(self) -> Mapping[str, str] | None:
+        """The variables of ``ssh``."""
+        return self.ssh.environment
+
+    def argv(self) -> tuple[str, ...]:
+        """Return the command line that starts the server."""
+        destination = self.destination
         options = [word for option in _OPTIONS for word in ("-o", option)]
         port = ("-p", str(destination.port)) if destination.port is not None else ()
         user = ("-l", destination.user) if destination.user else ()
-        remote = ("--", destination.host, start_command(self.python))
-        return (*self.command, *options, *port, *user, *remote)
+        remote = ("--", destination.host, start_command(self.ssh.python))
+        return (*self.ssh.command, *options, *port, *user, *remote)
 
     def explain_missing(self, error: OSError) -> str:
         """Return a message for a program that cannot be started."""
         reason = error.strerror or str(error)
         hint = "Install the OpenSSH client, or set ssh.command in g:agentchat."
-        return f"Cannot run {self.command[0]}: {reason}. {hint}"
+        return f"Cannot run {self.ssh.command[0]}: {reason}. {hint}"
+
+    def explain_failure(self, output: str) -> str:
+        """Return why the connection failed and what to do, in one line."""
+        return explain_failure(self.destination, output)
 
 
 _NO_PASSWORD = "No password can be typed here: use a key in ssh-agent."

@@ -16,11 +16,11 @@ import pytest
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable, UserError
 from agentchat.core.tools.ports import Command
-from agentchat.workspace.ssh.destination import Destination, SshCommand, read_destination
-from agentchat.workspace.ssh.workspace import SshWorkspace
+from agentchat.workspace.remote.ssh import Destination, SshCommand, SshLauncher, read_destination
+from agentchat.workspace.remote.workspace import RemoteWorkspace
 from tests.support.sshd import Sshd
 from tests.workspace.process.test_run import exits_soon
-from tests.workspace.ssh.far import far
+from tests.workspace.remote.far import far
 
 pytestmark = pytest.mark.slow
 
@@ -34,13 +34,13 @@ def own_sshd(sshd: Sshd, tmp_path: Path) -> Iterator[Sshd]:
 
 
 @pytest.fixture
-async def remote(sshd: Sshd, tmp_path: Path) -> AsyncIterator[SshWorkspace]:
+async def remote(sshd: Sshd, tmp_path: Path) -> AsyncIterator[RemoteWorkspace]:
     workspace = far(sshd, tmp_path)
     yield workspace
     await workspace.close()
 
 
-def sleeper(workspace: SshWorkspace, **given: object) -> Command:
+def sleeper(workspace: RemoteWorkspace, **given: object) -> Command:
     script = "sleep 60 & echo $$ $!; sleep 60"
     command = Command(("/bin/sh", "-c", script), workspace.root, env={"PATH": os.defpath})
     return replace(command, **given)  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def sleeper(workspace: SshWorkspace, **given: object) -> Command:
 class Running:
     """A command on the other machine, once it has said the ids of its processes."""
 
-    def __init__(self, workspace: SshWorkspace) -> None:
+    def __init__(self, workspace: RemoteWorkspace) -> None:
         self.output: asyncio.Queue[bytes] = asyncio.Queue()
         self.task = asyncio.ensure_future(workspace.run(sleeper(workspace), self.output.put_nowait))
 
@@ -57,7 +57,7 @@ class Running:
         return [int(pid) for pid in (await asyncio.wait_for(self.output.get(), 20)).split()]
 
 
-async def test_a_cancelled_command_is_dead_there_within_a_second(remote: SshWorkspace) -> None:
+async def test_a_cancelled_command_is_dead_there_within_a_second(remote: RemoteWorkspace) -> None:
     await remote.ready()
     running = Running(remote)
     pids = await running.pids()
@@ -70,7 +70,7 @@ async def test_a_cancelled_command_is_dead_there_within_a_second(remote: SshWork
     assert await remote.kind(remote.root) == "directory"
 
 
-async def test_a_flood_can_be_cancelled_and_others_go_on(remote: SshWorkspace) -> None:
+async def test_a_flood_can_be_cancelled_and_others_go_on(remote: RemoteWorkspace) -> None:
     await remote.ready()
     flood = asyncio.ensure_future(remote.run(Command(("yes",), remote.root, capture=1024)))
     for _ in range(20):
@@ -115,7 +115,7 @@ async def test_a_change_whose_connection_went_is_told_to_be_in_doubt(
     await remote.close()
 
 
-async def test_closing_leaves_nothing_running(remote: SshWorkspace, sshd: Sshd) -> None:
+async def test_closing_leaves_nothing_running(remote: RemoteWorkspace, sshd: Sshd) -> None:
     await remote.ready()
     running = Running(remote)
     pids = await running.pids()
@@ -131,9 +131,10 @@ async def test_what_runs_there_dies_with_a_host_that_is_killed(sshd: Sshd, tmp_p
     script = (
         "import asyncio, sys\n"
         "from agentchat.core.tools.ports import Command\n"
-        "from agentchat.workspace.ssh.destination import SshCommand, read_destination\n"
-        "from agentchat.workspace.ssh.workspace import SshWorkspace\n"
-        "remote = SshWorkspace(read_destination(sys.argv[1]), SshCommand(tuple(sys.argv[2:])))\n"
+        "from agentchat.workspace.remote.ssh import SshCommand, SshLauncher, read_destination\n"
+        "from agentchat.workspace.remote.workspace import RemoteWorkspace\n"
+        "ssh = SshCommand(tuple(sys.argv[2:]))\n"
+        "remote = RemoteWorkspace(SshLauncher(read_destination(sys.argv[1]), ssh))\n"
         "say = lambda data: print(data.decode(), end='', flush=True)\n"
         "asyncio.run(remote.run(Command(('sh', '-c', 'echo $$; sleep 60'), '/'), say))\n"
     )
@@ -150,7 +151,7 @@ async def test_what_runs_there_dies_with_a_host_that_is_killed(sshd: Sshd, tmp_p
 
 
 async def test_nothing_of_the_local_environment_gets_there(
-    remote: SshWorkspace, monkeypatch: pytest.MonkeyPatch
+    remote: RemoteWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("LOCAL_THING", "here")
@@ -162,7 +163,7 @@ async def test_nothing_of_the_local_environment_gets_there(
 
 
 async def test_a_sandbox_there_confines_and_leaves_nothing_behind(
-    remote: SshWorkspace, tmp_path: Path
+    remote: RemoteWorkspace, tmp_path: Path
 ) -> None:
     remote.confinement.setting = "auto"
     await remote.ready()
@@ -250,7 +251,9 @@ async def test_a_machine_that_was_down_is_tried_again(own_sshd: Sshd, tmp_path: 
 
 
 async def test_a_name_that_nobody_knows(sshd: Sshd) -> None:
-    remote = SshWorkspace(read_destination("ssh://no-such-host.invalid/x"), SshCommand())
+    remote = RemoteWorkspace(
+        SshLauncher(read_destination("ssh://no-such-host.invalid/x"), SshCommand())
+    )
     with pytest.raises(Unreachable, match=r"^Cannot find the host no-such-host.invalid\. Check"):
         await remote.ready()
 
@@ -279,7 +282,7 @@ async def test_a_machine_with_an_old_python_only(sshd: Sshd, tmp_path: Path) -> 
 
 
 async def test_no_ssh_program() -> None:
-    remote = SshWorkspace(Destination("box", "/"), SshCommand(("no-such-ssh",)))
+    remote = RemoteWorkspace(SshLauncher(Destination("box", "/"), SshCommand(("no-such-ssh",))))
     with pytest.raises(Unreachable, match=r"^Cannot run no-such-ssh: .* Install the OpenSSH cli"):
         await remote.ready()
 
@@ -293,14 +296,16 @@ async def test_what_a_login_shell_says_does_no_harm(own_sshd: Sshd, tmp_path: Pa
 
 async def test_the_home_directory_is_the_default(sshd: Sshd) -> None:
     for url in ("ssh://box", "ssh://box/~"):
-        remote = SshWorkspace(read_destination(url), SshCommand(tuple(sshd.command)))
+        remote = RemoteWorkspace(
+            SshLauncher(read_destination(url), SshCommand(tuple(sshd.command)))
+        )
         await remote.ready()
         assert remote.root == str(sshd.home)
         await remote.close()
 
 
 async def test_names_and_texts_that_are_no_utf8_come_through(
-    remote: SshWorkspace, tmp_path: Path
+    remote: RemoteWorkspace, tmp_path: Path
 ) -> None:
     name = os.fsdecode(b"caf\xe9")
     (tmp_path / name).write_bytes(b"\xff\0")
@@ -309,7 +314,7 @@ async def test_names_and_texts_that_are_no_utf8_come_through(
 
 
 async def test_many_questions_at_once_get_their_own_answers(
-    remote: SshWorkspace, tmp_path: Path
+    remote: RemoteWorkspace, tmp_path: Path
 ) -> None:
     paths = [tmp_path / str(number) for number in range(200)]
     for path in paths:
@@ -318,7 +323,7 @@ async def test_many_questions_at_once_get_their_own_answers(
     assert texts == [path.read_bytes() for path in paths]
 
 
-async def test_programs_of_ours_run_here_on_their_input_only(remote: SshWorkspace) -> None:
+async def test_programs_of_ours_run_here_on_their_input_only(remote: RemoteWorkspace) -> None:
     ours = Command((sys.executable, "-c", "print(input())"), "/", stdin=b"text\n", own=True)
     assert (await remote.run(ours)).head == b"text\n"
     with pytest.raises(ToolError, match="is not on box"):

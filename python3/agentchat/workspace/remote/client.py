@@ -20,8 +20,8 @@ from agentchat.rpc.background import BackgroundTasks, run_in_thread
 from agentchat.rpc.frames import Disconnected
 from agentchat.rpc.peer import CANCEL_SECONDS, OnProgress, Peer
 from agentchat.workspace.process import run
-from agentchat.workspace.ssh.bootstrap import payload
-from agentchat.workspace.ssh.server import GREETING, SILENCE_SECONDS
+from agentchat.workspace.remote.bootstrap import payload
+from agentchat.workspace.remote.server import GREETING, SILENCE_SECONDS
 
 PING_SECONDS = 5.0
 CLOSE_SECONDS = 1.0
@@ -51,9 +51,13 @@ class WorkspaceClient:
 
     @classmethod
     async def start(
-        cls, argv: Sequence[str], environment: Mapping[str, str] | None, seconds: float
+        cls,
+        argv: Sequence[str],
+        environment: Mapping[str, str] | None,
+        seconds: float,
+        cwd: str = "/",
     ) -> WorkspaceClient:
-        """Start a server.
+        """Start a server with a command that runs in ``cwd``.
 
         Raises:
             OSError: the program cannot be run.
@@ -65,7 +69,7 @@ class WorkspaceClient:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=None if environment is None else dict(environment),
-            cwd="/",
+            cwd=cwd,
             start_new_session=True,
         )
         client = cls(process)

@@ -1,0 +1,1 @@
+"""A workspace served by another process: over ssh, in a container, in an overlay."""

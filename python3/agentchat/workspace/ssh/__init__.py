@@ -1,1 +1,0 @@
-"""A workspace on another machine, served there by the same code."""
