@@ -156,20 +156,24 @@ class Interpreter:
                 return await self._queue.complete()
             case e.AskModel():
                 return await self._ask_model(effect)
-            case e.Summarize():
-                return await self._summarize(effect.request)
             case e.Record():
                 return await self._record(effect)
-            case e.RecordStep():
-                return self._journal.record_step(effect.step)
-            case e.Announce():
-                return self._announce(effect)
             case e.RequestApproval():
                 return await self._request_approval(effect.request)
             case e.RefreshPreview():
                 return await self._previews.refresh(effect.preview)
             case e.ResolvePreview():
                 return await self._resolve(effect)
+        return await self._perform_on_context(effect)
+
+    async def _perform_on_context(self, effect: e.Effect[Any]) -> Any:
+        match effect:
+            case e.Summarize():
+                return await self._summarize(effect.request)
+            case e.RecordStep():
+                return self._journal.record_step(effect.step)
+            case e.Announce():
+                return self._announce(effect)
         return await self._perform_on_calls(effect)
 
     async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:

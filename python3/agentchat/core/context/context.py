@@ -208,7 +208,7 @@ def compact(
 def find_shortening(
     messages: Sequence[Message], context: ChatContext, window: int
 ) -> Shortening | None:
-    """Return the step that shortens all results but those of the newest rounds, if it is worth it."""
+    """Return the step that shortens all results but the newest, if that saves enough."""
     before = _tail_start(messages, tail_tokens(window))
     fresh = messages[context.end : before]
     if saved_tokens(fresh) * SAVED_SHARE < window:

@@ -18,11 +18,11 @@ MESSAGE_TOKENS = 6
 IMAGE_TOKENS = 1_500
 
 ANSWER_TOKENS = 16_000
-"""The most room that is kept free for the next answer."""
+"""The most that is kept free for the next answer; the rest is the room for the conversation."""
 
 SHORTEN_SHARE = 0.8
 COMPACT_SHARE = 0.95
-"""Shares of the room for the conversation at which old results are shortened, and it is compacted."""
+"""Shares of that room at which old results are shortened, and at which a summary is proposed."""
 
 TAIL_TOKENS = 20_000
 QUOTED_TOKENS = 20_000

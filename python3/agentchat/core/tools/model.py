@@ -92,8 +92,8 @@ class Model(Protocol):
         """Send one request, report pieces as they arrive, return the whole reply.
 
         A failure is returned as ``Reply.error`` with the text so far; its message ends with what
-        to do. If the conversation is too long for the model, ``finish`` is ``overflow``. Ids of calls are unique in ``request.history``. Cancelling the task closes the
-        connection.
+        to do. If the conversation is too long for the model, ``finish`` is ``overflow``. Ids of
+        calls are unique in the chat. Cancelling the task closes the connection.
         """
 
     async def learn_window(self) -> None:

@@ -60,7 +60,7 @@ class Chat:
     window: int | None = None
     compact: CompactSetting = "ask"
     requested_focus: str | None = None
-    """What a summary must keep that the user asked for while a turn ran; ``None``: none is asked."""
+    """What the summary must keep that the user asked for during a turn; ``None``: none is."""
     asked_at: int = 0
     """The used tokens when the user was last asked about a summary, or one was written."""
 

@@ -48,7 +48,7 @@ LEFT_OUT = "[Earlier messages are left out here: the conversation is too long to
 
 QUESTION = "Compact this chat? {} messages become this summary"
 CHOICES = (
-    "Accept sends the summary in place of the older part, e edits it first, reject keeps all as is. "
+    "Accept sends the summary in place of the older part, e edits it, reject keeps all as it is. "
     "Your newest message, your decisions with their reasons and pending previews stay word for "
     "word. The chat and its journal keep everything; :AgentCompact undo takes it back."
 )
@@ -151,7 +151,7 @@ def _take(chat: Chat, step: ContextStep, text: str) -> Plan[None]:
     )
 
 
-# --- the summary -----------------------------------------------------------------------------------
+# --- the summary ----------------------------------------------------------------------------------
 
 
 def _summarize(chat: Chat, cut: int, focus: str) -> Plan[Reply]:

@@ -42,7 +42,8 @@ _LIMITS = tuple(
         r"tokens > NUMBER maximum",
         r"exceed context limit: [\d +]+> NUMBER",
         r"available context size \(NUMBER",
-        r"(?:maximum|max|model's) (?:context|prompt|model) (?:length|window|size)(?: is| of|:)? NUMBER",
+        r"(?:maximum|max|model's) (?:context|prompt|model) (?:length|window|size)(?: is| of|:)?"
+        r" NUMBER",
         r"model with NUMBER maximum context length",
         r"maximum number of tokens allowed \(NUMBER",
         r"only supports up to NUMBER",
