@@ -215,8 +215,8 @@ class Interpreter:
     def _announce(self, effect: e.Announce) -> None:
         self._observer.refresh()
         self._view.add_note(effect.level, effect.text)
-        if effect.event:
-            self._view.fire_event(effect.event, effect.data)
+        if effect.compacted is not None:
+            self._view.fire_event("AgentCompacted", effect.compacted)
 
     async def _locate(self, call: ValidCall) -> CallTarget:
         await self._approvals.refresh()

@@ -145,10 +145,9 @@ def _take(chat: Chat, step: ContextStep, text: str) -> Plan[None]:
         yield from do(Announce(text.format(before, after)))
         return
     chat.asked_at = after
-    data = {"messages": step.before - start, "used_before": before, "used_after": after}
-    yield from do(
-        Announce(text.format(step.before - start, before, after), "info", "AgentCompacted", data)
-    )
+    count = step.before - start
+    data = {"messages": count, "used_before": before, "used_after": after}
+    yield from do(Announce(text.format(count, before, after), compacted=data))
 
 
 # --- the summary ----------------------------------------------------------------------------------

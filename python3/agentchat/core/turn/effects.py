@@ -8,7 +8,7 @@ user was asked), ``ArgumentError`` (the arguments do not fit), ``Cancelled`` (th
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from agentchat.core.context.context import ContextStep
@@ -133,12 +133,11 @@ class RecordStep(Effect[None]):
 
 @dataclass(frozen=True, slots=True)
 class Announce(Effect[None]):
-    """Show a line in the chat, and fire an event if it has a name."""
+    """Show a line in the chat; ``compacted`` is the data of the event about a summary, if any."""
 
     text: str
     level: Literal["info", "error"] = "info"
-    event: str = ""
-    data: Mapping[str, Any] = field(default_factory=dict)
+    compacted: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,7 @@ def explain(refusal: ServerRefusal, *, url: str, model: str, key_hint: str, bigg
     if refusal.is_overflow:
         return (
             f"The conversation is too long for {model}{message}. The biggest part is {biggest}. "
-            "Choose a model with a larger context with :AgentModel, or start a new chat with "
-            ":AgentChat!."
+            "Start a new chat with :AgentChat!, or choose another model with :AgentModel."
         )
     if status == 404:
         return (
