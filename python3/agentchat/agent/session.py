@@ -131,6 +131,7 @@ class Session:
             previews=previews,
             results=results,
             toolbox=chat.toolset,
+            policy=chat.policy,
             frontend=self._frontend,
         )
         self._undo_commands = UndoCommands(

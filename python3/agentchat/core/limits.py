@@ -14,6 +14,13 @@ RESULT_BYTES = 64 * KIB
 LONGEST_ERROR = 60 * KIB
 """Most characters of an error for the model."""
 
+FETCH_BYTES = 2 * KIB * KIB
+"""Most bytes of a web page that are loaded."""
+FETCH_SHOWN = 32 * KIB
+"""Most bytes of its text in one result, unless the model asks for another number."""
+FETCH_SECONDS = 30
+FETCH_CONNECT_SECONDS = 10
+
 GREP_MATCHES = 100
 GREP_LINE_CHARACTERS = 500
 FIND_RESULTS = 1_000

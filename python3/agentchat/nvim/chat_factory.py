@@ -166,7 +166,7 @@ class ChatFactory:
         session.restore()
         if not workspace.host:
             # Custom tools run on this machine: a chat on another one has none.
-            tools = CustomRegistry(registry, chat.toolset, project)
+            tools = CustomRegistry(registry, chat.toolset, project, uuid)
             self._custom_tools.join(uuid, tools, settings.tool_paths, session.tools)
         return OpenChat(
             chat=chat,

@@ -1,17 +1,21 @@
-"""Loads the files with custom tools, and loads them again when they change."""
+"""Loads the files with custom tools, and loads them again when they change.
+
+The tools that Lua registers join those of the files.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.nvim.lua_api import LuaApi
+from agentchat.nvim.lua_tools import LuaTools
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
 from agentchat.tools.custom.files import (
     PROJECT_FOLDER,
@@ -64,6 +68,7 @@ class CustomTools:
 
     def __init__(self, lua: LuaApi, config: Path, trust: Path) -> None:
         self._lua = lua
+        self.registered = LuaTools(lua)
         self._config = config
         self._trust = trust
         self._files = FileRegistry(WorkerPool(lambda: start_worker(WATCHDOG)))
@@ -96,6 +101,11 @@ class CustomTools:
         if files is not None and files.loaded != self._stamp(files):
             await self._report_errors(self._load_all())
 
+    def declare(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Replace the tools that Lua has registered, in every chat."""
+        self.registered.replace(tools)
+        self.reload(all_files=False)
+
     def reload(self, *, all_files: bool) -> None:
         """Load the files that changed, or all of them and report how many."""
         self._tasks.start(self._report_errors(self._load_all(all_files=all_files)))
@@ -122,7 +132,7 @@ class CustomTools:
         yield Location(Path(cwd) / PROJECT_FOLDER, needs_trust=True)
 
     def _stamp(self, files: ChatFiles) -> Stamp:
-        return stamp([*files.files(), self._trust])
+        return (*stamp([*files.files(), self._trust]), *self.registered.stamp)
 
     async def _report_errors(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -152,7 +162,11 @@ class CustomTools:
             return 0
         sources, problems = await run_in_thread(lambda: self._sources(files))
         loaded, broken = await self._files.load(sources)
-        files.problems = [*problems, *broken, *files.registry.replace_all(loaded)]
+        files.problems = [
+            *problems,
+            *broken,
+            *files.registry.replace_all([*loaded, self.registered]),
+        ]
         files.loaded = current
         files.tools.show()
         for problem in files.problems:

@@ -265,9 +265,9 @@ async def test_open_buffers_follow_and_unsaved_changes_stay(scene: UndoScene) ->
     scene.editor.load(dirty, "mine\none\n")
     await scene.turn(edit("clean", "two", "2"), edit("dirty", "one", "1"))
     said = await scene.undo()
-    assert scene.editor.loaded[str(clean)].lines == ("one", "two")
+    assert scene.editor.lines(clean) == ("one", "two")
     assert clean.read_text() == "one\ntwo\n"
-    assert scene.editor.loaded[str(dirty)].lines == ("mine", "one")
+    assert scene.editor.lines(dirty) == ("mine", "one")
     assert scene.editor.loaded[str(dirty)].modified
     assert "restored: dirty; not saved" in said
 

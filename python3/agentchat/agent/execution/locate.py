@@ -17,6 +17,7 @@ from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Access, Condition, Tool
 from agentchat.core.turn.chat import Chat
+from agentchat.core.urls import parse_url
 from agentchat.workspace.shfmt import parse_shell
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ async def locate_call(
         reads=tuple(located[path] for path in reads),
         writes=tuple(located[path] for path in touch.writes),
         command=touch.command,
+        urls=tuple(map(parse_url, touch.urls)),
         script=script,
         evidence=evidence,
         asks=None if unknown else await _asks(call),
@@ -175,10 +177,12 @@ def _names(tool: Tool) -> tuple[str, ...]:
 
 
 def _named_access(tool: Tool, argument: str) -> Access:
-    """Return what a call touches whose command or path is ``argument``."""
+    """Return what a call touches whose command, address or path is ``argument``."""
     fields = tool.arguments.schema().get("properties") or {}
     if argument and "command" in fields:
         return Access(command=argument)
+    if argument and "url" in fields:
+        return Access(urls=(argument,))
     if argument and "path" in fields:
         is_read = tool.metadata.read_only
         return Access(reads=(argument,)) if is_read else Access(writes=(argument,))

@@ -18,9 +18,11 @@ from agentchat.agent.execution.previews import Previews
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.limits import LONGEST_ERROR, RESULT_BYTES
 from agentchat.core.messages import Status, ToolResult
+from agentchat.core.permissions.policy import Policy
+from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, head_and_tail, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget, Frontend, Workspace
+from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
     DryRunResult,
@@ -40,7 +42,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-OWN_LIMIT = frozenset({"read", "bash"})
+OWN_LIMIT = frozenset({"read", "bash", "fetch"})
 """Tools that limit their results themselves."""
 
 HOOK_SECONDS = 30.0
@@ -89,10 +91,12 @@ class ToolRunner:
         previews: Previews,
         results: ResultStore,
         toolbox: Toolset,
+        policy: Policy,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
         self._toolbox = toolbox
+        self._policy = policy
         self._frontend = frontend
         self._journal = journal
         self._view = view
@@ -108,7 +112,7 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedChange] = []
-        context = self._context(call, staged.append, ready.preview, ready.target.targets_by_path)
+        context = self._context(call, staged.append, ready.preview, ready.target)
         result = await _run_safely(call.tool, call.arguments, context)
         await self._previews.stage(call, staged)
         if _status(result) is Status.SUCCESS:
@@ -119,7 +123,7 @@ class ToolRunner:
         """Return what a call would do; raises ToolError if it would fail."""
         if call.tool.dry_run is None:
             return DryRunResult()
-        context = self._context(call, refuse_staging, None, target.targets_by_path)
+        context = self._context(call, refuse_staging, None, target)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError:
@@ -207,14 +211,18 @@ class ToolRunner:
         call: ValidCall,
         stage: Callable[[StagedChange], None],
         preview: DryRunResult | None,
-        located: Mapping[str, FileTarget] | None = None,
+        target: CallTarget | None = None,
     ) -> ToolContext:
         def progress(text: str) -> None:
             self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
         workspace = JournaledWorkspace(
-            self._workspace, self._journal, call.call.id, located=located or {}
+            self._workspace,
+            self._journal,
+            call.call.id,
+            located=target.targets_by_path if target is not None else {},
         )
+        rules = self._policy.rules
         return ToolContext(
             workspace=cast("Workspace", workspace),
             cwd=self._workspace.root,
@@ -227,6 +235,7 @@ class ToolRunner:
             open_preview=self._previews.find_collecting(),
             frontend=self._frontend,
             tool_finder=self._toolbox,
+            private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
             flags=self._flags,
         )
 

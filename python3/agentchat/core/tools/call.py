@@ -10,6 +10,7 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import DryRunResult, Metadata, Tool
+from agentchat.core.urls import Url
 
 CUSTOM = "custom"
 """The permission class of a custom tool that declares none."""
@@ -36,12 +37,13 @@ class ValidCall:
 
 @dataclass(frozen=True, slots=True)
 class CallTarget:
-    """The files that a call would read and write, its working directory and its command."""
+    """The files that a call would read and write, its directory, command and web addresses."""
 
     cwd: str
     reads: tuple[FileTarget, ...] = ()
     writes: tuple[FileTarget, ...] = ()
     command: str | None = None
+    urls: tuple[Url, ...] = ()
     script: Script | None = None
     """The parsed command."""
     evidence: tuple[str, ...] = ()

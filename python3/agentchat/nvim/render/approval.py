@@ -38,7 +38,7 @@ SHOWN_PATHS = 3
 
 _VERDICTS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 NO_EFFECT = -1
-"""The safety level of a question after which nothing runs by itself."""
+"""The safety level of a question after which nothing changes."""
 IRREVERSIBLE = "This cannot be undone by :AgentUndo."
 UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
 HOOKS = "the open buffer, as your own :write would: autocommands and formatters run"
@@ -139,11 +139,12 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
 
 
 def safety(request: ApprovalRequest) -> int:
-    """Return the safety level: ``NO_EFFECT`` for a mere question.
+    """Return the safety level: ``NO_EFFECT`` for a mere question, and for reading a page.
 
     Applying a preview counts as a change shown in advance.
     """
-    if request.question:
+    only_reads_web = request.call.tool.metadata.read_only and request.target.urls
+    if request.question or only_reads_web:
         return NO_EFFECT
     return 2 if request.staged_preview is not None else request.call.tool.capability.safety_level
 
@@ -164,6 +165,9 @@ def title(request: ApprovalRequest) -> str:
         return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
     if request.target.command is not None:
         return f"{name} wants to run a command"
+    if request.target.urls:
+        hosts = dict.fromkeys(url.authority for url in request.target.urls)
+        return f"{name} wants to reach {escape_hidden_characters(', '.join(hosts))}"
     targets = request.target.writes or request.target.reads
     if len(targets) == 1:
         verb = "read" if request.call.tool.metadata.read_only else "change"
@@ -187,7 +191,8 @@ def _preview_document(preview: DryRunResult, root: str) -> Document:
 
 def _facts(request: ApprovalRequest) -> list[list[str]]:
     target = request.target
-    facts = _paths(request)
+    facts = [["url", escape_hidden_characters(str(url))] for url in target.urls]
+    facts += _paths(request)
     if target.command is not None or not facts:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
     if target.host:

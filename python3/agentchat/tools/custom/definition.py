@@ -77,6 +77,7 @@ class Options(TypedDict, total=False):
     flag: str
     reads: Texts
     writes: Texts
+    urls: Texts
     dry_run: Hook | None
     undo: Hook | None
     redo: Hook | None
@@ -122,6 +123,7 @@ class ToolSpec:
     aliases: tuple[str, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    urls: tuple[str, ...]
     resources: tuple[str, ...]
     guidelines: tuple[str, ...]
     line: int
@@ -227,8 +229,9 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
         if "render_call" in functions
         else (),
         aliases=tuple(_valid_name(alias) for alias in options.get("aliases", ())),
-        reads=_path_arguments("reads", options, names),
-        writes=_path_arguments("writes", options, names),
+        reads=_argument_names("reads", options, names),
+        writes=_argument_names("writes", options, names),
+        urls=_argument_names("urls", options, names),
         resources=() if RESOURCES in functions else tuple(options.get(RESOURCES, ())),
         guidelines=tuple(options.get("guidelines", ())),
         line=function.__code__.co_firstlineno,
@@ -280,7 +283,7 @@ def _valid_name(text: str) -> str:
     raise DefinitionError(f"{text!r} is no name for a tool: a name has {rule}")
 
 
-def _path_arguments(
+def _argument_names(
     option: str, options: Mapping[str, Any], names: tuple[str, ...]
 ) -> tuple[str, ...]:
     arguments = tuple(options.get(option, ()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agentchat.core.errors import UserError
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
@@ -26,6 +26,22 @@ RESERVED = frozenset(
 """Names of the plugin, whether or not a tool has them now."""
 
 
+class ToolSource(Protocol):
+    """Where tools come from; ``path`` and a line for each tool name the place for people."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def lines(self) -> tuple[int, ...]: ...
+
+    @property
+    def groups(self) -> tuple[Group, ...]: ...
+
+    def tools(self, cwd: str, chat: str = "") -> list[Tool]:
+        """Return its tools for a chat (a uuid) in this workspace."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
     """The contents of one file."""
@@ -35,8 +51,18 @@ class LoadedFile:
     specs: tuple[ToolSpec, ...] = ()
     groups: tuple[Group, ...] = ()
 
-    def tools(self, cwd: str) -> list[Tool]:
-        """Return its tools for a chat in this workspace."""
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.source.path
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The line of each tool."""
+        return tuple(spec.line for spec in self.specs)
+
+    def tools(self, cwd: str, chat: str = "") -> list[Tool]:
+        """Return its tools for a chat (a uuid) in this workspace."""
         source = self.source
         tools = (RemoteTool(self.pool, source.key, spec, cwd) for spec in self.specs)
         return [tool.tool(source.digest) for tool in tools]
@@ -86,10 +112,11 @@ class FileRegistry:
 
 
 class CustomRegistry:
-    """Registers the tools of files in a chat, and unregisters those that no longer exist."""
+    """Registers the user's tools in a chat, and unregisters those that no longer exist."""
 
-    def __init__(self, registry: Registry, toolbox: Toolset, cwd: str) -> None:
+    def __init__(self, registry: Registry, toolbox: Toolset, cwd: str, chat: str = "") -> None:
         self.cwd = cwd
+        self._chat = chat
         self._registry = registry
         self._toolbox = toolbox
         self._origins: dict[str, tuple[Path, int]] = {}
@@ -99,22 +126,22 @@ class CustomRegistry:
         """The tools that are registered now."""
         return tuple(self._origins)
 
-    def replace_all(self, loaded: Iterable[LoadedFile]) -> list[FileProblem]:
-        """Replace all tools by those of these files; return what could not be registered."""
+    def replace_all(self, sources: Iterable[ToolSource]) -> list[FileProblem]:
+        """Replace all tools by those of these sources; return what could not be registered."""
         for name in self._origins:
             self._registry.unregister(name)
         self._origins.clear()
         problems: list[FileProblem] = []
         groups: dict[str, Group] = {}
-        for contents in loaded:
-            problems += self._add_tools(contents)
-            problems += self._add_groups(contents, groups)
+        for source in sources:
+            problems += self._add_tools(source)
+            problems += self._add_groups(source, groups)
         self._toolbox.add_groups(groups.values())
         return problems
 
-    def _add_tools(self, contents: LoadedFile) -> list[FileProblem]:
-        tools = zip(contents.tools(self.cwd), contents.specs, strict=True)
-        problems = [self._add(contents.source.path, tool, spec.line) for tool, spec in tools]
+    def _add_tools(self, source: ToolSource) -> list[FileProblem]:
+        tools = zip(source.tools(self.cwd, self._chat), source.lines, strict=True)
+        problems = [self._add(source.path, tool, line) for tool, line in tools]
         return [problem for problem in problems if problem is not None]
 
     def _add(self, path: Path, tool: Tool, line: int) -> FileProblem | None:
@@ -137,14 +164,14 @@ class CustomRegistry:
         if owner.name not in self._origins:
             return f"the built-in tool {owner.name}"
         path, line = self._origins[owner.name]
-        return f"{path}:{line}"
+        return f"{path}:{line}" if line else str(path)
 
-    def _add_groups(self, contents: LoadedFile, groups: dict[str, Group]) -> list[FileProblem]:
+    def _add_groups(self, source: ToolSource, groups: dict[str, Group]) -> list[FileProblem]:
         problems = []
-        for group in contents.groups:
+        for group in source.groups:
             if group.name in RESERVED or group.name in groups:
                 problem = f'the group name "{group.name}" is taken'
-                problems.append(FileProblem(contents.source.path, 0, problem))
+                problems.append(FileProblem(source.path, 0, problem))
             else:
                 groups[group.name] = group
         return problems

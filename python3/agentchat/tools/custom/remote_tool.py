@@ -30,7 +30,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
     UndoCall,
-    summarize_arguments,
+    plain_title,
 )
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
@@ -255,9 +255,10 @@ class RemoteTool:
     def _touches(self, arguments: Mapping[str, Any]) -> Access:
         command = self.spec.command(0)
         return Access(
-            reads=_paths(self.spec.reads, arguments),
-            writes=_paths(self.spec.writes, arguments),
+            reads=_texts(self.spec.reads, arguments),
+            writes=_texts(self.spec.writes, arguments),
             command=None if command is None else command.fill(arguments),
+            urls=_texts(self.spec.urls, arguments),
         )
 
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
@@ -285,7 +286,7 @@ class RemoteTool:
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line, from the arguments that have arrived."""
-        plain = f"{self.spec.label or self.spec.name} {summarize_arguments(arguments)}".rstrip()
+        plain = plain_title(self.spec.label or self.spec.name, arguments)
         names = self.spec.defaults.keys() | arguments.keys()
         if not self._renders("render_call") or not names >= set(self.spec.render_needs):
             return plain
@@ -321,12 +322,13 @@ class RemoteTool:
         self._renders_slowly = self._renders_slowly or isinstance(error, TimeoutError)
 
 
-def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    paths: list[Any] = []
+def _texts(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the values of arguments that are texts or lists of texts."""
+    texts: list[Any] = []
     for name in names:
         value = arguments.get(name)
-        paths += [] if value is None else value if isinstance(value, list) else [value]
-    return tuple(str(path) for path in paths)
+        texts += [] if value is None else value if isinstance(value, list) else [value]
+    return tuple(map(str, texts))
 
 
 def _output(result: Mapping[str, Any]) -> ToolOutput:
