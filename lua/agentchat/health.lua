@@ -18,6 +18,7 @@ local PACKAGES = {
   'pillow',
   'beautifulsoup4',
   'markdownify',
+  'genai-prices',
 }
 
 -- Tells the version of Python and of each package, a line each, without importing them.

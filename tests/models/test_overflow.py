@@ -10,6 +10,7 @@ from agentchat.core.messages import History, Reply, UserText
 from agentchat.core.tools.model import ModelRequest
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
+from agentchat.models.prices import PriceList
 from agentchat.models.protocols import PROTOCOLS
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.response.overflow import is_overflow, window_in
@@ -183,6 +184,18 @@ async def test_in_every_protocol_an_error_in_the_stream_ends_as_overflow(
 async def test_a_window_that_the_user_set_smaller_stays() -> None:
     *_, window = await ask(refusal(400, MESSAGE), "openai-chat", context=32_000)
     assert window == 32_000
+
+
+@pytest.mark.parametrize(
+    ("prices", "window"),
+    [
+        (PriceList("anthropic", "claude-sonnet-4-5"), 200_000),
+        (PriceList("anthropic", "no-such-model"), None),
+        (PriceList("vllm", "gpt-4o", is_free=True), None),
+    ],
+)
+async def test_the_window_of_a_public_model_is_known(prices: PriceList, window: int | None) -> None:
+    assert await prices.window() == window
 
 
 LISTS: list[tuple[ProtocolName, dict[str, object]]] = [

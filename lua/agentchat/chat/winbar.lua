@@ -28,6 +28,12 @@ local function meter(context)
   return text, is_nearly_full and 'AgentChatWaiting' or 'AgentChatFact', is_nearly_full and 6 or 2
 end
 
+--- US dollars, with more digits where it is little; nil is an unknown price.
+function M.cost(dollars)
+  if not dollars then return 'price unknown' end
+  return ('$%.' .. (dollars < 0.1 and 3 or 2) .. 'f'):format(dollars)
+end
+
 local function counts(status)
   local out = {}
   local function add(text, group, weight)
@@ -38,7 +44,9 @@ local function counts(status)
     add(status.pending .. what, 'AgentChatWaiting', 7)
   end
   if status.context.used > 0 then add(meter(status.context)) end
-  if status.cost then add(('$%.2f'):format(status.cost), 'AgentChatFact', 1) end
+  if status.cost ~= 0 and status.tokens > 0 then
+    add(M.cost(status.cost), 'AgentChatFact', status.cost and 6 or 1)
+  end
   return out
 end
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from agentchat.core.messages import Note, Reply, ToolResult, UserText
 from agentchat.journal import records as r
+from agentchat.journal.usage_text import format_cost
 
 INDENT = "    "
 
@@ -54,7 +55,9 @@ def _message_entry(record: r.MessageRecorded) -> Iterator[str]:
 
 
 def _reply_entry(reply: Reply) -> Iterator[str]:
-    usage = f", {reply.usage.total_tokens} tokens" if reply.usage else ""
+    usage = ""
+    if reply.usage:
+        usage = f", {reply.usage.total_tokens} tokens, {format_cost(reply.usage.cost)}"
     yield f"agent ({reply.model or 'model'}, {reply.finish}{usage})"
     if reply.reasoning:
         yield f"[reasoning] {reply.reasoning}"

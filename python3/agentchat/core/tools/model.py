@@ -97,7 +97,7 @@ class Model(Protocol):
         """
 
     async def learn_window(self) -> None:
-        """Ask the server how large the context window is, if it tells."""
+        """Find out how large the context window is, if that is possible."""
 
     def warm_up(self) -> None:
         """Load what the first request needs, in the background; needs an event loop."""

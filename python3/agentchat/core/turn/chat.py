@@ -17,6 +17,7 @@ from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import Environment, Tool
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.preview_stack import PreviewStack
+from agentchat.core.turn.spending import Spending
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class Chat:
     turn: int = 0
     max_rounds: int = MAX_ROUNDS
     """Requests of one turn before the user is asked whether to go on."""
+    spending: Spending = field(default_factory=Spending)
     context: ChatContext = field(default_factory=ChatContext)
     meter: ContextMeter = field(default_factory=ContextMeter)
     window: int | None = None
