@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentchat.core.errors import Irreversible, ToolError
     from agentchat.core.tools.registry import Group
+    from agentchat.tools.custom.checkpoint import checkpoint
     from agentchat.tools.custom.context import Context, DryRun, Result
     from agentchat.tools.custom.definition import tool
 
@@ -24,6 +25,7 @@ __all__ = [
     "Result",
     "ToolError",
     "__version__",
+    "checkpoint",
     "tool",
 ]
 
@@ -34,6 +36,7 @@ _HOMES = {
     "Irreversible": "agentchat.core.errors",
     "Result": "agentchat.tools.custom.context",
     "ToolError": "agentchat.core.errors",
+    "checkpoint": "agentchat.tools.custom.checkpoint",
     "tool": "agentchat.tools.custom.definition",
 }
 

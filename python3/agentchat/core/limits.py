@@ -9,6 +9,7 @@ READ_BYTES = 256 * KIB
 BASH_SECONDS = 120
 BASH_BYTES = 512 * KIB
 RESULT_BYTES = 64 * KIB
+CHECKPOINT_BYTES = 64 * 1024 * KIB
 """A larger result is sent as its head and tail, half of this each."""
 
 LONGEST_ERROR = 60 * KIB

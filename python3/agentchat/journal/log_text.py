@@ -130,6 +130,9 @@ _ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
     r.CallStarted: _call_entry,
     r.CallFinished: lambda record: (f"finished ({record.call_id}): {record.status}",),
     r.ChangeStarted: lambda record: _files(f"change ({record.source})", record.files),
+    r.CheckpointCreated: lambda record: _files(
+        f"checkpoint before {record.call_id}: {record.handler}", record.files
+    ),
     r.ChangeApplied: lambda record: _files(f"changed ({record.source})", record.files),
     r.ChangeSettled: lambda record: _files(f"change settled ({record.source})", record.files),
     r.RecoveryStarted: lambda record: (f"recovery of {record.source} ({record.id})",),

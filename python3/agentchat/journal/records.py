@@ -38,7 +38,8 @@ undo       ``UndoStarted``,     the changes with its id       each of its change
            ``RedoStarted``
 =========  ===================  ============================  ===================================
 
-A call of a reply that no ``CallStarted`` follows was not run.
+A call of a reply that no ``CallStarted`` follows was not run. A call with ``CheckpointCreated``
+that did not end: recovery records what it changed in the files of its checkpoint.
 
 Format
 ------
@@ -187,6 +188,19 @@ class ChangeStarted:
     source: str
     files: tuple[RecordedFile, ...]
     reverts: tuple[int, ...] = ()
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointCreated:
+    """The state before a call was saved by ``handler``: as ``files``, or by a function of the user.
+
+    What the call changed in ``files`` is recorded as a change before the call ends.
+    """
+
+    call_id: str
+    handler: str
+    files: tuple[RecordedFile, ...] = ()
     time: float = 0.0
 
 
@@ -355,6 +369,7 @@ Record = (
     | CallStarted
     | CallFinished
     | ChangeStarted
+    | CheckpointCreated
     | ChangeApplied
     | ChangeSettled
     | RecoveryStarted

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
@@ -103,6 +104,7 @@ class ToolRunner:
         self._previews = previews
         self._results = results
         self._flags: dict[str, bool] = {}
+        self._checkpoints = Checkpoints(workspace, journal, toolbox)
 
     async def run(self, ready: ReadyCall) -> ToolResult:
         """Run a call; an error is its result.
@@ -113,9 +115,11 @@ class ToolRunner:
         call = ready.call
         staged: list[StagedChange] = []
         context = self._context(call, staged.append, ready.preview, ready.target)
-        result = await _run_safely(call.tool, call.arguments, context)
+        result = await self._checkpoints.run(
+            ready, context, lambda: _run_safely(call.tool, call.arguments, context)
+        )
         await self._previews.stage(call, staged)
-        if _status(result) is Status.SUCCESS:
+        if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
         return self.make_result(call.call.id, call.tool.name, result, STAGED if staged else "")
 

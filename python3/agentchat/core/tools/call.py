@@ -12,6 +12,8 @@ from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import DryRunResult, Metadata, Tool
 from agentchat.core.urls import Url
 
+SAVED_FILES = "files"
+"""The checkpoint that consists of files in the journal."""
 CUSTOM = "custom"
 """The permission class of a custom tool that declares none."""
 
@@ -60,6 +62,10 @@ class CallTarget:
     """The same files by the paths that the model wrote: a run need not locate them again."""
     resources: tuple[str, ...] = ()
     """What the tool says that the call affects."""
+    savable: tuple[FileTarget, ...] = ()
+    """The files to save before a call that needs a checkpoint, if it affects nothing else."""
+    checkpoint: str = ""
+    """What makes the checkpoint before the call, if it needs one."""
 
     @property
     def unusual(self) -> tuple[FileTarget, ...]:

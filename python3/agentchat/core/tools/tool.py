@@ -341,3 +341,24 @@ class Tool:
         schema = json.dumps(self.arguments.schema(), sort_keys=True, default=str)
         text = "\0".join([self.name, self.description, schema, self.source])
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+SaveFunction = Callable[[str, Mapping[str, Any], ToolContext], Awaitable[Mapping[str, Any]]]
+"""Saves the state before a call of this tool with these arguments; returns JSON data."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointHandler:
+    """Saves the state before calls of ``tools`` (all if there are none), and restores it.
+
+    ``restore`` is a tool that no model is given; its arguments are what ``save`` returned.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    save: SaveFunction
+    restore: Tool
+
+    def covers(self, tool: Tool) -> bool:
+        """Whether the handler is for calls of this tool."""
+        return not self.tools or not {tool.name, *tool.metadata.aliases}.isdisjoint(self.tools)

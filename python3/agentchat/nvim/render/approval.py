@@ -11,7 +11,7 @@ from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.text import escape_hidden_characters
-from agentchat.core.tools.call import declared_effects
+from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always
@@ -146,7 +146,9 @@ def safety(request: ApprovalRequest) -> int:
     only_reads_web = request.call.tool.metadata.read_only and request.target.urls
     if request.question or only_reads_web:
         return NO_EFFECT
-    return 2 if request.staged_preview is not None else request.call.tool.capability.safety_level
+    if request.staged_preview is not None:
+        return 2
+    return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
 
 def _describe_scope(scope: Scope) -> str:
@@ -222,12 +224,21 @@ def _effects(request: ApprovalRequest) -> list[list[str]]:
         ["affects", "\n".join(_shortened(effects.get("would_affect", [])))],
         ["impact", ", ".join(f"{name}: {value}" for name, value in impact.items())],
     ]
+    if request.target.checkpoint:
+        facts.append(["checkpoint", _describe_checkpoint(request.target)])
     return [[label, _visible(text)] for label, text in facts if text]
 
 
 def _shortened(texts: list[str]) -> list[str]:
     more = len(texts) - SHOWN_PARTS
     return [*texts[:SHOWN_PARTS], f"and {more} more"] if more > 0 else texts
+
+
+def _describe_checkpoint(target: CallTarget) -> str:
+    """Return what is saved before the call."""
+    if target.checkpoint != SAVED_FILES:
+        return f"made by {target.checkpoint.removeprefix('checkpoint ')}"
+    return "saves " + ", ".join(_shortened([file.display_path for file in target.savable]))
 
 
 def _visible(text: str) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 from agentchat.core.tools.registry import Group
 from agentchat.rpc.frames import error_text
+from agentchat.tools.custom.checkpoint import CheckpointDefinition, checkpoint_of
 from agentchat.tools.custom.definition import Definition, definition_of
 from agentchat.tools.custom.parameters import DefinitionError
 
@@ -139,6 +140,7 @@ class Contents:
     """The tools and groups of one file."""
 
     definitions: tuple[Definition, ...] = ()
+    checkpoints: tuple[CheckpointDefinition, ...] = ()
     groups: tuple[Group, ...] = ()
 
 
@@ -176,9 +178,11 @@ def _contents(module: ModuleType) -> Contents:
     definitions = tuple(definition for definition in marked if definition is not None)
     groups = [value for value in values if isinstance(value, Group)]
     groups += _groups(getattr(module, "GROUPS", {}))
-    if not (definitions or groups):
+    found = map(checkpoint_of, values)
+    checkpoints = tuple(handler for handler in found if handler is not None)
+    if not (definitions or groups or checkpoints):
         raise DefinitionError("no tools: put @tool before a function")
-    return Contents(definitions, tuple(groups))
+    return Contents(definitions, checkpoints, tuple(groups))
 
 
 def _groups(declared: Any) -> Iterator[Group]:

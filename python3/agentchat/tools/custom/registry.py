@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from agentchat.core.errors import UserError
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
-from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.tool import CheckpointHandler, Tool, ToolContext
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
 from agentchat.rpc.frames import RemoteError
+from agentchat.tools.custom.checkpoint import CheckpointSpec, make_handler
 from agentchat.tools.custom.definition import ToolSpec
 from agentchat.tools.custom.files import FileProblem, Source
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.remote_tool import RemoteTool
-from agentchat.tools.custom.worker import WorkerEnded
+from agentchat.tools.custom.worker import CallServices, WorkerEnded, refuse_previews
 
 RESERVED = frozenset(
     {TOOL_SEARCH, "resolve"}
@@ -50,6 +51,7 @@ class LoadedFile:
     source: Source
     specs: tuple[ToolSpec, ...] = ()
     groups: tuple[Group, ...] = ()
+    checkpoints: tuple[CheckpointSpec, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -66,6 +68,17 @@ class LoadedFile:
         source = self.source
         tools = (RemoteTool(self.pool, source.key, spec, cwd) for spec in self.specs)
         return [tool.tool(source.digest) for tool in tools]
+
+    def handlers(self, cwd: str) -> list[CheckpointHandler]:
+        """Return its handlers of checkpoints for a chat in this workspace."""
+
+        async def request(params: Mapping[str, Any], context: ToolContext) -> Any:
+            call = {"cwd": cwd, "call_id": context.call_id, "flags": {}, "linked": True}
+            services = CallServices(context, refuse_previews)
+            file = self.source.key
+            return await self.pool.call(file, "checkpoint", {**call, **params}, services)
+
+        return [make_handler(spec, request) for spec in self.checkpoints]
 
 
 @dataclass
@@ -108,7 +121,14 @@ class FileRegistry:
     def _loaded(self, source: Source, data: dict[str, Any]) -> LoadedFile:
         specs = tuple(ToolSpec.from_data(spec) for spec in data["tools"])
         groups = ({**group, "tools": tuple(group["tools"])} for group in data["groups"])
-        return LoadedFile(self.pool, source, specs, tuple(Group(**group) for group in groups))
+        handlers = ((spec["name"], tuple(spec["tools"])) for spec in data["checkpoints"])
+        return LoadedFile(
+            pool=self.pool,
+            source=source,
+            specs=specs,
+            groups=tuple(Group(**group) for group in groups),
+            checkpoints=tuple(CheckpointSpec(name, tools) for name, tools in handlers),
+        )
 
 
 class CustomRegistry:
@@ -126,7 +146,7 @@ class CustomRegistry:
         """The tools that are registered now."""
         return tuple(self._origins)
 
-    def replace_all(self, sources: Iterable[ToolSource]) -> list[FileProblem]:
+    def replace_all(self, sources: Sequence[ToolSource]) -> list[FileProblem]:
         """Replace all tools by those of these sources; return what could not be registered."""
         for name in self._origins:
             self._registry.unregister(name)
@@ -137,6 +157,12 @@ class CustomRegistry:
             problems += self._add_tools(source)
             problems += self._add_groups(source, groups)
         self._toolbox.add_groups(groups.values())
+        self._toolbox.set_checkpoint_handlers(
+            handler
+            for source in sources
+            if isinstance(source, LoadedFile)
+            for handler in source.handlers(self.cwd)
+        )
         return problems
 
     def _add_tools(self, source: ToolSource) -> list[FileProblem]:

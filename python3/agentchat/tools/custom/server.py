@@ -34,12 +34,14 @@ from agentchat.core.errors import Irreversible, ToolError
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.frames import RequestCancelled, error_text
 from agentchat.rpc.peer import IncomingRequest, Peer
+from agentchat.tools.custom.checkpoint import CheckpointDefinition
 from agentchat.tools.custom.context import (
     OVER,
     CommandResult,
     Context,
     Result,
     dry_run_of,
+    plain,
     result_of,
     texts_of,
 )
@@ -72,6 +74,7 @@ class ToolServer:
         self._interruptible = False
         self._current: IncomingRequest | None = None
         self._waiting: queue.SimpleQueue[IncomingRequest | None] = queue.SimpleQueue()
+        self._checkpoints: dict[str, dict[str, CheckpointDefinition]] = {}
         self._previews: dict[int, dict[str, BoundFunction]] = {}
         self._numbers = itertools.count(1)
         self._handlers = {
@@ -81,6 +84,7 @@ class ToolServer:
             "run": self._run,
             "hook": self._hook,
             "resolve": self._resolve,
+            "checkpoint": self._checkpoint,
         }
         sink = os.dup(connection.fileno())
         self.peer = Peer(connection.makefile("rb"), sink, self._waiting.put)
@@ -139,9 +143,11 @@ class ToolServer:
         # Of two tools with one name the first has it.
         by_name = {definition.spec.name: definition for definition in contents.definitions[::-1]}
         self.definitions[source.key] = by_name
+        self._checkpoints[source.key] = {c.spec.name: c for c in contents.checkpoints}
         return {
             "tools": [asdict(definition.spec) for definition in contents.definitions],
             "groups": [asdict(group) for group in contents.groups],
+            "checkpoints": [asdict(handler.spec) for handler in contents.checkpoints],
         }
 
     def _check(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,6 +211,21 @@ class ToolServer:
         answer = None if value is None else asdict(result_of(value, params["name"]))
         self._previews.pop(params["preview"], None)
         return answer
+
+    def _checkpoint(self, params: Mapping[str, Any]) -> Any:
+        """Save the state before a call and return it as JSON data, or restore it."""
+        name, action = params["name"], params["action"]
+        handler = self._checkpoints.get(params["file"], {}).get(name)
+        if handler is None:
+            raise ToolError(GONE)
+        call = {"tool": params["tool"], "arguments": params["arguments"]}
+        with self._context(params) as context:
+            if action == "save":
+                return plain(_value(handler.functions[action], call, context), name)
+            value = _value(handler.functions[action], call, context, params["saved"])
+        if isinstance(value, Irreversible):
+            raise value
+        return result_of(value, name).text
 
     def add_preview(self, **callbacks: Callable[..., Any] | None) -> int:
         """Keep the callbacks of a preview by action; return the number to resolve it by."""

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
-from agentchat.core.tools.tool import StagedChange, ToolContext
+from agentchat.core.tools.tool import NO_STORE, StagedChange, ToolContext
 from agentchat.rpc.background import run_in_thread
 from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import IncomingRequest, OutgoingRequest, Peer, RequestTasks
@@ -106,6 +106,13 @@ class CallServices:
         if result.code is None:
             raise ToolError(f"{result.text}\n\n{result.failure}".strip())
         return result.code, result.text
+
+
+def refuse_previews(
+    worker: Worker, context: ToolContext, params: Mapping[str, Any]
+) -> StagedChange:
+    """Raise ToolError: what runs here is no call that could stage a preview."""
+    raise ToolError(NO_STORE)
 
 
 class Worker:
