@@ -207,7 +207,7 @@ class ModelClient:
         return min((window for window in known if window is not None), default=None)
 
     async def learn_window(self) -> None:
-        """Find out the window of the model: from its server, if that tells, or else from a table."""
+        """Find out the window of the model: from its server, else from a table."""
         if self._asks_window:
             headers = self._headers(await self._key.get())
             page = await self._http.get_json(self._protocol.models_path, headers, LIST_SECONDS)
