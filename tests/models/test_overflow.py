@@ -198,6 +198,22 @@ async def test_the_window_of_a_public_model_is_known(prices: PriceList, window: 
     assert await prices.window() == window
 
 
+async def test_a_table_is_not_believed_that_says_less_than_the_server_has_taken() -> None:
+    usage = {"prompt_tokens": 400_000, "completion_tokens": 1}
+    answer = events(
+        {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]},
+        {"choices": [], "usage": usage},
+    )
+    async with serving(in_turn(answer)) as server:
+        prices = PriceList("openai", "gpt-4o")
+        client = ModelClient("gpt-4o", server.url, NoKey("KEY"), prices=prices)
+        await client.learn_window()
+        assert client.window == 128_000
+        await client.ask(REQUEST, lambda piece: None)
+        assert client.window is None
+        await client.close()
+
+
 LISTS: list[tuple[ProtocolName, dict[str, object]]] = [
     ("openai-chat", {"data": [{"id": "other"}, {"id": "m", "max_model_len": 5000}]}),
     ("openai-chat", {"data": [{"id": "m", "context_length": 5000}]}),

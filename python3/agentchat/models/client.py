@@ -184,6 +184,7 @@ class ModelClient:
         self._retry = retry or RetryPolicy()
         self._asks_window = asks_window
         self._reported: int | None = None
+        self._most_counted = 0
         self._estimate = TokenEstimate()
         self._is_warned = False
         self._running = 0
@@ -202,8 +203,14 @@ class ModelClient:
 
     @property
     def window(self) -> int | None:
-        """The context window in tokens: as set, as the server said, else not known."""
-        known = (self._options.context, self._protocol.window, self._reported)
+        """The context window in tokens: as set, as reported, else not known.
+
+        A report of less than the server has taken already is wrong.
+        """
+        reported = self._reported
+        if reported is not None and reported < self._most_counted:
+            reported = None
+        known = (self._options.context, self._protocol.window, reported)
         return min((window for window in known if window is not None), default=None)
 
     async def learn_window(self) -> None:
@@ -311,6 +318,7 @@ class ModelClient:
     def _check_count(self, request: ModelRequest, reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
         counted = reply.usage.prompt_tokens if reply.usage else 0
+        self._most_counted = max(self._most_counted, counted)
         warning = self._estimate.check(request, counted, called=bool(reply.calls))
         if warning is not None and not self._is_warned:
             self._is_warned = True
@@ -346,7 +354,7 @@ class ModelClient:
         """Take the window that an error names, unless the user has set one that is smaller."""
         window = window_in(message)
         if window is not None:
-            self._reported = window
+            self._reported, self._most_counted = window, 0
 
     async def _failure(self, key: str, failure: Failure, request: ModelRequest) -> UserError:
         line = await self._explain(key, failure, request)
