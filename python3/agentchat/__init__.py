@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agentchat.tools.custom.checkpoint import checkpoint
     from agentchat.tools.custom.context import Context, DryRun, Result
     from agentchat.tools.custom.definition import tool
+    from agentchat.tools.custom.registration import register_tool, unregister_tool
 
 __version__ = "0.1.0"
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "ToolError",
     "__version__",
     "checkpoint",
+    "register_tool",
     "tool",
+    "unregister_tool",
 ]
 
 _HOMES = {
@@ -37,7 +40,9 @@ _HOMES = {
     "Result": "agentchat.tools.custom.context",
     "ToolError": "agentchat.core.errors",
     "checkpoint": "agentchat.tools.custom.checkpoint",
+    "register_tool": "agentchat.tools.custom.registration",
     "tool": "agentchat.tools.custom.definition",
+    "unregister_tool": "agentchat.tools.custom.registration",
 }
 
 

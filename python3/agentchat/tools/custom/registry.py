@@ -172,7 +172,7 @@ class CustomRegistry:
 
     def _add(self, path: Path, tool: Tool, line: int) -> FileProblem | None:
         for name in (tool.name, *tool.metadata.aliases):
-            owner = self._owner(name)
+            owner = self.owner(name)
             if owner:
                 return FileProblem(path, line, f'the tool name "{name}" is taken by {owner}')
         try:
@@ -182,7 +182,7 @@ class CustomRegistry:
         self._origins[tool.name] = (path, line)
         return None
 
-    def _owner(self, name: str) -> str:
+    def owner(self, name: str) -> str:
         """Return who uses a name already; empty if it is free."""
         owner = self._registry.get(name)
         if owner is None:

@@ -10,7 +10,7 @@ import json
 import logging
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS, RESULT_BYTES
@@ -36,7 +36,6 @@ from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
 from agentchat.tools.custom.context import NO_OUTPUT
 from agentchat.tools.custom.definition import ASKS, RESOURCES, ToolSpec
-from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 
@@ -57,6 +56,25 @@ class CallArguments(dict[str, Any]):
         self.sent = dict(sent)
 
 
+class Calls(Protocol):
+    """Runs requests in workers: in any of them, or in one."""
+
+    async def call(
+        self,
+        file: str,
+        method: str,
+        params: Mapping[str, Any],
+        services: CallServices | None = None,
+    ) -> Any:
+        """Return the answer to a request about a file."""
+
+    async def call_in(self, worker: Worker, method: str, params: Mapping[str, Any]) -> Any:
+        """Return the answer of this very worker."""
+
+    def call_now(self, file: str, method: str, params: Mapping[str, Any], seconds: float) -> Any:
+        """Block until an idle worker answers; raises TimeoutError or RemoteError."""
+
+
 class RemoteTool:
     """A tool of one file in one chat; also its ``core.tools.tool.Arguments``.
 
@@ -65,7 +83,7 @@ class RemoteTool:
         cwd: the workspace of the chat.
     """
 
-    def __init__(self, pool: WorkerPool, file: str, spec: ToolSpec, cwd: str) -> None:
+    def __init__(self, pool: Calls, file: str, spec: ToolSpec, cwd: str) -> None:
         self.pool = pool
         self.file = file
         self.spec = spec
@@ -165,7 +183,13 @@ class RemoteTool:
         if not label:
             raise ToolError("A preview needs a label that says what applying it does.")
         preview, name = params["preview"], self.spec.name
-        target = {"preview": preview, "name": name, "cwd": context.cwd, "call_id": context.call_id}
+        target = {
+            "file": self.file,
+            "preview": preview,
+            "name": name,
+            "cwd": context.cwd,
+            "call_id": context.call_id,
+        }
         worker.previews.add(preview)
 
         async def resolve(action: str, reason: str, extra: Extra) -> ToolOutput | None:

@@ -48,6 +48,7 @@ from agentchat.tools.custom.context import (
 from agentchat.tools.custom.definition import ASKS, RESOURCES, Definition
 from agentchat.tools.custom.files import GONE, ImportProblem, Source, import_source
 from agentchat.tools.custom.parameters import BoundFunction, bind
+from agentchat.tools.custom.registration import NO_REGISTRAR, registering_with
 
 PRINT_SECONDS = 1 / 30
 MOST_PRINTED = 16 * 1024
@@ -94,8 +95,32 @@ class ToolServer:
         """Serve requests in this thread until the connection ends."""
         self.peer.end_reason.add_done_callback(lambda _: self._waiting.put(None))
         self.peer.start()
-        while (incoming := self._waiting.get()) is not None:
-            self._serve(incoming)
+        with registering_with(self):
+            while (incoming := self._waiting.get()) is not None:
+                self._serve(incoming)
+
+    def register(self, definition: Definition) -> None:
+        """Add a tool that a function registers to its file; raises ToolError."""
+        file = self._current_file()
+        self._ask_plugin("register", {"file": file, "spec": asdict(definition.spec)})
+        self.definitions.setdefault(file, {})[definition.spec.name] = definition
+
+    def unregister(self, name: str) -> bool:
+        """Remove a tool that a function of the file has registered."""
+        params = {"file": self._current_file(), "name": str(name)}
+        return bool(self._ask_plugin("unregister", params))
+
+    def _current_file(self) -> str:
+        file: str | None = self._current.params.get("file") if self._current is not None else None
+        if file is None:
+            raise ToolError(NO_REGISTRAR)
+        return file
+
+    def _ask_plugin(self, method: str, params: Mapping[str, Any]) -> Any:
+        try:
+            return self.peer.request_blocking(method, params)
+        except RequestCancelled:
+            raise ToolError(OVER) from None
 
     def interrupted(self) -> bool:
         """Whether the request that runs is cancelled and must end; true once for each."""
