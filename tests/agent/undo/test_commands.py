@@ -440,7 +440,7 @@ async def test_what_the_model_thought_of_a_call_is_kept_with_it(tmp_path: Path) 
     scene = UndoScene(tmp_path, tool)
     thoughts = {
         "hidden_assumptions": ["it builds"], "failure_scenarios": ["it does not"],
-        "verdict": "proceed",
+        "verdict": "proceed", "verdict_reason": "it was tested",
     }  # fmt: skip
     said = {"env": "x", "_confidence": 80, "_reverse_thinking": thoughts}
     await scene.turn(("deploy", said))

@@ -82,6 +82,7 @@ class Verdict(StrEnum):
 ReasonKind = Literal[
     "rule", "mode", "grant", "user", "command", "discard", "effect", "reads", "unasked", "settings",
     "path", "hard_link", "not_understood", "unreadable_rule", "failure", "unattended", "local_host",
+    "own_verdict",
 ]  # fmt: skip
 
 _TEXTS: Mapping[ReasonKind, str] = {
@@ -101,6 +102,7 @@ _TEXTS: Mapping[ReasonKind, str] = {
     "unreadable_rule": "a rule cannot be read ({})",
     "failure": "the gate failed: {}",
     "unattended": "nobody is here to answer: {}",
+    "own_verdict": "the model's own verdict is {}",
     "local_host": "no rule names {}, which is in this computer or its network",
 }
 

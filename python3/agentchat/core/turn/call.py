@@ -41,6 +41,7 @@ from agentchat.core.turn.effects import (
     RunTools,
     do,
 )
+from agentchat.core.turn.reverse_thinking import apply_verdict
 from agentchat.core.turn.validate import InvalidCall
 
 
@@ -142,7 +143,9 @@ class CallAttempt:
 
     def ready_for_batch(self) -> Plan[ReadyCall | None]:
         """Return the call ready to run together with its neighbours, if that is allowed."""
-        if not self.call.tool.runs_beside_others or self.call.tool.metadata.requires_checkpoint:
+        metadata = self.call.tool.metadata
+        is_gated = metadata.requires_checkpoint or metadata.requires_reverse_thinking
+        if not self.call.tool.runs_beside_others or is_gated:
             return None
         try:
             target = yield from self._current_target()
@@ -204,6 +207,10 @@ class CallAttempt:
             target = replace(target, checkpoint=self._checkpoint(target))
             if not target.checkpoint:
                 return self._deny(decision, no_checkpoint_message(self.call))
+        messages = self.chat.history.messages
+        decision = apply_verdict(self.call, decision, self.chat.policy, messages)
+        if decision.verdict is Verdict.DENY:
+            return self._deny(decision)
         if decision.verdict is Verdict.ALLOW:
             return (yield from self._run_and_count(decision, self.run_unasked(target, decision)))
         request = yield from self.request(target, decision)

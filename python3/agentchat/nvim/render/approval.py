@@ -18,6 +18,8 @@ from agentchat.core.turn.approval_request import offers_always
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.hunk_decisions import change_hash
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.reverse_thinking import reverse_thinking
+from agentchat.core.turn.validate import CONFIDENCE
 from agentchat.nvim.render.diff import (
     Document,
     command_document,
@@ -224,6 +226,15 @@ def _effects(request: ApprovalRequest) -> list[list[str]]:
         ["affects", "\n".join(_shortened(effects.get("would_affect", [])))],
         ["impact", ", ".join(f"{name}: {value}" for name, value in impact.items())],
     ]
+    thinking = reverse_thinking(request.call)
+    if thinking is not None:
+        facts += [
+            ["assumes", "\n".join(_shortened(list(thinking.hidden_assumptions)))],
+            ["risks", "\n".join(_shortened(list(thinking.failure_scenarios)))],
+            ["verdict", f"{thinking.verdict}: {thinking.verdict_reason}"],
+        ]
+    if CONFIDENCE in request.call.reserved and request.call.tool.capability.min_confidence:
+        facts.append(["confidence", f"{request.call.reserved[CONFIDENCE]:g} of 100"])
     if request.target.checkpoint:
         facts.append(["checkpoint", _describe_checkpoint(request.target)])
     return [[label, _visible(text)] for label, text in facts if text]
