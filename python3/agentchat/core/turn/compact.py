@@ -23,10 +23,9 @@ from agentchat.core.context.size import Window
 from agentchat.core.errors import Cancelled
 from agentchat.core.messages import History, Message, Note, Reply, ToolResult
 from agentchat.core.tools.model import ModelRequest
-from agentchat.core.turn.approval_request import request_approval
+from agentchat.core.turn.approval_request import make_question, question_tool, request_approval
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Announce, Plan, Prepare, RecordStep, Summarize, do
-from agentchat.core.turn.question import make_question, question_tool
 
 COMPACT = question_tool("compact", "Ask whether a summary replaces the older part of the chat.")
 

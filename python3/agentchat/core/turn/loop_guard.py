@@ -8,11 +8,10 @@ user is asked before the next request.
 from __future__ import annotations
 
 from agentchat.core.messages import Message, Note, Reply, UserText
-from agentchat.core.turn.approval_request import request_approval
+from agentchat.core.turn.approval_request import make_question, question_tool, request_approval
 from agentchat.core.turn.call import record
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest, Plan, Record
-from agentchat.core.turn.question import make_question, question_tool
 
 NOTED_ROUNDS = 3
 """After so many equal rounds the model gets a note."""
