@@ -26,7 +26,7 @@ command('AgentCompact', 'Summarise the older part of the chat, or take it back',
 command('AgentUndo', 'Undo the file changes of a turn', { nargs = '?' })
 command('AgentRedo', 'Redo the last undo', { nargs = 0 })
 command('AgentTools', 'List, add or remove tools of the chat, or load your own', { nargs = '*' })
-command('AgentLog', 'Show the journal of the chat', { nargs = '?' })
+command('AgentLog', 'Show or export the journal of the chat', { nargs = '*', bang = true })
 command('AgentHistory', 'Resume or fork a saved chat', { nargs = '*', bang = true })
 command('AgentInstall', 'Create or update the Python environment', { nargs = 0 })
 

@@ -17,7 +17,7 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.status import ModelSource
 from agentchat.agent.stream import ReplyStream, show_result
-from agentchat.core.errors import Cancelled, StalePreview, UserError
+from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
 from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
@@ -149,7 +149,8 @@ class Interpreter:
             raise Cancelled from None
         finally:
             self._running = None
-            self._observer.refresh()
+            if _changes_status(effect):
+                self._observer.refresh()
 
     async def _perform(self, effect: e.Effect[Any]) -> Any:
         match effect:
@@ -184,7 +185,7 @@ class Interpreter:
             case e.Parse():
                 return await parse_arguments(effect.tool, effect.raw_arguments)
             case e.Locate():
-                return await self._locate(effect.call)
+                return await self._locate(effect.calls)
             case e.ComputeDryRun():
                 return await self._runner.dry_run(effect.call, effect.target)
             case e.SetUp():
@@ -225,9 +226,15 @@ class Interpreter:
         if effect.compacted is not None:
             self._view.fire_event("AgentCompacted", effect.compacted)
 
-    async def _locate(self, call: ValidCall) -> CallTarget:
+    async def _locate(self, calls: tuple[ValidCall, ...]) -> tuple[CallTarget | ToolError, ...]:
         await self._approvals.refresh()
-        return await locate_call(call, self._workspace)
+        return tuple(await asyncio.gather(*map(self._locate_one, calls)))
+
+    async def _locate_one(self, call: ValidCall) -> CallTarget | ToolError:
+        try:
+            return await locate_call(call, self._workspace)
+        except ToolError as error:
+            return error
 
     async def _request_approval(self, request: e.ApprovalRequest) -> e.ApprovalResponse:
         if not request.question:
@@ -321,6 +328,13 @@ class Interpreter:
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
         self._view.update_block(call_id, ToolBlock(title=title, state="running"))
         self._view.fire_event("AgentToolStarted", {"tool": tool, "call_id": call_id})
+
+
+def _changes_status(effect: e.Effect[Any]) -> bool:
+    """Whether an effect may change what the status of the chat shows."""
+    if isinstance(effect, e.Record):
+        return not isinstance(effect.message, ToolResult)
+    return not isinstance(effect, (e.Parse, e.Locate))
 
 
 def _is_cancelled() -> bool:

@@ -133,6 +133,7 @@ class JournalWriter:
                 why=" ".join(filter(None, why)),
                 who="user",
                 effects=declared_effects(call, request.target, request.preview),
+                asked=request.decision.reason_text,
             )
         )
 
@@ -147,6 +148,7 @@ class JournalWriter:
             arguments=call.raw_arguments,
             operation=metadata.audit_operation,
             permission=metadata.permission_class,
+            destructive=metadata.destructive,
             reserved=call.reserved,
         )
         self._file.append(started, durable=not metadata.read_only)
@@ -247,6 +249,8 @@ class JournalWriter:
     def _record_decision(
         self, call_id: str, tool: str, decision: Decision, effects: Mapping[str, Any] = NO_EFFECTS
     ) -> None:
+        if decision.reason.kind == "user":
+            return  # recorded with the response
         self._file.append(
             r.DecisionMade(
                 call_id=call_id,

@@ -20,9 +20,10 @@ from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
+from agentchat.journal.export import export_journal
 from agentchat.journal.index import list_past_calls
 from agentchat.journal.ledger import UsageLedger
-from agentchat.journal.log_text import only_decisions, render_log
+from agentchat.journal.log_text import render_log
 from agentchat.journal.usage_text import render_usage
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection
@@ -185,7 +186,17 @@ class OpenChat:
         records = self.journal.records()
         if only == "usage":
             return render_usage(records, UsageLedger(self.state).today())
-        return render_log(only_decisions(records) if only == "decisions" else records)
+        return render_log(records, only_decisions=only == "decisions")
+
+    def export_log(self, payload: Payload) -> None:
+        """Write the journal to a file as JSON lines."""
+        work = self._export_log(Path(payload["path"]), bool(payload.get("overwrite")))
+        self.background.start(work, "the export")
+
+    async def _export_log(self, path: Path, overwrite: bool) -> None:
+        records = self.journal.records()
+        number = await asyncio.to_thread(export_journal, records, path, overwrite)
+        self.lua.notify("info", f"{number} records exported to {path}")
 
     def _show_page(self, title: str, lines: list[str]) -> None:
         self.lua.call("page.show", title, lines)
@@ -243,6 +254,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "add_tool": lambda chat, p: chat.tools.add(p["name"]),
     "remove_tool": lambda chat, p: chat.tools.remove(p["name"]),
     "log": OpenChat.show_log,
+    "export_log": OpenChat.export_log,
 }
 """The events of one chat."""
 

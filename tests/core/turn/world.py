@@ -198,8 +198,8 @@ class World:
             case Parse():
                 return effect.tool.arguments.parse(effect.raw_arguments)
             case Locate():
-                self.located.append(effect.call.call.id)
-                return self._target_of(effect.call)
+                self.located += [call.call.id for call in effect.calls]
+                return tuple(self._target_of(call) for call in effect.calls)
             case ComputeDryRun():
                 found = self.previews.get(effect.call.call.id, DryRunResult())
                 return _one(found.pop(0) if isinstance(found, list) else found)

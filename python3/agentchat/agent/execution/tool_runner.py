@@ -61,8 +61,9 @@ class ResultStore:
 
     def free_path(self) -> str:
         """Return an unused path in the folder, which is made if it is missing."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return str(self._folder / f"{uuid.uuid4().hex[:12]}.txt")
+        if not os.path.isdir(self._folder):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.path.join(self._folder, f"{uuid.uuid4().hex[:12]}.txt")
 
     def keep(self, text: str) -> str:
         """Write a text in full and return its path."""

@@ -6,6 +6,7 @@ staged preview: see ``resolve.ResolveAttempt``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agentchat.core.errors import StalePreview, ToolError
@@ -104,7 +105,10 @@ class CallAttempt:
 
     def locate(self) -> Plan[CallTarget]:
         """Find out where the call would act; raises ToolError."""
-        return (yield from do(Locate(self.call)))
+        (target,) = yield from do(Locate((self.call,)))
+        if isinstance(target, ToolError):
+            raise target
+        return target
 
     def decide(self, target: CallTarget) -> Decision:
         """Return the policy's decision about the call."""
@@ -141,11 +145,16 @@ class CallAttempt:
             result = self.result(str(error), Status.ERROR)
         yield from record(self.chat, Record(result, self.decision, result_heading(self.call)))
 
-    def ready_for_batch(self) -> Plan[ReadyCall | None]:
-        """Return the call ready to run together with its neighbours, if that is allowed."""
+    @property
+    def may_join_batch(self) -> bool:
+        """Whether the call may run together with its neighbours, if it need not ask."""
         metadata = self.call.tool.metadata
         is_gated = metadata.requires_checkpoint or metadata.requires_reverse_thinking
-        if not self.call.tool.runs_beside_others or is_gated:
+        return self.call.tool.runs_beside_others and not is_gated
+
+    def ready_for_batch(self) -> Plan[ReadyCall | None]:
+        """Return the call ready to run together with its neighbours, if that is allowed."""
+        if not self.may_join_batch:
             return None
         try:
             target = yield from self._current_target()
@@ -171,15 +180,27 @@ class CallAttempt:
 
     def _current_target(self) -> Plan[CallTarget]:
         """Return where the call acts; look it up only if something happened since."""
-        if self._version != self.queue.version:
-            self._version, self._target = self.queue.version, None
+        if not self.is_located:
             try:
-                self._target = yield from self.locate()
+                self.keep_target((yield from self.locate()))
             except ToolError as error:
-                self._locate_error = error
+                self.keep_target(error)
         if self._target is None:
             raise self._locate_error
         return self._target
+
+    @property
+    def is_located(self) -> bool:
+        """Whether nothing happened since the target was looked up."""
+        return self._version == self.queue.version
+
+    def keep_target(self, target: CallTarget | ToolError) -> None:
+        """Take over where the call acts now, or why it cannot act."""
+        self._version, self._target = self.queue.version, None
+        if isinstance(target, ToolError):
+            self._locate_error = target
+        else:
+            self._target = target
 
     def _answer_until_current(self) -> Plan[ToolResult]:
         """Decide about the call again, a few times, while its files change under the preview."""
@@ -276,6 +297,14 @@ class CallAttempt:
     def _deny(self, decision: Decision, text: str = "") -> ToolResult:
         self.decision = decision
         return self.result(text or decision.message, Status.DENIED)
+
+
+def locate_together(attempts: Sequence[CallAttempt]) -> Plan[None]:
+    """Look up the targets of neighbours in one go, if there are several."""
+    if len(attempts) > 1:
+        targets = yield from do(Locate(tuple(attempt.call for attempt in attempts)))
+        for attempt, target in zip(attempts, targets, strict=True):
+            attempt.keep_target(target)
 
 
 def run_together(chat: Chat, batch: list[tuple[CallAttempt, ReadyCall]]) -> Plan[None]:

@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from agentchat.core.context.context import ContextStep
 from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.errors import ToolError
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
 from agentchat.core.permissions.policy import Decision
 from agentchat.core.tools.call import CallTarget, ValidCall
@@ -149,10 +150,10 @@ class Parse(Effect[Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class Locate(Effect[CallTarget]):
-    """Find out where a call would act; raises ToolError if it cannot act."""
+class Locate(Effect[tuple[CallTarget | ToolError, ...]]):
+    """Find out where each of some calls would act; an error if it cannot act."""
 
-    call: ValidCall
+    calls: tuple[ValidCall, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ no effect any more: then the interpreter runs the remaining exit hooks.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -51,7 +52,13 @@ from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.call import ApprovalQueue, CallAttempt, record, run_together
+from agentchat.core.turn.call import (
+    ApprovalQueue,
+    CallAttempt,
+    locate_together,
+    record,
+    run_together,
+)
 from agentchat.core.turn.chat import RESOLVE, Chat
 from agentchat.core.turn.compact import keep_within_window, make_room, run_compact_command
 from agentchat.core.turn.effects import (
@@ -268,8 +275,10 @@ def _answer_in_order(
     chat: Chat, attempts: list[CallAttempt | ToolResult], queue: ApprovalQueue, hooks: CallHooks
 ) -> Plan[None]:
     batch: list[tuple[CallAttempt, ReadyCall]] = []
-    for attempt in attempts:
+    for index, attempt in enumerate(attempts):
         if isinstance(attempt, CallAttempt):
+            if not attempt.is_located:
+                yield from locate_together(list(_neighbours(attempts[index:])))
             queue.remove(attempt)
             ready = yield from attempt.ready_for_batch()
             if ready is not None:
@@ -279,6 +288,14 @@ def _answer_in_order(
         batch = []
         yield from _answer_alone(chat, attempt, hooks)
     yield from run_together(chat, batch)
+
+
+def _neighbours(attempts: list[CallAttempt | ToolResult]) -> Iterator[CallAttempt]:
+    """Yield the calls at the start that may run together."""
+    for attempt in attempts:
+        if not isinstance(attempt, CallAttempt) or not attempt.may_join_batch:
+            return
+        yield attempt
 
 
 def _answer_alone(chat: Chat, attempt: CallAttempt | ToolResult, hooks: CallHooks) -> Plan[None]:

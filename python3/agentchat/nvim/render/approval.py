@@ -10,6 +10,7 @@ from agentchat.core.diff.changeset import FileChange
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
+from agentchat.core.shell.dangers import find_dangers
 from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.ports import BufferState
@@ -31,6 +32,7 @@ from agentchat.nvim.render.rules import part_lines, part_text
 
 log = logging.getLogger(__name__)
 
+WARNING = "AgentChatWarning"
 UNDRAWN = "This cannot be shown properly: the reason is in the log."
 
 SHOWN_PARTS = 8
@@ -209,7 +211,13 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.append(["timeout", f"{timeout} s"])
     if request.decision.reason != EFFECT:
         facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
-    return [*facts, *_parts(request)]
+    return [*facts, *_dangers(target), *_parts(request)]
+
+
+def _dangers(target: CallTarget) -> list[list[str]]:
+    """Return the dangerous parts of a command, drawn as warnings."""
+    dangers = find_dangers(target.script) if target.script is not None else ()
+    return [["danger", escape_hidden_characters(str(danger)), WARNING] for danger in dangers]
 
 
 def _effects(request: ApprovalRequest) -> list[list[str]]:
