@@ -287,7 +287,7 @@ class Interpreter:
             # The stop has put it back into the prompt: the history must not have it too.
             raise Cancelled
         if isinstance(message, ToolResult):
-            message = await self._format(message)
+            message = await self._format(message, effect)
             if effect.heading:
                 message = replace(message, text=f"{effect.heading}\n{message.text}")
         self._journal.record_message(message, effect.decision)
@@ -300,9 +300,10 @@ class Interpreter:
                 show_result(message, self._view)
         return message
 
-    async def _format(self, result: ToolResult) -> ToolResult:
+    async def _format(self, result: ToolResult, effect: e.Record) -> ToolResult:
+        work = self._runner.format(result, effect.call, effect.reason)
         try:
-            return await self._limit_after_stop(self._runner.format(result))
+            return await self._limit_after_stop(work)
         except TimeoutError:
             log.warning("%s did not format its result in time after a stop", result.name)
             return result

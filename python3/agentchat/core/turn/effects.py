@@ -225,8 +225,11 @@ class Record(Effect[Message]):
 
     The answer is the message as the model will read it. ``decision`` explains the result of a
     call that did not run; ``heading`` is a line before the text, whatever the tool's own format.
+    ``call`` is the valid call that a result answers, ``reason`` why the user rejected it.
     """
 
     message: Message
     decision: Decision | None = None
     heading: str = ""
+    call: ValidCall | None = None
+    reason: str = ""

@@ -43,8 +43,9 @@ no effect any more: then the interpreter runs the remaining exit hooks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from agentchat.core.errors import AgentError, Cancelled, ToolError
@@ -231,11 +232,14 @@ def _answer_cut_off(chat: Chat) -> Plan[None]:
         yield from record(chat, Record(result))
 
 
-def _answer_rest(chat: Chat, text: str, status: Status) -> Plan[None]:
+def _answer_rest(
+    chat: Chat, text: str, status: Status, valid: Mapping[str, ValidCall] = MappingProxyType({})
+) -> Plan[None]:
+    """Answer the open calls; ``valid`` are those that got so far, by id."""
     for call in chat.history.unanswered():
         result = ToolResult(call.id, call.name, text, status)
         try:
-            yield from record(chat, Record(result))
+            yield from record(chat, Record(result, call=valid.get(call.id)))
         except Exception:  # the journal cannot be written; complete the history anyway
             chat.history = chat.history.add(result)
 
@@ -248,6 +252,11 @@ def _answer_calls(chat: Chat, calls: tuple[ToolCall, ...]) -> Plan[None]:
         yield from _answer_in_order(chat, attempts, queue, hooks)
     except GeneratorExit:
         raise  # closed: nothing can be yielded any more
+    except Cancelled:
+        yield from hooks.end_all()
+        valid = {a.call.call.id: a.call for a in attempts if isinstance(a, CallAttempt)}
+        yield from _answer_rest(chat, CANCELLED, Status.CANCELLED, valid)
+        raise
     except BaseException:
         yield from hooks.end_all()
         raise

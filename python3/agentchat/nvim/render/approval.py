@@ -169,6 +169,8 @@ def title(request: ApprovalRequest) -> str:
         return escape_hidden_characters(f"{request.staged_preview.label}: carry it out?")
     if request.staged_preview is not None:
         return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
+    if request.preview is not None and request.preview.question:
+        return _visible(request.preview.question)
     if request.target.command is not None:
         return f"{name} wants to run a command"
     if request.target.urls:
@@ -201,6 +203,8 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
     facts += _paths(request)
     if target.command is not None or not facts:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
+    if request.preview is not None and request.preview.question:
+        facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
     if target.host:
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
     if request.decision.confinement:
