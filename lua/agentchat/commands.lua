@@ -118,6 +118,11 @@ RUN.AgentModel = with_chat(function(chat, args)
   models.choose(chat, args.args)
 end)
 
+RUN.AgentCompact = with_chat(function(chat, args)
+  if vim.trim(args.args) == 'undo' then return host.send('compact_undo', { chat = chat.id }) end
+  actions.compact(chat, vim.trim(args.args))
+end)
+
 local function turn_number(text)
   if text:match('^[1-9]%d*$') then return tonumber(text) end
   notify.warn(('unknown turn "%s": use its number'):format(text))
@@ -194,6 +199,7 @@ local WORDS = {
   AgentResolve = function() return ACTIONS end,
   AgentApprove = function() return CHOICES end,
   AgentApprovals = function() return APPROVALS end,
+  AgentCompact = function() return { 'undo' } end,
   AgentLog = function() return RECORDS end,
   AgentMode = function() return MODES end,
   AgentModel = function() return models.names(registry.near()) end,

@@ -210,4 +210,11 @@ def _make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> 
         deferred_threshold=settings.deferred_threshold,
     )
     policy = Policy(Grants(), settings.mode, settings.rules, settings.rule_problems)
-    return Chat(uuid, toolbox, Environment(root), policy, max_rounds=settings.max_rounds)
+    return Chat(
+        uuid,
+        toolbox,
+        Environment(root),
+        policy,
+        max_rounds=settings.max_rounds,
+        compact=settings.compact,
+    )

@@ -133,6 +133,13 @@ class OpenChat:
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
         self.chat.max_rounds = settings.max_rounds
+        self.chat.compact = settings.compact
+
+    def compact(self, payload: Payload) -> None:
+        """Update the settings, then propose a summary that keeps ``focus`` in particular."""
+        self._configure(payload.get("settings") or {})
+        self.set_attended(payload.get("attended", True))
+        self.session.compact(payload.get("focus") or "")
 
     def set_attended(self, attended: bool) -> None:
         """Set whether somebody sees the editor and can answer."""
@@ -250,6 +257,8 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "amend": OpenChat.amend,
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),
+    "compact": OpenChat.compact,
+    "compact_undo": lambda chat, p: chat.session.undo_compaction(),
     "mode": lambda chat, p: chat.session.set_mode(p["mode"]),
     "model": OpenChat.choose_model,
     "models": OpenChat.list_models,
