@@ -219,7 +219,7 @@ class ModelClient:
             headers = self._headers(await self._key.get())
             page = await self._http.get_json(self._protocol.models_path, headers, LIST_SECONDS)
             self._reported = self._protocol.window_in_list(page)
-        if self.window is None:
+        if self.window is None and self._prices is not None:
             self._reported = await self._prices.window()
 
     def warm_up(self) -> None:
