@@ -155,6 +155,7 @@ class Interpreter:
     async def _perform(self, effect: e.Effect[Any]) -> Any:
         match effect:
             case e.Prepare():
+                self._accounts.refresh()
                 return await self._preparation.prepare()
             case e.TakeSteering():
                 return await self._queue.complete()
@@ -178,6 +179,8 @@ class Interpreter:
                 return self._journal.record_step(effect.step)
             case e.Announce():
                 return self._announce(effect)
+            case e.ReportBudget():
+                return self._report_budget(effect)
         return await self._perform_on_calls(effect)
 
     async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:
@@ -219,6 +222,10 @@ class Interpreter:
             return Reply(error=str(error))
         self._accounts.add(reply)
         return reply
+
+    def _report_budget(self, effect: e.ReportBudget) -> None:
+        data = {"scope": effect.scope, "limit": effect.limit, "spent": effect.spent}
+        self._view.fire_event("AgentBudgetReached", data)
 
     def _announce(self, effect: e.Announce) -> None:
         self._observer.refresh()
