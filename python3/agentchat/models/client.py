@@ -222,6 +222,7 @@ class ModelClient:
             body = self._protocol.body(request)
             outcome = await self._send(key, body, request, on_piece)
             if isinstance(outcome, Reply):
+                self._protocol.learn_from_reply(request, outcome)
                 self._check_count(request, outcome, on_piece)
                 return outcome
             if isinstance(outcome, ServerRefusal) and self._adapt(outcome, body, request, on_piece):
@@ -244,6 +245,7 @@ class ModelClient:
                     beginning = await response.beginning()
                     return read_refusal(response.status, response.headers, beginning)
                 self._prices.warm_up()
+                self._protocol.learn_from_headers(response.headers)
                 chunks, timeouts = response.chunks(), self._http.timeouts
                 return answer.reply(await receive(chunks, answer, on_piece, timeouts))
         except ConnectionFailure as failure:

@@ -292,7 +292,8 @@ def _warning(request: ApprovalRequest, level: int) -> str:
         UNSAVED.format(file.display_path) for file in writes if file.loaded is BufferState.UNSAVED
     ]
     reversible = request.preview.reversible if request.preview is not None else None
-    if reversible is False or (level == 0 and not reversible):
+    undoable = bool(request.target.checkpoint) or reversible
+    if not undoable and (reversible is False or level == 0):
         lines.append(IRREVERSIBLE)
     return " ".join(escape_hidden_characters(line) for line in lines if line)
 
