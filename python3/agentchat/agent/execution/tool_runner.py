@@ -121,7 +121,8 @@ class ToolRunner:
         await self._previews.stage(call, staged)
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
-        return self.make_result(call.call.id, call.tool.name, result, STAGED if staged else "")
+        heading = STAGED if any(not change.is_standing for change in staged) else ""
+        return self.make_result(call.call.id, call.tool.name, result, heading)
 
     async def dry_run(self, call: ValidCall, target: CallTarget) -> DryRunResult:
         """Return what a call would do; raises ToolError if it would fail."""
@@ -240,6 +241,7 @@ class ToolRunner:
             frontend=self._frontend,
             tool_finder=self._toolbox,
             private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
+            clear_standing=self._previews.clear_standing,
             flags=self._flags,
         )
 

@@ -140,15 +140,17 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
 
 
 def safety(request: ApprovalRequest) -> int:
-    """Return the safety level: ``NO_EFFECT`` for a mere question, and for reading a page.
+    """Return the safety level: ``NO_EFFECT`` for a mere question, a plan, and reading a page.
 
     Applying a preview counts as a change shown in advance.
     """
     only_reads_web = request.call.tool.metadata.read_only and request.target.urls
     if request.question or only_reads_web:
         return NO_EFFECT
+    if request.staged_preview is not None and not request.staged_preview.has_effect:
+        return NO_EFFECT
     if request.staged_preview is not None:
-        return 2
+        return 0 if request.staged_preview.is_standing else 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
 
