@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import gate, matching, opening, prompt, queue, response, review, startup, tools
+from bench import calls, gate, matching, opening, prompt, queue, response, review, startup, tools
 from bench.figures import Row, table
 
 FIGURES: dict[str, Callable[[], list[Row]]] = {
@@ -19,6 +19,7 @@ FIGURES: dict[str, Callable[[], list[Row]]] = {
     "queue": queue.measure,
     "tools": tools.measure,
     "gate": gate.measure,
+    "calls": calls.measure,
     "matching": matching.measure,
     "review": review.measure,
 }

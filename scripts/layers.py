@@ -22,6 +22,7 @@ LEVELS = (
     "core/diff core/shell",
     "core/edit",
     "core/tools",
+    "core/context",
     "core/permissions",
     "core/turn",
     "rpc",
@@ -29,7 +30,7 @@ LEVELS = (
     "models/protocols",
     "models/offline",
     "tools",
-    "tools/search workspace/process",
+    "tools/search tools/web workspace/process",
     "tools/astgrep workspace/files",
     "tools/builtin",
     "tools/custom workspace",
@@ -48,7 +49,7 @@ BESIDE = ("tools", "workspace", "models", "journal")
 MOST_MODULES = 14
 """Modules in one folder, ``__init__`` aside."""
 
-LATE_ONLY = {"httpx2", "PIL", "pathspec"}
+LATE_ONLY = {"httpx2", "PIL", "pathspec", "bs4", "markdownify", "genai_prices"}
 """Libraries that cost too much to import before they are needed."""
 
 VAGUE = {"utils", "util", "helpers", "common", "misc"}

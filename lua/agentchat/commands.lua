@@ -21,7 +21,7 @@ local MODES = { 'ask', 'edit', 'plan', 'yolo' }
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
 local APPROVALS = { 'clear', 'explain', 'rule', 'trust' }
-local RECORDS = { 'decisions' }
+local RECORDS = { 'decisions', 'usage', 'export' }
 local TOOLS = { 'add', 'remove', 'reload', 'trust' }
 
 --- The chat a command is about; without one the user is warned.
@@ -118,6 +118,11 @@ RUN.AgentModel = with_chat(
   end
 )
 
+RUN.AgentCompact = with_chat(function(chat, args)
+  if vim.trim(args.args) == 'undo' then return host.send('compact_undo', { chat = chat.id }) end
+  actions.compact(chat, vim.trim(args.args))
+end)
+
 local function turn_number(text)
   if text:match('^[1-9]%d*$') then return tonumber(text) end
   notify.warn(('unknown turn "%s": use its number'):format(text))
@@ -143,8 +148,12 @@ function RUN.AgentTools(args)
 end
 
 RUN.AgentLog = with_chat(function(chat, args)
-  if args.args ~= '' and not is_known('argument', args.args, RECORDS) then return end
-  host.send('log', { chat = chat.id, only = args.args })
+  local word, path = first_word(args.args)
+  if word ~= '' and not is_known('argument', word, RECORDS) then return end
+  if word ~= 'export' then return host.send('log', { chat = chat.id, only = word }) end
+  if not path then return notify.warn(':AgentLog export needs the path of a file') end
+  local full = vim.fn.fnamemodify(path, ':p')
+  host.send('export_log', { chat = chat.id, path = full, overwrite = args.bang })
 end)
 
 function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork = args.bang }) end
@@ -201,6 +210,7 @@ local WORDS = {
   AgentResolve = function() return ACTIONS end,
   AgentApprove = function() return CHOICES end,
   AgentApprovals = function() return APPROVALS end,
+  AgentCompact = function() return { 'undo' } end,
   AgentLog = function() return RECORDS end,
   AgentMode = function() return MODES end,
   AgentModel = models,
@@ -220,6 +230,8 @@ function M.complete(name, lead, line)
     words = WORDS[name]()
   elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then
     words = names_of(names(), function(item) return item.kind == 'tool' end)
+  elseif name == 'AgentLog' and line:match('%sexport%s+%S*$') then
+    words = vim.fn.getcompletion(lead, 'file')
   elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then
     words = tool_names(line:match('%sremove%s') ~= nil)
   end

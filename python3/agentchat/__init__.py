@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentchat.core.errors import Irreversible, ToolError
     from agentchat.core.tools.registry import Group
+    from agentchat.tools.custom.checkpoint import checkpoint
     from agentchat.tools.custom.context import Context, DryRun, Result
     from agentchat.tools.custom.definition import tool
+    from agentchat.tools.custom.registration import register_tool, unregister_tool
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,7 +26,10 @@ __all__ = [
     "Result",
     "ToolError",
     "__version__",
+    "checkpoint",
+    "register_tool",
     "tool",
+    "unregister_tool",
 ]
 
 _HOMES = {
@@ -34,7 +39,10 @@ _HOMES = {
     "Irreversible": "agentchat.core.errors",
     "Result": "agentchat.tools.custom.context",
     "ToolError": "agentchat.core.errors",
+    "checkpoint": "agentchat.tools.custom.checkpoint",
+    "register_tool": "agentchat.tools.custom.registration",
     "tool": "agentchat.tools.custom.definition",
+    "unregister_tool": "agentchat.tools.custom.registration",
 }
 
 

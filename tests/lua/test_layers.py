@@ -15,7 +15,7 @@ LEVELS = [
     {"transcript"},
     {"prompt"},
     {"chat", "files"},
-    {"diff", "ask_user"},
+    {"diff", "ask_user", "tools"},
     {"review"},
     {"approval"},
     {"commands"},

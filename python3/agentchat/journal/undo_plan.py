@@ -97,7 +97,7 @@ def plan_undo(
     turn = _check_turn(timeline, turn)
     steps = [s for s in timeline.effective_steps() if s.turn == turn and not timeline.undo_of(s)]
     calls = [c for c in timeline.effective_calls() if c.turn == turn and not timeline.undo_of(c)]
-    calls = [call for call in calls if call.undo is not None or is_reported(call)]
+    calls = [c for c in calls if c.undo is not None or not (c.is_saved or not is_reported(c))]
     if not steps and not any(call.can_be_undone for call in calls):
         if any(undo.turn == turn and not undo.undone for undo in timeline.effective_undos()):
             raise UserError(f"Turn {turn} is already undone; :AgentRedo redoes it.")

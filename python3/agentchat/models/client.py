@@ -9,14 +9,16 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 
 from agentchat.core.errors import ModelError, UserError
-from agentchat.core.messages import Note, Reply, UserText
+from agentchat.core.messages import FinishReason, Note, Reply, UserText
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.api_key import ApiKey
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
+from agentchat.models.prices import PriceList
 from agentchat.models.protocols import PROTOCOLS
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.protocol import Body
+from agentchat.models.response.overflow import is_overflow, window_in
 from agentchat.models.response.refusal import (
     ServerRefusal,
     explain,
@@ -118,6 +120,11 @@ def _bytes(text: str) -> int:
 LIST_SECONDS = 3.0
 """How long the list of models may take that an error message names."""
 
+
+class TooLong(UserError):
+    """The conversation is too long for the model."""
+
+
 Failure = ServerRefusal | ConnectionFailure
 OnPiece = Callable[[Piece], None]
 OnProtocol = Callable[[ProtocolName], None]
@@ -137,7 +144,9 @@ class ModelClient:
         key: where the key comes from.
         provider: who serves it; what its answers hold for it alone goes to nobody else.
         key_header: the header for the key, where it is not the protocol's.
+        prices: what its requests cost; by default they are free.
         written_calls: calls that the model writes as text are taken as calls.
+        asks_window: the server's list of models says how large their context is.
         on_protocol: called when the server wants another protocol.
 
     Raises:
@@ -154,7 +163,9 @@ class ModelClient:
         provider: str = "",
         options: ModelOptions | None = None,
         key_header: str = "",
+        prices: PriceList | None = None,
         written_calls: bool = True,
+        asks_window: bool = False,
         on_protocol: OnProtocol | None = None,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
@@ -165,11 +176,15 @@ class ModelClient:
         self._provider = provider
         self._options = options or ModelOptions()
         self._key_header = key_header
+        self._prices = prices or PriceList(provider, name, is_free=True)
         self._written_calls = written_calls
         self._on_protocol = on_protocol
         self._protocol = PROTOCOLS[protocol](name, provider, self._options)
         self._http = HttpClient(self._protocol.root(self.base_url), timeouts)
         self._retry = retry or RetryPolicy()
+        self._asks_window = asks_window
+        self._reported: int | None = None
+        self._most_counted = 0
         self._estimate = TokenEstimate()
         self._is_warned = False
         self._running = 0
@@ -186,6 +201,27 @@ class ModelClient:
         """The protocol that the model is asked in."""
         return self._protocol.name
 
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens: as set, as reported, else not known.
+
+        A report of less than the server has taken already is wrong.
+        """
+        reported = self._reported
+        if reported is not None and reported < self._most_counted:
+            reported = None
+        known = (self._options.context, self._protocol.window, reported)
+        return min((window for window in known if window is not None), default=None)
+
+    async def learn_window(self) -> None:
+        """Find out the window of the model: from its server, else from a table."""
+        if self._asks_window:
+            headers = self._headers(await self._key.get())
+            page = await self._http.get_json(self._protocol.models_path, headers, LIST_SECONDS)
+            self._reported = self._protocol.window_in_list(page)
+        if self.window is None:
+            self._reported = await self._prices.window()
+
     def warm_up(self) -> None:
         """Begin to load the HTTP library, in a thread; needs a running event loop."""
         self._http.warm_up()
@@ -200,11 +236,11 @@ class ModelClient:
         self._running += 1
         self._idle.clear()
         try:
-            return await self._ask(request, await self._key.get(), on_piece)
+            reply = await self._ask(request, await self._key.get(), on_piece)
+            return await self._prices.add_cost(reply)
         except UserError as error:
-            return Reply(
-                error=str(error), finish="unknown", model=self._name, provider=self._provider
-            )
+            finish: FinishReason = "overflow" if isinstance(error, TooLong) else "unknown"
+            return Reply(error=str(error), finish=finish, model=self._name, provider=self._provider)
         finally:
             self._running -= 1
             if not self._running:
@@ -218,13 +254,13 @@ class ModelClient:
             outcome = await self._send(key, body, request, on_piece)
             if isinstance(outcome, Reply):
                 self._check_count(request, outcome, on_piece)
-                return outcome
+                return self._mark_overflow(outcome)
             if isinstance(outcome, ServerRefusal) and self._adapt(outcome, body, request, on_piece):
                 continue
             tries += 1
             delay = self._delay(outcome, tries)
             if delay is None:
-                raise UserError(await self._explain(key, outcome, request))
+                raise await self._failure(key, outcome, request)
             on_piece(RetryDelay(delay, self._reason(outcome, tries)))
             await asyncio.sleep(delay)
 
@@ -238,6 +274,7 @@ class ModelClient:
                 if response.status // 100 != 2:
                     beginning = await response.beginning()
                     return read_refusal(response.status, response.headers, beginning)
+                self._prices.warm_up()
                 chunks, timeouts = response.chunks(), self._http.timeouts
                 return answer.reply(await receive(chunks, answer, on_piece, timeouts))
         except ConnectionFailure as failure:
@@ -248,7 +285,7 @@ class ModelClient:
         replies = (m for m in messages if isinstance(m, Reply))
         may_write = self._written_calls and self._protocol.written_calls
         return ReplyAssembly(
-            used_ids={call.id for reply in replies for call in reply.calls},
+            used_ids={*request.used_ids, *(c.id for reply in replies for c in reply.calls)},
             model=self._name,
             provider=self._provider,
             tools={t.name: t.arguments.schema() for t in request.tools} if may_write else None,
@@ -281,6 +318,7 @@ class ModelClient:
     def _check_count(self, request: ModelRequest, reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
         counted = reply.usage.prompt_tokens if reply.usage else 0
+        self._most_counted = max(self._most_counted, counted)
         warning = self._estimate.check(request, counted, called=bool(reply.calls))
         if warning is not None and not self._is_warned:
             self._is_warned = True
@@ -304,6 +342,26 @@ class ModelClient:
         else:
             reason = failure.short
         return f"{reason} (try {tries} of {self._retry.tries})."
+
+    def _mark_overflow(self, reply: Reply) -> Reply:
+        """Return a reply marked if it is nothing but the error that the request was too long."""
+        if reply.error is None or reply.text or reply.calls or not is_overflow(reply.error):
+            return reply
+        self._learn_window(reply.error)
+        return replace(reply, finish="overflow")
+
+    def _learn_window(self, message: str) -> None:
+        """Take the window that an error names, unless the user has set one that is smaller."""
+        window = window_in(message)
+        if window is not None:
+            self._reported, self._most_counted = window, 0
+
+    async def _failure(self, key: str, failure: Failure, request: ModelRequest) -> UserError:
+        line = await self._explain(key, failure, request)
+        if isinstance(failure, ServerRefusal) and failure.is_overflow:
+            self._learn_window(failure.message)
+            return TooLong(line)
+        return UserError(line)
 
     async def _explain(self, key: str, failure: Failure, request: ModelRequest) -> str:
         if isinstance(failure, ConnectionFailure):

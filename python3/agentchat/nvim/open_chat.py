@@ -20,8 +20,11 @@ from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
+from agentchat.journal.export import export_journal
 from agentchat.journal.index import list_past_calls
-from agentchat.journal.log_text import only_decisions, render_log
+from agentchat.journal.ledger import UsageLedger
+from agentchat.journal.log_text import render_log
+from agentchat.journal.usage_text import render_usage
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection
 from agentchat.nvim.custom_tools import CustomTools
@@ -129,6 +132,13 @@ class OpenChat:
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
         self.chat.max_rounds = settings.max_rounds
+        self.chat.compact = settings.compact
+
+    def compact(self, payload: Payload) -> None:
+        """Update the settings, then propose a summary that keeps ``focus`` in particular."""
+        self._configure(payload.get("settings") or {})
+        self.set_attended(payload.get("attended", True))
+        self.session.compact(payload.get("focus") or "")
 
     def set_attended(self, attended: bool) -> None:
         """Set whether somebody sees the editor and can answer."""
@@ -165,7 +175,7 @@ class OpenChat:
         self._show_page("Explained", await explain(self.chat, self.workspace, text))
 
     def show_log(self, payload: Payload) -> None:
-        """Show the journal as text; ``only`` may be ``decisions``."""
+        """Show the journal as text; ``only`` may be ``decisions`` or ``usage``."""
         self.background.start(self._show_log(payload.get("only") or ""), "the log")
 
     async def _show_log(self, only: str) -> None:
@@ -174,7 +184,19 @@ class OpenChat:
 
     def _log_lines(self, only: str) -> list[str]:
         records = self.journal.records()
-        return render_log(only_decisions(records) if only == "decisions" else records)
+        if only == "usage":
+            return render_usage(records, UsageLedger(self.state).today())
+        return render_log(records, only_decisions=only == "decisions")
+
+    def export_log(self, payload: Payload) -> None:
+        """Write the journal to a file as JSON lines."""
+        work = self._export_log(Path(payload["path"]), bool(payload.get("overwrite")))
+        self.background.start(work, "the export")
+
+    async def _export_log(self, path: Path, overwrite: bool) -> None:
+        records = self.journal.records()
+        number = await asyncio.to_thread(export_journal, records, path, overwrite)
+        self.lua.notify("info", f"{number} records exported to {path}")
 
     def _show_page(self, title: str, lines: list[str]) -> None:
         self.lua.call("page.show", title, lines)
@@ -218,6 +240,8 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "amend": OpenChat.amend,
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),
+    "compact": OpenChat.compact,
+    "compact_undo": lambda chat, p: chat.session.undo_compaction(),
     "mode": lambda chat, p: chat.session.set_mode(p["mode"]),
     "model": OpenChat.choose_model,
     "approvals": OpenChat.show_approvals,
@@ -230,6 +254,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "add_tool": lambda chat, p: chat.tools.add(p["name"]),
     "remove_tool": lambda chat, p: chat.tools.remove(p["name"]),
     "log": OpenChat.show_log,
+    "export_log": OpenChat.export_log,
 }
 """The events of one chat."""
 

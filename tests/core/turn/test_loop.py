@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,7 +13,14 @@ from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
 from agentchat.core.permissions.policy import MODES, Mode
 from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.ports import FileTarget, Zone
-from agentchat.core.tools.tool import Capability, DryRunResult, Hooks, Metadata
+from agentchat.core.tools.tool import (
+    Capability,
+    CheckpointHandler,
+    DryRunResult,
+    Hooks,
+    Metadata,
+    SaveFunction,
+)
 from agentchat.core.turn.chat import REMINDER, Chat
 from agentchat.core.turn.effects import (
     ApprovalResponse,
@@ -297,6 +304,20 @@ def test_a_checkpoint_without_a_handler_denies() -> None:
     )
 
 
+def test_a_checkpoint_is_what_the_question_and_the_run_are_about() -> None:
+    deploy = a_tool("deploy", metadata=Metadata(requires_checkpoint=True))
+    world = World([calls(a_call("1", "deploy")), DONE], ["accept"])
+    chat = a_chat(deploy)
+    save = cast("SaveFunction", None)
+    handlers = [CheckpointHandler("other", ("x",), save, deploy)]
+    chat.toolset.set_checkpoint_handlers(
+        [*handlers, CheckpointHandler("dump", ("deploy",), save, deploy)]
+    )
+    play(chat, world)
+    assert [question.target.checkpoint for question in world.questions] == ["dump"]
+    assert world.ran == [("1",)]
+
+
 def test_a_call_that_cannot_work_is_answered_before_any_question() -> None:
     world = World([calls(a_call("1", "edit")), DONE], previews={"1": ToolError("not found in a")})
     play(a_chat(EDIT), world)
@@ -446,9 +467,11 @@ def test_a_call_that_cannot_act_is_located_once_and_answered_in_its_turn() -> No
     class Nowhere(World):
         def perform(self, effect: Effect[Any]) -> Any:
             answer = super().perform(effect)
-            if isinstance(effect, Locate) and effect.call.call.id == "2":
-                raise ToolError("The path is too long.")
-            return answer
+            if not isinstance(effect, Locate):
+                return answer
+            error = ToolError("The path is too long.")
+            found = zip(effect.calls, answer, strict=True)
+            return tuple(error if call.call.id == "2" else target for call, target in found)
 
     batch = calls(a_call("1", "quiet"), a_call("2", "read"), a_call("3", "read"))
     world = Nowhere([batch, DONE])

@@ -31,7 +31,7 @@ from tests.agent.scene import Scene, Script
 from tests.agent.undo.test_commands import UndoScene, write
 from tests.core.turn.world import a_call, a_tool, calls
 from tests.support.launch import CHECKOUT
-from tests.tools.custom.making import OPEN, a_registry, made, start_pool, tools_of
+from tests.tools.custom.making import OPEN, a_registry, loaded_file, made, start_pool, tools_of
 
 pytestmark = pytest.mark.slow
 
@@ -705,7 +705,7 @@ async def test_a_structured_dry_run_is_shown_in_the_question_and_kept_in_the_jou
         "reversible": False,
     }  # fmt: skip
     decisions = [one for one in scene.journal.records() if isinstance(one, DecisionMade)]
-    assert [one.effects for one in decisions] == [effects, effects]
+    assert [one.effects for one in decisions] == [effects]
     log = "\n".join(render_log(decisions))
     assert 'would affect: ["table old", "its index"]' in log
     assert "permission class: database" in log
@@ -825,6 +825,93 @@ def mail(to: str):
         '- not undoable: mail `to="eve"`. By hand: Write to eve again.',
         "- removed: a.txt",
     ]
+    scene.journal.close()
+
+
+# --- checkpoints -------------------------------------------------------------------------------
+
+CHECKPOINTS = """
+def back(saved, arguments):
+    with open(arguments["name"], "w") as file:
+        file.write(saved)
+
+@checkpoint(restore=back, tools="migrate")
+def copy(tool, arguments, ctx: Context):
+    return ctx.read(arguments["name"])
+
+@tool(requires_checkpoint=True)
+def migrate(name: str):
+    'Change a database.'
+    with open(name, "a") as file:
+        file.write("migrated\\n")
+    if name == "bad":
+        raise ValueError("half way")
+
+@tool(requires_checkpoint=True)
+def publish():
+    'Publish.'
+
+@tool(requires_checkpoint=True, writes="out", affected_resources=lambda files: files)
+def build(out: str, files: list[str]):
+    'Change files.'
+    for name in files:
+        os.remove(name)
+    open(out, "w").write("built")
+"""
+
+
+async def checkpoint_scene(folder: Path) -> UndoScene:
+    (folder / "tools").mkdir()
+    loaded = await loaded_file(folder / "tools", CHECKPOINTS)
+    root = str(folder / "ws")
+    return UndoScene(folder, *loaded.tools(root), handlers=loaded.handlers(root))
+
+
+async def test_a_call_with_a_checkpoint_handler_runs_and_is_undone_to_its_checkpoint(
+    tmp_path: Path,
+) -> None:
+    scene = await checkpoint_scene(tmp_path)
+    for name in ("db", "bad"):
+        scene.write(name, "old\n")
+    await scene.turn(
+        ("migrate", {"name": "db"}), ("migrate", {"name": "bad"}),
+        ("migrate", {"name": "missing"}), ("publish", {}),
+    )  # fmt: skip
+    results = {m.call_id: m.text for m in scene.chat.history.messages if isinstance(m, ToolResult)}
+    assert scene.files()["db"][0] == scene.files()["bad"][0] == "old\nmigrated\n"
+    assert "missing" not in scene.files()
+    assert results["c3"].startswith("Checkpoint failed: ")
+    assert results["c3"].endswith(' "migrate" was not run.')
+    assert results["c4"] == (
+        'Checkpoint required: no handler is registered, so "publish" was not run.'
+    )
+    scene.restart()
+    undone = "(checkpoint copy restores what it saved)"
+    lines = (await scene.undo()).splitlines()
+    assert f'- undone: migrate `name="bad"` {undone}' in lines
+    assert f'- undone: migrate `name="db"` {undone}' in lines
+    assert {text for text, _ in scene.files().values()} == {"old\n"}
+    scene.journal.close()
+
+
+async def test_the_files_that_a_call_declares_are_its_checkpoint_without_a_handler(
+    tmp_path: Path,
+) -> None:
+    scene = await checkpoint_scene(tmp_path)
+    for name in ("a", "b"):
+        scene.write(name, f"{name}\n", 0o640)
+    given = {"out": "new", "files": ["a", "b"]}
+    await scene.turn(("build", given), ("build", {"out": "new", "files": ["no file"]}))
+    assert scene.files().keys() == {"new"}
+    assert "no handler is registered" in scene.chat.history.messages[-2].text
+    scene.restart()
+    lines = (await scene.undo()).splitlines()[1:]
+    assert sorted(lines) == ["- brought back: a", "- brought back: b", "- removed: new"]
+    assert scene.files() == {"a": ("a\n", 0o640), "b": ("b\n", 0o640)}
+    await scene.redo()
+    assert scene.files().keys() == {"new"}
+    log = "\n".join(render_log(scene.journal.records()))
+    assert "checkpoint before c1: files" in log
     scene.journal.close()
 
 

@@ -13,16 +13,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.limits import LONGEST_ERROR, RESULT_BYTES
 from agentchat.core.messages import Status, ToolResult
+from agentchat.core.permissions.policy import Policy
+from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, head_and_tail, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget, Frontend, Workspace
+from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
+    CallOutcome,
     DryRunResult,
     StagedChange,
     Step,
@@ -40,7 +44,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-OWN_LIMIT = frozenset({"read", "bash"})
+OWN_LIMIT = frozenset({"read", "bash", "fetch"})
 """Tools that limit their results themselves."""
 
 HOOK_SECONDS = 30.0
@@ -58,8 +62,9 @@ class ResultStore:
 
     def free_path(self) -> str:
         """Return an unused path in the folder, which is made if it is missing."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return str(self._folder / f"{uuid.uuid4().hex[:12]}.txt")
+        if not os.path.isdir(self._folder):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.path.join(self._folder, f"{uuid.uuid4().hex[:12]}.txt")
 
     def keep(self, text: str) -> str:
         """Write a text in full and return its path."""
@@ -89,16 +94,19 @@ class ToolRunner:
         previews: Previews,
         results: ResultStore,
         toolbox: Toolset,
+        policy: Policy,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
         self._toolbox = toolbox
+        self._policy = policy
         self._frontend = frontend
         self._journal = journal
         self._view = view
         self._previews = previews
         self._results = results
         self._flags: dict[str, bool] = {}
+        self._checkpoints = Checkpoints(workspace, journal, toolbox)
 
     async def run(self, ready: ReadyCall) -> ToolResult:
         """Run a call; an error is its result.
@@ -108,10 +116,12 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedChange] = []
-        context = self._context(call, staged.append, ready.preview, ready.target.targets_by_path)
-        result = await _run_safely(call.tool, call.arguments, context)
+        context = self._context(call, staged.append, ready.preview, ready.target)
+        result = await self._checkpoints.run(
+            ready, context, lambda: _run_safely(call.tool, call.arguments, context)
+        )
         await self._previews.stage(call, staged)
-        if _status(result) is Status.SUCCESS:
+        if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
         return self.make_result(call.call.id, call.tool.name, result, STAGED if staged else "")
 
@@ -119,7 +129,7 @@ class ToolRunner:
         """Return what a call would do; raises ToolError if it would fail."""
         if call.tool.dry_run is None:
             return DryRunResult()
-        context = self._context(call, refuse_staging, None, target.targets_by_path)
+        context = self._context(call, refuse_staging, None, target)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError:
@@ -139,22 +149,39 @@ class ToolRunner:
         except ToolError as error:
             log.warning("the exit hook of %s failed: %s", call.tool.name, error)
 
-    async def format(self, result: ToolResult) -> ToolResult:
+    async def format(
+        self, result: ToolResult, call: ValidCall | None = None, reason: str = ""
+    ) -> ToolResult:
         """Return a result as the tool's own hook formats it.
 
         The hook changes text, details and images, never the id or the status. A hook that raises,
         takes too long or returns something else changes nothing.
+
+        Args:
+            call: the call that it answers, if that is valid.
+            reason: why the user rejected the call.
         """
-        tool = self._toolbox.find(result.name)
+        tool = self._toolbox.find(result.name) if call is None else call.tool
         if tool is None or tool.hooks.result is None:
             return result
+        outcome = CallOutcome(result, None if call is None else call.arguments, reason)
         try:
             async with asyncio.timeout(FORMAT_SECONDS):
-                formatted = await asyncio.to_thread(tool.hooks.result, result)
-            return _copy_format(result, formatted)
+                formatted = await _format_result(tool.hooks.result, outcome)
+            return self._limit_format(_copy_format(result, formatted), result)
         except Exception:
             log.exception("%s could not format its result", tool.name)
             return result
+
+    def _limit_format(self, formatted: ToolResult, result: ToolResult) -> ToolResult:
+        """Return a formatted result without secrets, of limited length, and marked as staged."""
+        if formatted.text == result.text:
+            return formatted
+        text = mask_secrets(formatted.text)
+        if result.text.startswith(STAGED) and not text.startswith(STAGED):
+            text = f"{STAGED}\n{text}"
+        text, stored = self._results.shorten(result.name, text)
+        return replace(formatted, text=text, full_text_path=stored or result.full_text_path)
 
     def make_result(
         self, call_id: str, tool: str, result: ToolOutput, heading: str = ""
@@ -207,14 +234,18 @@ class ToolRunner:
         call: ValidCall,
         stage: Callable[[StagedChange], None],
         preview: DryRunResult | None,
-        located: Mapping[str, FileTarget] | None = None,
+        target: CallTarget | None = None,
     ) -> ToolContext:
         def progress(text: str) -> None:
             self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
         workspace = JournaledWorkspace(
-            self._workspace, self._journal, call.call.id, located=located or {}
+            self._workspace,
+            self._journal,
+            call.call.id,
+            located=target.targets_by_path if target is not None else {},
         )
+        rules = self._policy.rules
         return ToolContext(
             workspace=cast("Workspace", workspace),
             cwd=self._workspace.root,
@@ -227,6 +258,7 @@ class ToolRunner:
             open_preview=self._previews.find_collecting(),
             frontend=self._frontend,
             tool_finder=self._toolbox,
+            private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
             flags=self._flags,
         )
 
@@ -312,6 +344,14 @@ async def _limited(work: Coroutine[Any, Any, T], seconds: float | None) -> T:
 def _failure(tool: Tool, error: Exception) -> ToolError:
     text = str(error) or type(error).__name__
     return ToolError(f"{tool.name} failed: {clip(text, LONGEST_ERROR)}")
+
+
+async def _format_result(
+    hook: Callable[[CallOutcome], Any], outcome: CallOutcome
+) -> ToolResult | Any:
+    if inspect.iscoroutinefunction(hook):
+        return await hook(outcome)
+    return await asyncio.to_thread(hook, outcome)
 
 
 def _copy_format(result: ToolResult, formatted: object) -> ToolResult:

@@ -165,7 +165,8 @@ class Rollback:
         word = "redoable" if self._plan.undone else "undoable"
         if undo is None or not call.can_be_undone:
             return UndoOutcome(f"not {word}: {line}{_guide(undo)}", False)
-        undo_tool = find_tool(self._toolbox, undo.tool)
+        handler = self._toolbox.checkpoint_handler(undo.tool)
+        undo_tool = handler.restore if handler else find_tool(self._toolbox, undo.tool)
         if undo_tool is None:
             missing = f"there is no tool {one_line(undo.tool)}"
             return UndoOutcome(f"not {word}: {line}: {missing}", False)

@@ -34,7 +34,17 @@ ASKS = "require_approval_before"
 RESOURCES = "affected_resources"
 HOOKS = (
     "dry_run", "undo", "redo", "setup", "on_exit", "render_call", "render_result", ASKS, RESOURCES,
+    "prompt", "on_success", "on_error", "on_rejected", "on_cancelled",
 )  # fmt: skip
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "undo": ("result",),
+    "redo": ("result",),
+    "on_success": ("result",),
+    "on_error": ("result",),
+    "on_rejected": ("reason",),
+}
+"""The values of a call that these functions can take, by the names of their parameters."""
+
 METADATA = (
     "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
     "requires_reverse_thinking", "permission_class", "audit_operation",
@@ -77,6 +87,7 @@ class Options(TypedDict, total=False):
     flag: str
     reads: Texts
     writes: Texts
+    urls: Texts
     dry_run: Hook | None
     undo: Hook | None
     redo: Hook | None
@@ -84,6 +95,11 @@ class Options(TypedDict, total=False):
     on_exit: Hook | None
     render_call: Hook | None
     render_result: Hook | None
+    prompt: Hook | None
+    on_success: Hook | None
+    on_error: Hook | None
+    on_rejected: Hook | None
+    on_cancelled: Hook | None
     guidelines: Texts
     label: str
     prompt_snippet: str
@@ -122,6 +138,7 @@ class ToolSpec:
     aliases: tuple[str, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    urls: tuple[str, ...]
     resources: tuple[str, ...]
     guidelines: tuple[str, ...]
     line: int
@@ -174,9 +191,6 @@ def tool(function: Any = None, /, **options: Any) -> Any:
     Raises:
         DefinitionError: the declaration is wrong.
     """
-    unknown = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
-    if unknown:
-        raise DefinitionError(f"@tool has no option {unknown}")
 
     def mark(function: Any) -> Any:
         setattr(function, MARK, define(function, options))
@@ -207,7 +221,7 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
             options[role],
             names,
             earlier=int(role == "render_result"),
-            takes_result=role in ("undo", "redo"),
+            values=VALUES.get(role, ()),
             role=role,
         )
         for role in HOOKS
@@ -227,8 +241,9 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
         if "render_call" in functions
         else (),
         aliases=tuple(_valid_name(alias) for alias in options.get("aliases", ())),
-        reads=_path_arguments("reads", options, names),
-        writes=_path_arguments("writes", options, names),
+        reads=_argument_names("reads", options, names),
+        writes=_argument_names("writes", options, names),
+        urls=_argument_names("urls", options, names),
         resources=() if RESOURCES in functions else tuple(options.get(RESOURCES, ())),
         guidelines=tuple(options.get("guidelines", ())),
         line=function.__code__.co_firstlineno,
@@ -239,6 +254,9 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
 
 
 def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    unknown = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
+    if unknown:
+        raise DefinitionError(f"@tool has no option {unknown}")
     try:
         checked: Mapping[str, Any] = OPTIONS.validate_python(options)
     except ValidationError as error:
@@ -280,7 +298,7 @@ def _valid_name(text: str) -> str:
     raise DefinitionError(f"{text!r} is no name for a tool: a name has {rule}")
 
 
-def _path_arguments(
+def _argument_names(
     option: str, options: Mapping[str, Any], names: tuple[str, ...]
 ) -> tuple[str, ...]:
     arguments = tuple(options.get(option, ()))

@@ -10,15 +10,17 @@ import json
 import logging
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS, RESULT_BYTES
+from agentchat.core.messages import Status, ToolResult
 from agentchat.core.text import clip
 from agentchat.core.tools.call import CUSTOM
 from agentchat.core.tools.tool import (
     Access,
     ArgumentError,
+    CallOutcome,
     Capability,
     DryRunResult,
     Extra,
@@ -30,13 +32,12 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
     UndoCall,
-    summarize_arguments,
+    plain_title,
 )
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
 from agentchat.tools.custom.context import NO_OUTPUT
 from agentchat.tools.custom.definition import ASKS, RESOURCES, ToolSpec
-from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 
@@ -49,12 +50,39 @@ RENDER_SECONDS = 0.25
 HOOK_SECONDS = 30.0
 
 
+HANDLERS = {
+    Status.SUCCESS: "on_success",
+    Status.ERROR: "on_error",
+    Status.REJECTED: "on_rejected",
+    Status.CANCELLED: "on_cancelled",
+}
+
+
 class CallArguments(dict[str, Any]):
     """A call's arguments as JSON data, with the defaults; ``sent`` is what the model sent."""
 
     def __init__(self, sent: Mapping[str, Any], plain: Mapping[str, Any]) -> None:
         super().__init__(plain)
         self.sent = dict(sent)
+
+
+class Calls(Protocol):
+    """Runs requests in workers: in any of them, or in one."""
+
+    async def call(
+        self,
+        file: str,
+        method: str,
+        params: Mapping[str, Any],
+        services: CallServices | None = None,
+    ) -> Any:
+        """Return the answer to a request about a file."""
+
+    async def call_in(self, worker: Worker, method: str, params: Mapping[str, Any]) -> Any:
+        """Return the answer of this very worker."""
+
+    def call_now(self, file: str, method: str, params: Mapping[str, Any], seconds: float) -> Any:
+        """Block until an idle worker answers; raises TimeoutError or RemoteError."""
 
 
 class RemoteTool:
@@ -65,7 +93,7 @@ class RemoteTool:
         cwd: the workspace of the chat.
     """
 
-    def __init__(self, pool: WorkerPool, file: str, spec: ToolSpec, cwd: str) -> None:
+    def __init__(self, pool: Calls, file: str, spec: ToolSpec, cwd: str) -> None:
         self.pool = pool
         self.file = file
         self.spec = spec
@@ -90,7 +118,7 @@ class RemoteTool:
                 min_confidence=spec.min_confidence,
             ),
             touches=self._touches,
-            dry_run=self._dry_run if "dry_run" in hooks else None,
+            dry_run=self._dry_run if {"dry_run", "prompt"} & set(hooks) else None,
             render_call=self._render_call,
             snippet=spec.prompt_snippet or spec.description.split("\n", 1)[0],
             label=spec.label,
@@ -101,6 +129,7 @@ class RemoteTool:
                 setup=self._hook("setup"),
                 exit=self._hook("on_exit"),
                 once=spec.setup_once,
+                result=self._formatted if set(HANDLERS.values()) & set(hooks) else None,
                 undo=self._undo_record if undoable else None,
             ),
             always_load=spec.always_load,
@@ -154,6 +183,7 @@ class RemoteTool:
             "flags": {} if context is None else dict(context.flags),
             "linked": context is not None,
             "given": [],
+            "values": {},
             **more,
         }
 
@@ -165,7 +195,13 @@ class RemoteTool:
         if not label:
             raise ToolError("A preview needs a label that says what applying it does.")
         preview, name = params["preview"], self.spec.name
-        target = {"preview": preview, "name": name, "cwd": context.cwd, "call_id": context.call_id}
+        target = {
+            "file": self.file,
+            "preview": preview,
+            "name": name,
+            "cwd": context.cwd,
+            "call_id": context.call_id,
+        }
         worker.previews.add(preview)
 
         async def resolve(action: str, reason: str, extra: Extra) -> ToolOutput | None:
@@ -237,8 +273,8 @@ class RemoteTool:
 
         async def step(arguments: CallArguments, context: ToolContext) -> ToolOutput:
             last = context.last_output
-            given = [{"text": last.text, "details": last.details}]
-            result = await self.call("hook", arguments, context, role=role, given=given)
+            values = {"result": {"text": last.text, "details": last.details}}
+            result = await self.call("hook", arguments, context, role=role, values=values)
             return ToolOutput(NO_OUTPUT) if result is None else _output(result)
 
         return step
@@ -255,17 +291,60 @@ class RemoteTool:
     def _touches(self, arguments: Mapping[str, Any]) -> Access:
         command = self.spec.command(0)
         return Access(
-            reads=_paths(self.spec.reads, arguments),
-            writes=_paths(self.spec.writes, arguments),
+            reads=_texts(self.spec.reads, arguments),
+            writes=_texts(self.spec.writes, arguments),
             command=None if command is None else command.fill(arguments),
+            urls=_texts(self.spec.urls, arguments),
+        )
+
+    async def _formatted(self, outcome: CallOutcome) -> ToolResult:
+        """Return a result with the text of the function for this outcome."""
+        result = outcome.result
+        role = HANDLERS.get(result.status, "")
+        if role not in self.spec.hooks or outcome.arguments is None:
+            return result
+        given = {"text": result.text, "details": result.details, "shown": result.display_text}
+        values = {
+            "result": {**given, "is_error": result.status is Status.ERROR},
+            "reason": outcome.reason,
+        }
+        answer = await self.call("hook", outcome.arguments, role=role, values=values)
+        if answer is None:
+            return result
+        rendered = result.display_text if "render_result" in self.spec.hooks else None
+        return replace(
+            result,
+            text=answer["text"],
+            display_text=rendered if answer["shown"] is None else answer["shown"],
+            details=result.details if answer["details"] is None else answer["details"],
         )
 
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
+        """Return what the question shows: the text of ``dry_run``, and that of ``prompt``."""
+        found = DryRunResult()
+        if "dry_run" in self.spec.hooks:
+            found = await self._computed(arguments, context)
+        question, _, more = (await self._question(arguments, context)).partition("\n")
+        if more.strip():
+            found = replace(found, text=f"{more.strip()}\n\n{found.text or _listed(arguments)}")
+        return replace(found, question=question)
+
+    async def _question(self, arguments: CallArguments, context: ToolContext) -> str:
+        """Return the question in the tool's own words, if it has some."""
+        if "prompt" not in self.spec.hooks:
+            return ""
+        try:
+            work = self.call("hook", arguments, context, role="prompt")
+            answer = await self._limited(work, "prompt")
+        except Exception as error:
+            log.warning("%s could not phrase its question: %s", self.spec.name, error)
+            return ""
+        return "" if answer is None else str(answer["text"]).strip()
+
+    async def _computed(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
         work = self.call("hook", arguments, context, role="dry_run")
         result = dict(await self._limited(work, "dry_run"))
-        # The text is the tool's own; the arguments are what runs.
-        given = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
-        text = f"{result.pop('preview')}\n\nArguments:\n{given}".lstrip("\n")
+        text = f"{result.pop('preview')}\n\n{_listed(arguments)}".lstrip("\n")
         return DryRunResult(**{**result, "would_affect": tuple(result["would_affect"])}, text=text)
 
     async def _resources(self, arguments: CallArguments) -> tuple[str, ...]:
@@ -285,7 +364,7 @@ class RemoteTool:
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line, from the arguments that have arrived."""
-        plain = f"{self.spec.label or self.spec.name} {summarize_arguments(arguments)}".rstrip()
+        plain = plain_title(self.spec.label or self.spec.name, arguments)
         names = self.spec.defaults.keys() | arguments.keys()
         if not self._renders("render_call") or not names >= set(self.spec.render_needs):
             return plain
@@ -321,12 +400,19 @@ class RemoteTool:
         self._renders_slowly = self._renders_slowly or isinstance(error, TimeoutError)
 
 
-def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    paths: list[Any] = []
+def _texts(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the values of arguments that are texts or lists of texts."""
+    texts: list[Any] = []
     for name in names:
         value = arguments.get(name)
-        paths += [] if value is None else value if isinstance(value, list) else [value]
-    return tuple(str(path) for path in paths)
+        texts += [] if value is None else value if isinstance(value, list) else [value]
+    return tuple(map(str, texts))
+
+
+def _listed(arguments: Mapping[str, Any]) -> str:
+    """Return the arguments below a text of the tool: they are what runs."""
+    given = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
+    return f"Arguments:\n{given}"
 
 
 def _output(result: Mapping[str, Any]) -> ToolOutput:
