@@ -39,17 +39,18 @@ class Turns:
     def __init__(self, editor: Editor, server: subprocess.Popen[str]) -> None:
         self.editor = editor
         self._server = server
-        self.chat = Chat.open(editor)
-        editor.wait_event("AgentHostStarted")
 
     def play(self, calls: list[tuple[str, dict[str, Any]]]) -> tuple[float, float]:
-        """Play a turn; return the seconds of the calls, and how long the thread was busy."""
+        """Play a turn in a new chat; return the seconds of the calls and of the busy thread."""
+        chat = Chat.open(self.editor, "AgentChat!")
+        self.editor.command("AgentMode edit")
         assert self._server.stdin
         self._server.stdin.write(json.dumps(calls) + "\n")
         self._server.stdin.flush()
-        self.chat.send("go")
+        chat.send("go")
         seconds, busy = json.loads(line(self._server))
-        self.chat.finished()
+        chat.finished()
+        self.editor.command("close")
         return seconds, busy
 
 
@@ -58,7 +59,6 @@ def measure() -> list[Row]:
     with bench_editor() as editor, module("bench.call_server", str(editor.process.pid)) as server:
         editor.lua("vim.env.OPENAI_BASE_URL, vim.env.OPENAI_API_KEY = ..., 'bench'", line(server))
         turns = Turns(editor, server)
-        editor.command("AgentMode edit")
         rows = [row for count in READS for row in _reads(turns, count)]
         return [*rows, *_edits(turns)]
 

@@ -17,9 +17,10 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.status import ModelSource
 from agentchat.agent.stream import ReplyStream, show_result
-from agentchat.core.errors import Cancelled, StalePreview, UserError
+from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
 from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import ToolOutput
 from agentchat.core.turn import effects as e
@@ -34,6 +35,8 @@ T = TypeVar("T")
 
 STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
+
+SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -147,7 +150,8 @@ class Interpreter:
             raise Cancelled from None
         finally:
             self._running = None
-            self._observer.refresh()
+            if _changes_status(effect):
+                self._observer.refresh()
 
     async def _perform(self, effect: e.Effect[Any]) -> Any:
         match effect:
@@ -165,6 +169,16 @@ class Interpreter:
                 return await self._previews.refresh(effect.preview)
             case e.ResolvePreview():
                 return await self._resolve(effect)
+        return await self._perform_on_context(effect)
+
+    async def _perform_on_context(self, effect: e.Effect[Any]) -> Any:
+        match effect:
+            case e.Summarize():
+                return await self._summarize(effect.request)
+            case e.RecordStep():
+                return self._journal.record_step(effect.step)
+            case e.Announce():
+                return self._announce(effect)
         return await self._perform_on_calls(effect)
 
     async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:
@@ -172,7 +186,7 @@ class Interpreter:
             case e.Parse():
                 return await parse_arguments(effect.tool, effect.raw_arguments)
             case e.Locate():
-                return await self._locate(effect.call)
+                return await self._locate(effect.calls)
             case e.ComputeDryRun():
                 return await self._runner.dry_run(effect.call, effect.target)
             case e.SetUp():
@@ -197,9 +211,31 @@ class Interpreter:
         self._accounts.add(reply)
         return reply
 
-    async def _locate(self, call: ValidCall) -> CallTarget:
+    async def _summarize(self, request: ModelRequest) -> Reply:
+        """Ask for a summary; its text is not shown while it streams."""
+        self._view.retry(SUMMARIZING)
+        try:
+            reply = await self._model.current().ask(request, lambda piece: None)
+        except UserError as error:
+            return Reply(error=str(error))
+        self._accounts.add(reply)
+        return reply
+
+    def _announce(self, effect: e.Announce) -> None:
+        self._observer.refresh()
+        self._view.add_note(effect.level, effect.text)
+        if effect.compacted is not None:
+            self._view.fire_event("AgentCompacted", effect.compacted)
+
+    async def _locate(self, calls: tuple[ValidCall, ...]) -> tuple[CallTarget | ToolError, ...]:
         await self._approvals.refresh()
-        return await locate_call(call, self._workspace)
+        return tuple(await asyncio.gather(*map(self._locate_one, calls)))
+
+    async def _locate_one(self, call: ValidCall) -> CallTarget | ToolError:
+        try:
+            return await locate_call(call, self._workspace)
+        except ToolError as error:
+            return error
 
     async def _request_approval(self, request: e.ApprovalRequest) -> e.ApprovalResponse:
         if not request.question:
@@ -259,7 +295,7 @@ class Interpreter:
             # The stop has put it back into the prompt: the history must not have it too.
             raise Cancelled
         if isinstance(message, ToolResult):
-            message = await self._format(message)
+            message = await self._format(message, effect)
             if effect.heading:
                 message = replace(message, text=f"{effect.heading}\n{message.text}")
         self._journal.record_message(message, effect.decision)
@@ -272,9 +308,10 @@ class Interpreter:
                 show_result(message, self._view)
         return message
 
-    async def _format(self, result: ToolResult) -> ToolResult:
+    async def _format(self, result: ToolResult, effect: e.Record) -> ToolResult:
+        work = self._runner.format(result, effect.call, effect.reason)
         try:
-            return await self._limit_after_stop(self._runner.format(result))
+            return await self._limit_after_stop(work)
         except TimeoutError:
             log.warning("%s did not format its result in time after a stop", result.name)
             return result
@@ -308,6 +345,13 @@ def _with_reason(result: ToolOutput, reason: str) -> ToolOutput:
     if not reason.strip() or line in shown:
         return result
     return replace(result, display_text=f"{line}\n{shown}".rstrip())
+
+
+def _changes_status(effect: e.Effect[Any]) -> bool:
+    """Whether an effect may change what the status of the chat shows."""
+    if isinstance(effect, e.Record):
+        return not isinstance(effect.message, ToolResult)
+    return not isinstance(effect, (e.Parse, e.Locate))
 
 
 def _is_cancelled() -> bool:

@@ -16,7 +16,7 @@ from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.permissions.rules import parse_rules
 from agentchat.core.tools.ports import Diagnostic, UserQuestion
-from agentchat.core.tools.tool import Hooks, Metadata, Tool, ToolContext, ToolOutput
+from agentchat.core.tools.tool import CallOutcome, Hooks, Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.builtin import ask, tool_search
 from tests.agent.scene import Scene
 from tests.core.turn.world import a_call, a_tool, calls
@@ -28,7 +28,7 @@ def tool(run: Callable[..., Any], name: str = "t", **about: Any) -> Tool:
     return dataclasses.replace(a_tool(name, **about), steps=(run,))
 
 
-def a_hooked_tool(hook: Callable[[ToolResult], ToolResult], **about: Any) -> Tool:
+def a_hooked_tool(hook: Callable[[CallOutcome], ToolResult], **about: Any) -> Tool:
     async def run(arguments: Any, context: ToolContext) -> str:
         if arguments.fail:
             raise ToolError("no luck")
@@ -43,7 +43,8 @@ class Wording:
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def __call__(self, result: ToolResult) -> ToolResult:
+    def __call__(self, outcome: CallOutcome) -> ToolResult:
+        result = outcome.result
         self.heard.append(result.status.value)
         return dataclasses.replace(
             result, text=f"[{result.text}]", display_text=result.status.value
@@ -85,7 +86,7 @@ async def test_a_tool_says_its_denial(tmp_path: Path) -> None:
 async def test_a_hook_that_raises_or_returns_nonsense_changes_nothing(
     tmp_path: Path, nonsense: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def hook(result: ToolResult) -> Any:
+    def hook(outcome: CallOutcome) -> Any:
         if isinstance(nonsense, Exception):
             raise nonsense
         return nonsense
@@ -97,7 +98,7 @@ async def test_a_hook_that_raises_or_returns_nonsense_changes_nothing(
 
 
 async def test_a_hook_changes_what_is_said_and_nothing_else(tmp_path: Path) -> None:
-    def hook(result: ToolResult) -> ToolResult:
+    def hook(outcome: CallOutcome) -> ToolResult:
         return ToolResult("9", "other", "said")
 
     scene = Scene(

@@ -26,6 +26,7 @@ from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
+    CallOutcome,
     DryRunResult,
     StagedChange,
     Step,
@@ -61,8 +62,9 @@ class ResultStore:
 
     def free_path(self) -> str:
         """Return an unused path in the folder, which is made if it is missing."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return str(self._folder / f"{uuid.uuid4().hex[:12]}.txt")
+        if not os.path.isdir(self._folder):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.path.join(self._folder, f"{uuid.uuid4().hex[:12]}.txt")
 
     def keep(self, text: str) -> str:
         """Write a text in full and return its path."""
@@ -148,22 +150,39 @@ class ToolRunner:
         except ToolError as error:
             log.warning("the exit hook of %s failed: %s", call.tool.name, error)
 
-    async def format(self, result: ToolResult) -> ToolResult:
+    async def format(
+        self, result: ToolResult, call: ValidCall | None = None, reason: str = ""
+    ) -> ToolResult:
         """Return a result as the tool's own hook formats it.
 
         The hook changes text, details and images, never the id or the status. A hook that raises,
         takes too long or returns something else changes nothing.
+
+        Args:
+            call: the call that it answers, if that is valid.
+            reason: why the user rejected the call.
         """
-        tool = self._toolbox.find(result.name)
+        tool = self._toolbox.find(result.name) if call is None else call.tool
         if tool is None or tool.hooks.result is None:
             return result
+        outcome = CallOutcome(result, None if call is None else call.arguments, reason)
         try:
             async with asyncio.timeout(FORMAT_SECONDS):
-                formatted = await asyncio.to_thread(tool.hooks.result, result)
-            return _copy_format(result, formatted)
+                formatted = await _format_result(tool.hooks.result, outcome)
+            return self._limit_format(_copy_format(result, formatted), result)
         except Exception:
             log.exception("%s could not format its result", tool.name)
             return result
+
+    def _limit_format(self, formatted: ToolResult, result: ToolResult) -> ToolResult:
+        """Return a formatted result without secrets, of limited length, and marked as staged."""
+        if formatted.text == result.text:
+            return formatted
+        text = mask_secrets(formatted.text)
+        if result.text.startswith(STAGED) and not text.startswith(STAGED):
+            text = f"{STAGED}\n{text}"
+        text, stored = self._results.shorten(result.name, text)
+        return replace(formatted, text=text, full_text_path=stored or result.full_text_path)
 
     def make_result(
         self, call_id: str, tool: str, result: ToolOutput, heading: str = ""
@@ -327,6 +346,14 @@ async def _limited(work: Coroutine[Any, Any, T], seconds: float | None) -> T:
 def _failure(tool: Tool, error: Exception) -> ToolError:
     text = str(error) or type(error).__name__
     return ToolError(f"{tool.name} failed: {clip(text, LONGEST_ERROR)}")
+
+
+async def _format_result(
+    hook: Callable[[CallOutcome], Any], outcome: CallOutcome
+) -> ToolResult | Any:
+    if inspect.iscoroutinefunction(hook):
+        return await hook(outcome)
+    return await asyncio.to_thread(hook, outcome)
 
 
 def _copy_format(result: ToolResult, formatted: object) -> ToolResult:

@@ -122,6 +122,8 @@ class DryRunResult:
     """The lines of the replacements, for a tool that counts the applied ones."""
     summary: str = ""
     would_affect: tuple[str, ...] = ()
+    question: str = ""
+    """The tool's own words for the question to the user."""
     reversible: bool | None = None
     """Whether this very call can be undone, if the dry run found out."""
 
@@ -253,6 +255,18 @@ DryRunFunction = Callable[[Any, ToolContext], Awaitable[DryRunResult]]
 
 
 @dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """A result with the call it answers: ``arguments`` is ``None`` if that is not valid.
+
+    ``reason`` is why the user rejected the call.
+    """
+
+    result: ToolResult
+    arguments: Any = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Hooks:
     """Functions that run around a call, each exactly once.
 
@@ -263,7 +277,7 @@ class Hooks:
     setup: Step | None = None
     exit: Step | None = None
     once: bool = False
-    result: Callable[[ToolResult], ToolResult] | None = None
+    result: Callable[[CallOutcome], ToolResult | Awaitable[ToolResult]] | None = None
     undo: Callable[[Any, ToolOutput], UndoCall | None] | None = None
 
 

@@ -27,6 +27,8 @@ class Preview(StagedChange):
     targets: tuple[FileTarget, ...] = ()
     scope: Scope | None = None
     original_change: ChangeSet | None = None
+    calls: tuple[str, ...] = ()
+    """The ids of the calls that staged it."""
     has_effect: bool = True
     """Whether applying it may change anything; approving a plan does not."""
 

@@ -10,6 +10,7 @@ from agentchat.core.diff.changeset import FileChange
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
+from agentchat.core.shell.dangers import find_dangers
 from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.ports import BufferState
@@ -31,6 +32,7 @@ from agentchat.nvim.render.rules import part_lines, part_text
 
 log = logging.getLogger(__name__)
 
+WARNING = "AgentChatWarning"
 UNDRAWN = "This cannot be shown properly: the reason is in the log."
 
 SHOWN_PARTS = 8
@@ -103,6 +105,7 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
         and offers_rule(request.call, request.target),
         "always_text": _describe_scope(scope) if scope is not None else "",
         "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
+        "draft": request.draft,
         "details": _details(request),
     }
 
@@ -168,6 +171,8 @@ def title(request: ApprovalRequest) -> str:
         return escape_hidden_characters(f"{request.staged_preview.label}: carry it out?")
     if request.staged_preview is not None:
         return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
+    if request.preview is not None and request.preview.question:
+        return _visible(request.preview.question)
     if request.target.command is not None:
         return f"{name} wants to run a command"
     if request.target.urls:
@@ -200,6 +205,8 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
     facts += _paths(request)
     if target.command is not None or not facts:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
+    if request.preview is not None and request.preview.question:
+        facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
     if target.host:
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
     if request.decision.confinement:
@@ -210,7 +217,13 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.append(["timeout", f"{timeout} s"])
     if request.decision.reason != EFFECT:
         facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
-    return [*facts, *_parts(request)]
+    return [*facts, *_dangers(target), *_parts(request)]
+
+
+def _dangers(target: CallTarget) -> list[list[str]]:
+    """Return the dangerous parts of a command, drawn as warnings."""
+    dangers = find_dangers(target.script) if target.script is not None else ()
+    return [["danger", escape_hidden_characters(str(danger)), WARNING] for danger in dangers]
 
 
 def _effects(request: ApprovalRequest) -> list[list[str]]:

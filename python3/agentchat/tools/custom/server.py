@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, cast
 
 from typing_extensions import override
@@ -207,12 +208,15 @@ class ToolServer:
         if function is None:
             raise ToolError(GONE)
         given = [Result(**result) for result in params["given"]]
+        values = dict(params["values"])
+        if "result" in values:
+            values["result"] = Result(**values["result"])
         if role == "render_call":  # a call is shown while its arguments still arrive
             arguments = {**definition.parameters.defaults, **params["arguments"]}
         else:
             arguments = self._parse(definition, params["arguments"])
         with self._context(params) as context:
-            value = _value(function, arguments, context, *given)
+            value = _value(function, arguments, context, *given, values=values)
         if isinstance(value, Irreversible):
             raise value
         if role == ASKS:
@@ -386,10 +390,14 @@ def _enter(folder: str) -> None:
 
 
 def _value(
-    function: BoundFunction, arguments: Mapping[str, Any], context: Context, *earlier: Any
+    function: BoundFunction,
+    arguments: Mapping[str, Any],
+    context: Context,
+    *earlier: Any,
+    values: Mapping[str, Any] = MappingProxyType({}),
 ) -> Any:
     """Call a function; await an awaitable value, and make a list of an iterator."""
-    value = function.call(arguments, context, *earlier)
+    value = function.call(arguments, context, *earlier, values=values)
     if inspect.isawaitable(value):
         value = asyncio.run(_awaited(value))
     return list(value) if isinstance(value, Iterator) else value
