@@ -78,6 +78,7 @@ def _plain_table(id: str, request: ApprovalRequest) -> dict[str, Any]:
         "rule": False,
         "always_text": "",
         "arguments": json.dumps(given, indent=2, ensure_ascii=False),
+        "draft": request.draft,
         "details": [],
     }
 
