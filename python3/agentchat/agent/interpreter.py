@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -139,6 +140,8 @@ class Interpreter:
             if self._is_stopped or _is_cancelled():
                 self.stop()
                 raise Cancelled
+            if _is_immediate(effect):
+                return await self._perform(effect)
             self._running = asyncio.ensure_future(self._perform(effect))
             return await self._running
         except asyncio.CancelledError:
@@ -299,6 +302,13 @@ class Interpreter:
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
         self._view.update_block(call_id, ToolBlock(title=title, state="running"))
         self._view.fire_event("AgentToolStarted", {"tool": tool, "call_id": call_id})
+
+
+def _is_immediate(effect: e.Effect[Any]) -> bool:
+    """Whether an effect waits for nothing, so that a stop cannot come in between."""
+    return isinstance(effect, e.Parse) and not inspect.iscoroutinefunction(
+        effect.tool.arguments.parse
+    )
 
 
 def _changes_status(effect: e.Effect[Any]) -> bool:
