@@ -21,7 +21,9 @@ from agentchat.agent.stream import ReplyStream, show_result
 from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
 from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
@@ -34,6 +36,8 @@ T = TypeVar("T")
 
 STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
+
+SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -168,6 +172,16 @@ class Interpreter:
                 return await self._previews.refresh(effect.preview)
             case e.ResolvePreview():
                 return await self._resolve(effect)
+        return await self._perform_on_context(effect)
+
+    async def _perform_on_context(self, effect: e.Effect[Any]) -> Any:
+        match effect:
+            case e.Summarize():
+                return await self._summarize(effect.request)
+            case e.RecordStep():
+                return self._journal.record_step(effect.step)
+            case e.Announce():
+                return self._announce(effect)
         return await self._perform_on_calls(effect)
 
     async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:
@@ -199,6 +213,22 @@ class Interpreter:
         reply = await self._stream.ask(model, effect.request)
         self._accounts.add(reply)
         return reply
+
+    async def _summarize(self, request: ModelRequest) -> Reply:
+        """Ask for a summary; its text is not shown while it streams."""
+        self._view.retry(SUMMARIZING)
+        try:
+            reply = await self._model.current().ask(request, lambda piece: None)
+        except UserError as error:
+            return Reply(error=str(error))
+        self._accounts.add(reply)
+        return reply
+
+    def _announce(self, effect: e.Announce) -> None:
+        self._observer.refresh()
+        self._view.add_note(effect.level, effect.text)
+        if effect.compacted is not None:
+            self._view.fire_event("AgentCompacted", effect.compacted)
 
     async def _locate(self, calls: tuple[ValidCall, ...]) -> tuple[CallTarget | ToolError, ...]:
         await self._approvals.refresh()
@@ -247,13 +277,20 @@ class Interpreter:
         call, label = effect.call, effect.preview.label
         title = resolution_line(label, effect.action, failed=False, extent=effect.extent)
         self._show_start(call.id, call.name, title)
-        result = await self._previews.resolve(
-            effect.preview, effect.action, effect.reason, effect.extra
-        )
-        if result.is_error:
-            title = resolution_line(label, effect.action, failed=True, extent=effect.extent)
-            self._view.update_block(call.id, ToolBlock(title=title))
-        return self._runner.make_result(call.id, call.name, result)
+        failed, cancelled = True, False
+        try:
+            result = await self._previews.resolve(
+                effect.preview, effect.action, effect.reason, effect.extra
+            )
+            failed = result.is_error
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+        finally:
+            if failed:
+                title = resolution_line(label, effect.action, True, effect.extent, cancelled)
+                self._view.update_block(call.id, ToolBlock(title=title))
+        return self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
 
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message
@@ -261,7 +298,7 @@ class Interpreter:
             # The stop has put it back into the prompt: the history must not have it too.
             raise Cancelled
         if isinstance(message, ToolResult):
-            message = await self._format(message)
+            message = await self._format(message, effect)
             if effect.heading:
                 message = replace(message, text=f"{effect.heading}\n{message.text}")
         self._journal.record_message(message, effect.decision)
@@ -274,9 +311,10 @@ class Interpreter:
                 show_result(message, self._view)
         return message
 
-    async def _format(self, result: ToolResult) -> ToolResult:
+    async def _format(self, result: ToolResult, effect: e.Record) -> ToolResult:
+        work = self._runner.format(result, effect.call, effect.reason)
         try:
-            return await self._limit_after_stop(self._runner.format(result))
+            return await self._limit_after_stop(work)
         except TimeoutError:
             log.warning("%s did not format its result in time after a stop", result.name)
             return result
@@ -309,6 +347,14 @@ def _is_immediate(effect: e.Effect[Any]) -> bool:
     return isinstance(effect, e.Parse) and not inspect.iscoroutinefunction(
         effect.tool.arguments.parse
     )
+
+
+def _with_reason(result: ToolOutput, reason: str) -> ToolOutput:
+    """Return the result of a resolution with its reason for the user."""
+    line, shown = f"Reason: {reason}", result.display_text or result.text
+    if not reason.strip() or line in shown:
+        return result
+    return replace(result, display_text=f"{line}\n{shown}".rstrip())
 
 
 def _changes_status(effect: e.Effect[Any]) -> bool:

@@ -56,6 +56,9 @@ class Previews:
         for change in changes:
             earlier = self.find_collecting() if change.collects else None
             preview = await self._make_preview(call, change)
+            if preview.is_standing:
+                self._stack.tool_handler = preview
+                continue
             if earlier is not None:
                 self.replace(_extend(earlier, preview))
                 continue
@@ -63,6 +66,10 @@ class Previews:
             self._journal.record_preview_staged(preview)
             self._view.show_preview(preview)
             self._send_event("AgentPreviewStaged", preview)
+
+    def clear_standing(self) -> None:
+        """Remove the standing handler that a tool has set."""
+        self._stack.tool_handler = None
 
     def find_collecting(self) -> Preview | None:
         """Return the preview that the calls of this reply extend.
@@ -216,11 +223,13 @@ class Previews:
     async def _make_preview(self, call: ValidCall, staged: StagedChange) -> Preview:
         targets = tuple([await self._workspace.locate(path) for path in _paths(staged)])
         preview = make_preview(staged, uuid.uuid4().hex, targets, None)
-        return replace(preview, scope=_scope(call, preview))
+        return replace(preview, scope=_scope(call, preview), calls=(call.call.id,))
 
     def _send_event(self, name: str, pending: Preview, **more: str) -> None:
         self._observer.refresh()
-        self._view.fire_event(name, {"label": pending.label, "source": pending.source, **more})
+        details = {} if pending.details is None else {"details": pending.details}
+        data = {"label": pending.label, "source": pending.source, **details, **more}
+        self._view.fire_event(name, data)
 
 
 def _paths(pending: StagedChange) -> tuple[str, ...]:
@@ -237,7 +246,8 @@ def _extend(earlier: Preview, preview: Preview) -> Preview:
         proposed = ChangeSet(
             tuple(replace(file, after=texts.get(file.path, file.after)) for file in change.files)
         )
-    return replace(preview, id=earlier.id, original_change=proposed)
+    calls = (*earlier.calls, *preview.calls)
+    return replace(preview, id=earlier.id, original_change=proposed, calls=calls)
 
 
 def _scope(call: ValidCall, pending: Preview) -> Scope | None:

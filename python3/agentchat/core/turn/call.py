@@ -98,6 +98,7 @@ class CallAttempt:
         self._target: CallTarget | None = None
         self._locate_error = ToolError("")
         self._version = -1
+        self._reject_reason = ""
         self._stale: StalePreview | None = None
         self._last_request: ApprovalRequest | None = None
 
@@ -143,7 +144,16 @@ class CallAttempt:
             result = yield from self._answer_until_current()
         except ToolError as error:
             result = self.result(str(error), Status.ERROR)
-        yield from record(self.chat, Record(result, self.decision, result_heading(self.call)))
+        yield from record(
+            self.chat,
+            Record(
+                result,
+                self.decision,
+                heading=result_heading(self.call),
+                call=self.call,
+                reason=self._reject_reason,
+            ),
+        )
 
     @property
     def may_join_batch(self) -> bool:
@@ -283,7 +293,8 @@ class CallAttempt:
             return (yield from self._run_and_count(changed, self.run_approved(request, changed)))
         kept = with_kept_hunks(request, response)
         if response.choice == "reject" or kept is None:
-            return (yield from self.reject(request, response_reason(request, response)))
+            self._reject_reason = response_reason(request, response)
+            return (yield from self.reject(request, self._reject_reason))
         decision = record_consent(self.chat, request, response)
         return (yield from self._run_and_count(decision, self.run_approved(kept, decision)))
 
@@ -315,7 +326,8 @@ def run_together(chat: Chat, batch: list[tuple[CallAttempt, ReadyCall]]) -> Plan
     results = yield from do(RunTools(tuple(ready for _, ready in batch)))
     for (attempt, ready), result in zip(batch, results, strict=True):
         count_use(chat, ready.decision)
-        yield from record(chat, Record(result, heading=result_heading(attempt.call)))
+        heading = result_heading(attempt.call)
+        yield from record(chat, Record(result, heading=heading, call=attempt.call))
 
 
 def no_checkpoint_message(call: ValidCall) -> str:

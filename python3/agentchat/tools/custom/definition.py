@@ -34,7 +34,17 @@ ASKS = "require_approval_before"
 RESOURCES = "affected_resources"
 HOOKS = (
     "dry_run", "undo", "redo", "setup", "on_exit", "render_call", "render_result", ASKS, RESOURCES,
+    "prompt", "on_success", "on_error", "on_rejected", "on_cancelled",
 )  # fmt: skip
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "undo": ("result",),
+    "redo": ("result",),
+    "on_success": ("result",),
+    "on_error": ("result",),
+    "on_rejected": ("reason",),
+}
+"""The values of a call that these functions can take, by the names of their parameters."""
+
 METADATA = (
     "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
     "requires_reverse_thinking", "permission_class", "audit_operation",
@@ -85,6 +95,11 @@ class Options(TypedDict, total=False):
     on_exit: Hook | None
     render_call: Hook | None
     render_result: Hook | None
+    prompt: Hook | None
+    on_success: Hook | None
+    on_error: Hook | None
+    on_rejected: Hook | None
+    on_cancelled: Hook | None
     guidelines: Texts
     label: str
     prompt_snippet: str
@@ -176,9 +191,6 @@ def tool(function: Any = None, /, **options: Any) -> Any:
     Raises:
         DefinitionError: the declaration is wrong.
     """
-    unknown = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
-    if unknown:
-        raise DefinitionError(f"@tool has no option {unknown}")
 
     def mark(function: Any) -> Any:
         setattr(function, MARK, define(function, options))
@@ -209,7 +221,7 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
             options[role],
             names,
             earlier=int(role == "render_result"),
-            takes_result=role in ("undo", "redo"),
+            values=VALUES.get(role, ()),
             role=role,
         )
         for role in HOOKS
@@ -242,6 +254,9 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
 
 
 def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    unknown = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
+    if unknown:
+        raise DefinitionError(f"@tool has no option {unknown}")
     try:
         checked: Mapping[str, Any] = OPTIONS.validate_python(options)
     except ValidationError as error:

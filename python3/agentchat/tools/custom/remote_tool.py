@@ -14,11 +14,13 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS, RESULT_BYTES
+from agentchat.core.messages import Status, ToolResult
 from agentchat.core.text import clip
 from agentchat.core.tools.call import CUSTOM
 from agentchat.core.tools.tool import (
     Access,
     ArgumentError,
+    CallOutcome,
     Capability,
     DryRunResult,
     Extra,
@@ -46,6 +48,14 @@ CHECK_SECONDS = 5.0
 
 RENDER_SECONDS = 0.25
 HOOK_SECONDS = 30.0
+
+
+HANDLERS = {
+    Status.SUCCESS: "on_success",
+    Status.ERROR: "on_error",
+    Status.REJECTED: "on_rejected",
+    Status.CANCELLED: "on_cancelled",
+}
 
 
 class CallArguments(dict[str, Any]):
@@ -108,7 +118,7 @@ class RemoteTool:
                 min_confidence=spec.min_confidence,
             ),
             touches=self._touches,
-            dry_run=self._dry_run if "dry_run" in hooks else None,
+            dry_run=self._dry_run if {"dry_run", "prompt"} & set(hooks) else None,
             render_call=self._render_call,
             snippet=spec.prompt_snippet or spec.description.split("\n", 1)[0],
             label=spec.label,
@@ -119,6 +129,7 @@ class RemoteTool:
                 setup=self._hook("setup"),
                 exit=self._hook("on_exit"),
                 once=spec.setup_once,
+                result=self._formatted if set(HANDLERS.values()) & set(hooks) else None,
                 undo=self._undo_record if undoable else None,
             ),
             always_load=spec.always_load,
@@ -172,6 +183,7 @@ class RemoteTool:
             "flags": {} if context is None else dict(context.flags),
             "linked": context is not None,
             "given": [],
+            "values": {},
             **more,
         }
 
@@ -189,6 +201,7 @@ class RemoteTool:
             "name": name,
             "cwd": context.cwd,
             "call_id": context.call_id,
+            "standing": params["standing"],
         }
         worker.previews.add(preview)
 
@@ -196,7 +209,8 @@ class RemoteTool:
             data = None if extra is None else dict(extra)
             request = {**target, "action": action, "reason": reason, "extra": data}
             answer = await self.pool.call_in(worker, "resolve", request)
-            worker.previews.discard(preview)
+            if not params["standing"]:
+                worker.previews.discard(preview)
             return None if answer is None else _output(answer)
 
         async def apply(reason: str, extra: Extra) -> ToolOutput:
@@ -216,6 +230,8 @@ class RemoteTool:
             apply=apply,
             reject=reject if params["has_reject"] else None,
             preview=DryRunResult(text=params["text"]),
+            details=params["details"],
+            is_standing=params["standing"],
         )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
@@ -261,8 +277,8 @@ class RemoteTool:
 
         async def step(arguments: CallArguments, context: ToolContext) -> ToolOutput:
             last = context.last_output
-            given = [{"text": last.text, "details": last.details}]
-            result = await self.call("hook", arguments, context, role=role, given=given)
+            values = {"result": {"text": last.text, "details": last.details}}
+            result = await self.call("hook", arguments, context, role=role, values=values)
             return ToolOutput(NO_OUTPUT) if result is None else _output(result)
 
         return step
@@ -285,12 +301,54 @@ class RemoteTool:
             urls=_texts(self.spec.urls, arguments),
         )
 
+    async def _formatted(self, outcome: CallOutcome) -> ToolResult:
+        """Return a result with the text of the function for this outcome."""
+        result = outcome.result
+        role = HANDLERS.get(result.status, "")
+        if role not in self.spec.hooks or outcome.arguments is None:
+            return result
+        given = {"text": result.text, "details": result.details, "shown": result.display_text}
+        values = {
+            "result": {**given, "is_error": result.status is Status.ERROR},
+            "reason": outcome.reason,
+        }
+        answer = await self.call("hook", outcome.arguments, role=role, values=values)
+        if answer is None:
+            return result
+        rendered = result.display_text if "render_result" in self.spec.hooks else None
+        return replace(
+            result,
+            text=answer["text"],
+            display_text=rendered if answer["shown"] is None else answer["shown"],
+            details=result.details if answer["details"] is None else answer["details"],
+        )
+
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
+        """Return what the question shows: the text of ``dry_run``, and that of ``prompt``."""
+        found = DryRunResult()
+        if "dry_run" in self.spec.hooks:
+            found = await self._computed(arguments, context)
+        question, _, more = (await self._question(arguments, context)).partition("\n")
+        if more.strip():
+            found = replace(found, text=f"{more.strip()}\n\n{found.text or _listed(arguments)}")
+        return replace(found, question=question)
+
+    async def _question(self, arguments: CallArguments, context: ToolContext) -> str:
+        """Return the question in the tool's own words, if it has some."""
+        if "prompt" not in self.spec.hooks:
+            return ""
+        try:
+            work = self.call("hook", arguments, context, role="prompt")
+            answer = await self._limited(work, "prompt")
+        except Exception as error:
+            log.warning("%s could not phrase its question: %s", self.spec.name, error)
+            return ""
+        return "" if answer is None else str(answer["text"]).strip()
+
+    async def _computed(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
         work = self.call("hook", arguments, context, role="dry_run")
         result = dict(await self._limited(work, "dry_run"))
-        # The text is the tool's own; the arguments are what runs.
-        given = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
-        text = f"{result.pop('preview')}\n\nArguments:\n{given}".lstrip("\n")
+        text = f"{result.pop('preview')}\n\n{_listed(arguments)}".lstrip("\n")
         return DryRunResult(**{**result, "would_affect": tuple(result["would_affect"])}, text=text)
 
     async def _resources(self, arguments: CallArguments) -> tuple[str, ...]:
@@ -353,6 +411,12 @@ def _texts(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, .
         value = arguments.get(name)
         texts += [] if value is None else value if isinstance(value, list) else [value]
     return tuple(map(str, texts))
+
+
+def _listed(arguments: Mapping[str, Any]) -> str:
+    """Return the arguments below a text of the tool: they are what runs."""
+    given = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
+    return f"Arguments:\n{given}"
 
 
 def _output(result: Mapping[str, Any]) -> ToolOutput:
