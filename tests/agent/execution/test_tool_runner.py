@@ -129,7 +129,12 @@ async def test_a_large_result_shows_its_ends_and_where_all_of_it_is(tmp_path: Pa
     assert body[-2:] == ["line 99999", f"full output: {kept}"]
     assert len(body) <= 10
     (result,) = [m for m in scene.chat.history.messages if isinstance(m, ToolResult)]
-    assert result.details is details
+    assert result.details is not None
+    truncation = result.details["truncation"]
+    assert result.details == {**details, "truncation": truncation}
+    assert (truncation["truncated"], truncation["by"]) == (True, "bytes")
+    assert truncation["total_bytes"] > truncation["bytes"] > 60_000
+    assert truncation["path"] == result.full_text_path
     assert result.full_text_path == str(kept)
     assert len(result.text.encode()) < RESULT_BYTES + 500
 

@@ -39,6 +39,7 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.journal.writer import JournalWriter
+from agentchat.tools.format import truncation_details
 
 log = logging.getLogger(__name__)
 
@@ -190,12 +191,16 @@ class ToolRunner:
         text = mask_secrets(result.text)
         full = f"{heading}\n{text}" if heading else text
         text, stored = self._results.shorten(tool, full)
+        details = result.details
+        if stored is not None:
+            whole = {"total_bytes": len(full.encode("utf-8", "surrogatepass")), "path": stored}
+            details = {**(details or {}), **truncation_details("bytes", text, **whole)}
         return ToolResult(
             call_id=call_id,
             name=tool,
             text=text,
             status=_status(result),
-            details=result.details,
+            details=details,
             images=result.images,
             display_text=result.display_text,
             full_text_path=result.full_text_path or stored,
