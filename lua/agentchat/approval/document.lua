@@ -21,6 +21,7 @@ local M = {}
 ---@field always_text? string
 ---@field rule? boolean whether a rule can be written from it
 ---@field arguments string JSON
+---@field draft? string a text that `e` edits in place of the arguments
 ---@field details? string[]
 ---@field kind 'command'|'diff'|'arguments'
 

@@ -32,6 +32,7 @@ local M = {}
 ---@field detailed boolean
 ---@field reason string typed so far
 ---@field arguments string as the user left them
+---@field draft? string likewise, if the request is about a text
 ---@field hidden boolean by the user
 ---@field reported boolean the user was notified, as the chat was not visible
 
@@ -102,6 +103,26 @@ local function edit_arguments(entry)
   })
 end
 
+local function draft_problem(text)
+  return not text:find('%S') and 'The text is empty: write one, or close it with q.' or nil
+end
+
+--- Edits the text that the question is about. Writing it accepts it.
+local function edit_draft(entry)
+  entry.panel.field = input.edit({
+    chat = entry.chat,
+    title = entry.request.title,
+    text = entry.draft,
+    filetype = 'markdown',
+    share = 0.9,
+    name = 'draft',
+    use = 'accept this text',
+    problem = draft_problem,
+    send = function(text) respond(entry, 'edit', { arguments = text }) end,
+    back = function(text) entry.draft = text end,
+  })
+end
+
 local function propose_rule(entry)
   if not entry.request.rule then return notify.warn(NO_RULE) end
   local kept = tally(entry)
@@ -121,7 +142,7 @@ local KEYS = {
   a = answers('accept'),
   c = answers('cancel'),
   r = ask_reason,
-  e = edit_arguments,
+  e = function(entry) return (entry.draft and edit_draft or edit_arguments)(entry) end,
   R = propose_rule,
   ['?'] = function(entry)
     entry.detailed = not entry.detailed
@@ -224,6 +245,7 @@ function M.show(chat_id, request)
   request = document.without_empty(request)
   local entry = { chat = chat_id, request = request, arguments = request.arguments, reason = '' }
   entry.detailed, entry.hidden, entry.reported = false, false, false
+  entry.draft = request.draft
   entry.panel = panels.new(panel_spec(entry))
   requests[chat_id] = entry
   review.cover(chat_id, function() M.focus(chat_id) end)

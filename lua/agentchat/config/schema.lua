@@ -55,6 +55,7 @@ M.settings = {
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'yolo' },
   max_rounds = 'positive',
+  compact = { 'ask', 'auto', 'off' },
   save = { 'vim', 'plain' },
   workspace = 'place',
   ssh = { command = 'strings', python = 'string' },

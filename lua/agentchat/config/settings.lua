@@ -19,6 +19,7 @@ local function defaults()
     rules = {},
     mode = 'ask',
     max_rounds = 100,
+    compact = 'ask',
     sandbox = 'off',
     ssh = { command = { 'ssh' } },
     ui = { prompt_delay_ms = 400, side_by_side = 'auto' },

@@ -20,6 +20,7 @@ from agentchat.agent.stream import ReplyStream, show_result
 from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
 from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import ShownArguments
 from agentchat.core.turn import effects as e
@@ -34,6 +35,8 @@ T = TypeVar("T")
 
 STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
+
+SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -166,6 +169,16 @@ class Interpreter:
                 return await self._previews.refresh(effect.preview)
             case e.ResolvePreview():
                 return await self._resolve(effect)
+        return await self._perform_on_context(effect)
+
+    async def _perform_on_context(self, effect: e.Effect[Any]) -> Any:
+        match effect:
+            case e.Summarize():
+                return await self._summarize(effect.request)
+            case e.RecordStep():
+                return self._journal.record_step(effect.step)
+            case e.Announce():
+                return self._announce(effect)
         return await self._perform_on_calls(effect)
 
     async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:
@@ -197,6 +210,22 @@ class Interpreter:
         reply = await self._stream.ask(model, effect.request)
         self._accounts.add(reply)
         return reply
+
+    async def _summarize(self, request: ModelRequest) -> Reply:
+        """Ask for a summary; its text is not shown while it streams."""
+        self._view.retry(SUMMARIZING)
+        try:
+            reply = await self._model.current().ask(request, lambda piece: None)
+        except UserError as error:
+            return Reply(error=str(error))
+        self._accounts.add(reply)
+        return reply
+
+    def _announce(self, effect: e.Announce) -> None:
+        self._observer.refresh()
+        self._view.add_note(effect.level, effect.text)
+        if effect.compacted is not None:
+            self._view.fire_event("AgentCompacted", effect.compacted)
 
     async def _locate(self, calls: tuple[ValidCall, ...]) -> tuple[CallTarget | ToolError, ...]:
         await self._approvals.refresh()

@@ -109,6 +109,11 @@ def _resolved_entry(record: r.PreviewResolved) -> Iterator[str]:
     yield record.reason
 
 
+def _compacted_entry(record: r.ContextCompacted) -> Iterator[str]:
+    yield f"the first {record.before} messages are sent as this summary"
+    yield record.summary
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
@@ -144,6 +149,11 @@ _ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
     r.PreviewResolved: _resolved_entry,
     r.UndoOffered: lambda record: (f"can be undone ({record.call_id}): {record.description}",),
     r.UndoStarted: lambda record: (f"undo of turn {record.turn} ({record.id})",),
+    r.ContextCompacted: _compacted_entry,
+    r.ResultsShortened: lambda record: (
+        f"results in the first {record.before} messages are sent in short form",
+    ),
+    r.CompactionUndone: lambda record: ("the summary is taken back",),
     r.RedoStarted: lambda record: (f"redo of {record.undone} ({record.id})",),
 }
 

@@ -323,6 +323,37 @@ class ContentStored:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextCompacted:
+    """A summary is sent in place of older messages, which stay in the journal.
+
+    The fields are those of ``core.context.context.Compaction``.
+    """
+
+    before: int
+    text: str
+    summary: str
+    newest: int = -1
+    length: int = 0
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsShortened:
+    """Older results are sent in short form; see ``core.context.context.Shortening``."""
+
+    before: int
+    length: int = 0
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionUndone:
+    """The newest summary, or else the short results, are taken back."""
+
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownRecord:
     """A record of a kind that this version does not know."""
 
@@ -352,5 +383,8 @@ Record = (
     | UndoStarted
     | RedoStarted
     | ContentStored
+    | ContextCompacted
+    | ResultsShortened
+    | CompactionUndone
     | UnknownRecord
 )

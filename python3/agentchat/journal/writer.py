@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from agentchat.core.context.context import Compaction, ContextStep
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import History, Message, ToolResult
 from agentchat.core.permissions.policy import Decision
@@ -20,7 +21,7 @@ from agentchat.core.turn.loop import TurnReason
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile
-from agentchat.journal.reader import read_history
+from agentchat.journal.reader import read_history, read_steps
 from agentchat.journal.timeline import Timeline, read_timeline
 
 NO_EFFECTS: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -33,6 +34,8 @@ class RestoredChat:
     history: History
     timeline: Timeline
     tools: ToolSelection | None
+    steps: tuple[ContextStep, ...] = ()
+    """What is sent in place of older messages."""
 
 
 class JournalWriter:
@@ -105,6 +108,14 @@ class JournalWriter:
         if text != self._progress:
             self._file.append(r.ReplyProgress(text[start:], start))
             self._progress = text
+
+    def record_step(self, step: ContextStep) -> None:
+        """Record that something shorter is sent in place of older messages."""
+        self._file.append(step_record(step))
+
+    def record_compaction_undone(self) -> None:
+        """Record that the newest summary is taken back."""
+        self._file.append(r.CompactionUndone())
 
     def record_response(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
         """Record the user's response to an approval request."""
@@ -267,6 +278,19 @@ class JournalWriter:
         )
 
 
+def step_record(step: ContextStep) -> r.Record:
+    """Return the record of a step."""
+    if not isinstance(step, Compaction):
+        return r.ResultsShortened(step.before, step.length)
+    return r.ContextCompacted(
+        before=step.before,
+        text=step.text,
+        summary=step.summary,
+        newest=step.newest,
+        length=step.length,
+    )
+
+
 def _common_length(old: str, new: str) -> int:
     """Return the length of the common start."""
     pairs = enumerate(zip(old, new, strict=False))
@@ -279,6 +303,7 @@ def _restore(records: Sequence[r.Record]) -> RestoredChat:
     return RestoredChat(
         history=read_history(records),
         timeline=read_timeline(records, reopened=True),
+        steps=read_steps(records),
         tools=ToolSelection(tools.given, tools.removed, tools.activated)
         if tools is not None
         else None,

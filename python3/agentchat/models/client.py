@@ -9,15 +9,17 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 
 from agentchat.core.errors import ModelError, UserError
-from agentchat.core.messages import Note, Reply, UserText
+from agentchat.core.messages import FinishReason, Note, Reply, UserText
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.api_key import ApiKey
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
+from agentchat.models.learned import LearnedServers, ModelMemory
 from agentchat.models.prices import PriceList
 from agentchat.models.protocols import PROTOCOLS
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
-from agentchat.models.protocols.protocol import Body
+from agentchat.models.protocols.protocol import Body, WireProtocol
+from agentchat.models.response.overflow import is_overflow, window_in
 from agentchat.models.response.refusal import (
     ServerRefusal,
     explain,
@@ -119,9 +121,13 @@ def _bytes(text: str) -> int:
 LIST_SECONDS = 3.0
 """How long the list of models may take that an error message names."""
 
+
+class TooLong(UserError):
+    """The conversation is too long for the model."""
+
+
 Failure = ServerRefusal | ConnectionFailure
 OnPiece = Callable[[Piece], None]
-OnProtocol = Callable[[ProtocolName], None]
 
 RESPONSES_PATH = "v1/responses"
 """What a server names that serves a model through the Responses protocol only."""
@@ -138,9 +144,10 @@ class ModelClient:
         key: where the key comes from.
         provider: who serves it; what its answers hold for it alone goes to nobody else.
         key_header: the header for the key, where it is not the protocol's.
-        prices: what its requests cost; by default they are free.
+        prices: what its requests cost, if the server does not say.
         written_calls: calls that the model writes as text are taken as calls.
-        on_protocol: called when the server wants another protocol.
+        asks_window: the server's list of models says how large their context is.
+        memory: what was learned of the model before, and what is learned goes to.
 
     Raises:
         UserError: ``base_url`` is not one.
@@ -158,7 +165,8 @@ class ModelClient:
         key_header: str = "",
         prices: PriceList | None = None,
         written_calls: bool = True,
-        on_protocol: OnProtocol | None = None,
+        asks_window: bool = False,
+        memory: ModelMemory | None = None,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
     ) -> None:
@@ -168,12 +176,15 @@ class ModelClient:
         self._provider = provider
         self._options = options or ModelOptions()
         self._key_header = key_header
-        self._prices = prices or PriceList(provider, name, is_free=True)
+        self._prices = prices
         self._written_calls = written_calls
-        self._on_protocol = on_protocol
-        self._protocol = PROTOCOLS[protocol](name, provider, self._options)
+        self._memory = memory or LearnedServers().of(base_url, name)
+        self._protocol = self._speak(protocol)
         self._http = HttpClient(self._protocol.root(self.base_url), timeouts)
         self._retry = retry or RetryPolicy()
+        self._asks_window = asks_window
+        self._reported: int | None = None
+        self._most_counted = 0
         self._estimate = TokenEstimate()
         self._is_warned = False
         self._running = 0
@@ -190,6 +201,27 @@ class ModelClient:
         """The protocol that the model is asked in."""
         return self._protocol.name
 
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens: as set, as reported, else not known.
+
+        A report of less than the server has taken already is wrong.
+        """
+        reported = self._reported
+        if reported is not None and reported < self._most_counted:
+            reported = None
+        known = (self._options.context, self._protocol.window, reported)
+        return min((window for window in known if window is not None), default=None)
+
+    async def learn_window(self) -> None:
+        """Find out the window of the model: from its server, else from a table."""
+        if self._asks_window:
+            headers = self._headers(await self._key.get())
+            page = await self._http.get_json(self._protocol.models_path, headers, LIST_SECONDS)
+            self._reported = self._protocol.window_in_list(page)
+        if self.window is None and self._prices is not None:
+            self._reported = await self._prices.window()
+
     def warm_up(self) -> None:
         """Begin to load the HTTP library, in a thread; needs a running event loop."""
         self._http.warm_up()
@@ -205,11 +237,10 @@ class ModelClient:
         self._idle.clear()
         try:
             reply = await self._ask(request, await self._key.get(), on_piece)
-            return await self._prices.add_cost(reply)
+            return reply if self._prices is None else await self._prices.add_cost(reply)
         except UserError as error:
-            return Reply(
-                error=str(error), finish="unknown", model=self._name, provider=self._provider
-            )
+            finish: FinishReason = "overflow" if isinstance(error, TooLong) else "unknown"
+            return Reply(error=str(error), finish=finish, model=self._name, provider=self._provider)
         finally:
             self._running -= 1
             if not self._running:
@@ -223,13 +254,13 @@ class ModelClient:
             outcome = await self._send(key, body, request, on_piece)
             if isinstance(outcome, Reply):
                 self._check_count(request, outcome, on_piece)
-                return outcome
+                return self._mark_overflow(outcome)
             if isinstance(outcome, ServerRefusal) and self._adapt(outcome, body, request, on_piece):
                 continue
             tries += 1
             delay = self._delay(outcome, tries)
             if delay is None:
-                raise UserError(await self._explain(key, outcome, request))
+                raise await self._failure(key, outcome, request)
             on_piece(RetryDelay(delay, self._reason(outcome, tries)))
             await asyncio.sleep(delay)
 
@@ -243,7 +274,8 @@ class ModelClient:
                 if response.status // 100 != 2:
                     beginning = await response.beginning()
                     return read_refusal(response.status, response.headers, beginning)
-                self._prices.warm_up()
+                if self._prices is not None:
+                    self._prices.warm_up()
                 chunks, timeouts = response.chunks(), self._http.timeouts
                 return answer.reply(await receive(chunks, answer, on_piece, timeouts))
         except ConnectionFailure as failure:
@@ -254,7 +286,7 @@ class ModelClient:
         replies = (m for m in messages if isinstance(m, Reply))
         may_write = self._written_calls and self._protocol.written_calls
         return ReplyAssembly(
-            used_ids={call.id for reply in replies for call in reply.calls},
+            used_ids={*request.used_ids, *(c.id for reply in replies for c in reply.calls)},
             model=self._name,
             provider=self._provider,
             tools={t.name: t.arguments.schema() for t in request.tools} if may_write else None,
@@ -275,18 +307,23 @@ class ModelClient:
             on_piece(Notice(SWITCHED))
             return True
         notice = self._protocol.adapt(refusal, body, request)
+        self._memory.learn_refused(self._protocol.name, self._protocol.takes.lasting)
         if notice:
             on_piece(Notice(notice))
         return notice is not None
 
     def _switch(self, protocol: ProtocolName) -> None:
-        self._protocol = PROTOCOLS[protocol](self._name, self._provider, self._options)
-        if self._on_protocol is not None:
-            self._on_protocol(protocol)
+        self._protocol = self._speak(protocol)
+        self._memory.learn_protocol(protocol)
+
+    def _speak(self, protocol: ProtocolName) -> WireProtocol:
+        refused = self._memory.refused(protocol)
+        return PROTOCOLS[protocol](self._name, self._provider, self._options, refused)
 
     def _check_count(self, request: ModelRequest, reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
         counted = reply.usage.prompt_tokens if reply.usage else 0
+        self._most_counted = max(self._most_counted, counted)
         warning = self._estimate.check(request, counted, called=bool(reply.calls))
         if warning is not None and not self._is_warned:
             self._is_warned = True
@@ -311,6 +348,26 @@ class ModelClient:
             reason = failure.short
         return f"{reason} (try {tries} of {self._retry.tries})."
 
+    def _mark_overflow(self, reply: Reply) -> Reply:
+        """Return a reply marked if it is nothing but the error that the request was too long."""
+        if reply.error is None or reply.text or reply.calls or not is_overflow(reply.error):
+            return reply
+        self._learn_window(reply.error)
+        return replace(reply, finish="overflow")
+
+    def _learn_window(self, message: str) -> None:
+        """Take the window that an error names, unless the user has set one that is smaller."""
+        window = window_in(message)
+        if window is not None:
+            self._reported, self._most_counted = window, 0
+
+    async def _failure(self, key: str, failure: Failure, request: ModelRequest) -> UserError:
+        line = await self._explain(key, failure, request)
+        if isinstance(failure, ServerRefusal) and failure.is_overflow:
+            self._learn_window(failure.message)
+            return TooLong(line)
+        return UserError(line)
+
     async def _explain(self, key: str, failure: Failure, request: ModelRequest) -> str:
         if isinstance(failure, ConnectionFailure):
             return str(failure)
@@ -325,10 +382,19 @@ class ModelClient:
         )
         return line + await self._other_models(key) if failure.status == 404 else line
 
+    async def list_models(self) -> list[str]:
+        """Return the names of the server's models, none if it does not say; raises UserError."""
+        return await self._list_models(await self._key.get())
+
+    async def _list_models(self, key: str) -> list[str]:
+        page = await self._http.get_json(
+            self._protocol.models_path, self._headers(key), LIST_SECONDS
+        )
+        return self._protocol.model_names(page)
+
     async def _other_models(self, key: str) -> str:
         """Return which models the server has, if it says so."""
-        path, headers = self._protocol.models_path, self._headers(key)
-        names = self._protocol.model_names(await self._http.get_json(path, headers, LIST_SECONDS))
+        names = await self._list_models(key)
         if not names or self._name in names:
             return ""
         return f" It has: {one_line(', '.join(names))}."

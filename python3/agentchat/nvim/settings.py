@@ -12,6 +12,7 @@ from agentchat.core.permissions.rules import Rule, parse_rules
 from agentchat.core.tools.ports import SandboxSetting
 from agentchat.core.tools.registry import Group, parse_groups
 from agentchat.core.tools.tool import Condition, ToolOptions
+from agentchat.core.turn.chat import CompactSetting
 
 FUNCTION = "function"
 """The value of an option that a Lua function decides."""
@@ -33,6 +34,7 @@ class Settings:
     edits: str = "ask"
     mode: Mode = "ask"
     max_rounds: int = MAX_ROUNDS
+    compact: CompactSetting = "ask"
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
     rule_problems: tuple[str, ...] = ()
@@ -60,6 +62,7 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         edits=tools.get("edits") or "ask",
         mode=parse_mode(settings.get("mode") or "ask"),
         max_rounds=int(settings.get("max_rounds") or MAX_ROUNDS),
+        compact=settings.get("compact") or "ask",
         plain_save=settings.get("save") == "plain",
         rules=rules,
         rule_problems=problems,

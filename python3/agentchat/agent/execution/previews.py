@@ -216,7 +216,7 @@ class Previews:
     async def _make_preview(self, call: ValidCall, staged: StagedChange) -> Preview:
         targets = tuple([await self._workspace.locate(path) for path in _paths(staged)])
         preview = make_preview(staged, uuid.uuid4().hex, targets, None)
-        return replace(preview, scope=_scope(call, preview))
+        return replace(preview, scope=_scope(call, preview), calls=(call.call.id,))
 
     def _send_event(self, name: str, pending: Preview, **more: str) -> None:
         self._observer.refresh()
@@ -237,7 +237,8 @@ def _extend(earlier: Preview, preview: Preview) -> Preview:
         proposed = ChangeSet(
             tuple(replace(file, after=texts.get(file.path, file.after)) for file in change.files)
         )
-    return replace(preview, id=earlier.id, original_change=proposed)
+    calls = (*earlier.calls, *preview.calls)
+    return replace(preview, id=earlier.id, original_change=proposed, calls=calls)
 
 
 def _scope(call: ValidCall, pending: Preview) -> Scope | None:

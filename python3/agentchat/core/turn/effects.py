@@ -11,6 +11,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from agentchat.core.context.context import ContextStep
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
@@ -48,6 +49,8 @@ class ApprovalRequest:
     """The change that was proposed, if the preview shows the user's own text instead."""
     question: str = ""
     """The question, if it is not about a call of the model."""
+    draft: str = ""
+    """A text that the user may edit before it counts, if the question is about one."""
 
     @property
     def change(self) -> ChangeSet | None:
@@ -59,7 +62,7 @@ class ApprovalRequest:
 class ApprovalResponse:
     """The answer to a request.
 
-    For the choice ``edit``, ``arguments`` is the JSON text that the user wrote instead, or
+    For the choice ``edit``, ``arguments`` is the JSON text (or the draft) that the user wrote, or
     ``replacements`` are the texts that files get instead. ``hunk_decisions`` are about the hunks
     that the user rejected or commented on. A ``decision`` means that not the user answered: a rule
     or the mode changed and decides the request now.
@@ -113,6 +116,29 @@ class AskModel(Effect[Reply]):
     """Send a request and show the reply while it streams."""
 
     request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize(Effect[Reply]):
+    """Send a request for a summary; only its progress is shown."""
+
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStep(Effect[None]):
+    """Write a step that changes what the model is sent in the journal."""
+
+    step: ContextStep
+
+
+@dataclass(frozen=True, slots=True)
+class Announce(Effect[None]):
+    """Show a line in the chat; ``compacted`` is the data of the event about a summary, if any."""
+
+    text: str
+    level: Literal["info", "error"] = "info"
+    compacted: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

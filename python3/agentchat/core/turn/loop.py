@@ -30,6 +30,9 @@ Cancelling ends the turn: nothing more runs and each open call is answered ``CAN
 that ends the turn answers them with its text. While a preview is pending, a reply with any call
 but ``resolve`` runs nothing.
 
+A conversation that nearly fills the model's window is compacted before the next request, and so is
+one that the server refuses as too long (``compact``).
+
 A model that repeats its calls gets a note, then the user is asked whether to go on. The user is
 also asked when a turn has very many rounds (``loop_guard``).
 
@@ -41,7 +44,7 @@ no effect any more: then the interpreter runs the remaining exit hooks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -58,6 +61,7 @@ from agentchat.core.turn.call import (
     run_together,
 )
 from agentchat.core.turn.chat import RESOLVE, Chat
+from agentchat.core.turn.compact import keep_within_window, make_room, run_compact_command
 from agentchat.core.turn.effects import (
     AskModel,
     Plan,
@@ -140,6 +144,16 @@ def turn(chat: Chat) -> Plan[TurnEnd]:
         raise
 
 
+def compact_command(chat: Chat, focus: str) -> Plan[TurnEnd]:
+    """Plan ``:AgentCompact``; the message says why nothing is compacted, if so."""
+    try:
+        return TurnEnd("stop", (yield from run_compact_command(chat, focus)))
+    except Cancelled:
+        return TurnEnd("cancelled")
+    except AgentError as error:
+        return TurnEnd("error", str(error))
+
+
 def internal_error_message(error: Exception) -> str:
     """Return the message about an internal error that ends a turn."""
     return f"The turn failed: {error!r}. See the log."
@@ -153,7 +167,8 @@ def _rounds(chat: Chat) -> Plan[TurnEnd]:
         if why:
             return TurnEnd("stop", why)
         yield from _take_messages(chat, guard)
-        reply = yield from do(AskModel(chat.request()))
+        yield from keep_within_window(chat)
+        reply = yield from _ask_model(chat)
         yield from record(chat, Record(reply))
         guard.add(reply)
         end = _turn_end(reply)
@@ -168,6 +183,17 @@ def _rounds(chat: Chat) -> Plan[TurnEnd]:
         yield from _answer_rest(chat, RESOLVE_FIRST, Status.ERROR)
         if ignoring_replies == UNRESOLVED_REPLIES:
             return TurnEnd("error", _unresolved_message(chat))
+
+
+def _ask_model(chat: Chat) -> Plan[Reply]:
+    """Send the next request; if it is too long for the model, again once the chat is compacted."""
+    while True:
+        reply = yield from do(AskModel(chat.request()))
+        if reply.finish != "overflow" or not reply.error:
+            return reply
+        problem = yield from make_room(chat)
+        if problem:
+            return replace(reply, error=f"{reply.error} {problem}")
 
 
 def _take_messages(chat: Chat, guard: LoopGuard) -> Plan[None]:

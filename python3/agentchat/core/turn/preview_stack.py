@@ -27,6 +27,8 @@ class Preview(StagedChange):
     targets: tuple[FileTarget, ...] = ()
     scope: Scope | None = None
     original_change: ChangeSet | None = None
+    calls: tuple[str, ...] = ()
+    """The ids of the calls that staged it."""
     is_standing: bool = False
     """Whether it is the handler of a mode, which is resolved many times and changes no file."""
 

@@ -88,6 +88,11 @@ class Ollama(WireProtocol):
         """Where requests go."""
         return "api/chat"
 
+    @property
+    def window(self) -> int | None:
+        """The size of the context that requests ask for, once it is known."""
+        return self._context
+
     def model_names(self, page: object) -> list[str]:
         """Return the names in the server's list of models."""
         names = (string(model.get("name")) for model in mappings(mapping(page).get("models")))

@@ -105,6 +105,7 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
         and offers_rule(request.call, request.target),
         "always_text": _describe_scope(scope) if scope is not None else "",
         "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
+        "draft": request.draft,
         "details": _details(request),
     }
 
