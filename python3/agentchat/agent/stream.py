@@ -178,6 +178,8 @@ def show_result(result: ToolResult, view: View) -> None:
     }
     if result.details is not None:
         data["details"] = dict(result.details)
+    if result.full_text_path is not None:
+        data |= {"truncated": True, "stored_path": result.full_text_path}
     view.fire_event("AgentToolFinished", data)
 
 

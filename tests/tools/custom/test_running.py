@@ -828,6 +828,33 @@ def mail(to: str):
     scene.journal.close()
 
 
+# --- large results -----------------------------------------------------------------------------
+
+PROCESSOR = """
+@result_processor
+def summarize(tool, path, ctx: Context):
+    ctx.progress("counting")
+    return f"{tool}: {open(path).read().count('x')} in {ctx.cwd}"
+
+@tool(require_approval_before=False)
+def floods() -> str:
+    'Print much.'
+    return "x" * 100_000
+"""
+
+
+async def test_a_processor_of_a_file_shortens_large_results(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    loaded = await loaded_file(tmp_path / "tools", PROCESSOR)
+    root = tmp_path / "ws"
+    root.mkdir()
+    scene = scene_of(root, *loaded.tools(str(root)))
+    scene.chat.toolset.set_result_processor(*loaded.result_processors(str(root)))
+    await scene.play()
+    assert scene.results() == {"1": f"floods: 100000 in {root}"}
+    assert any("counting" in (block.append or "") for block in scene.screen.blocks["1"])
+
+
 # --- checkpoints -------------------------------------------------------------------------------
 
 CHECKPOINTS = """

@@ -374,6 +374,13 @@ SaveFunction = Callable[[str, Mapping[str, Any], ToolContext], Awaitable[Mapping
 """Saves the state before a call of this tool with these arguments; returns JSON data."""
 
 
+ResultProcessor = Callable[[str, str, str, ToolContext], Awaitable[str | None]]
+"""Shortens a large result: takes the tool's name, the text cut as usual and the file with it all.
+
+Returns the text for the model, or ``None`` for the one that is cut as usual.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckpointHandler:
     """Saves the state before calls of ``tools`` (all if there are none), and restores it.

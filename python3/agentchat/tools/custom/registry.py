@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from agentchat.core.errors import UserError
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
-from agentchat.core.tools.tool import CheckpointHandler, Tool, ToolContext
+from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolContext
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.custom.checkpoint import CheckpointSpec, make_handler
 from agentchat.tools.custom.definition import ToolSpec
 from agentchat.tools.custom.files import FileProblem, Source
 from agentchat.tools.custom.pool import WorkerPool
+from agentchat.tools.custom.processor import make_processor
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.tools.custom.worker import CallServices, WorkerEnded, refuse_previews
 
@@ -52,6 +53,7 @@ class LoadedFile:
     specs: tuple[ToolSpec, ...] = ()
     groups: tuple[Group, ...] = ()
     checkpoints: tuple[CheckpointSpec, ...] = ()
+    processors: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -71,14 +73,25 @@ class LoadedFile:
 
     def handlers(self, cwd: str) -> list[CheckpointHandler]:
         """Return its handlers of checkpoints for a chat in this workspace."""
+        request = self._requester("checkpoint", cwd)
+        return [make_handler(spec, request) for spec in self.checkpoints]
+
+    def result_processors(self, cwd: str) -> list[ResultProcessor]:
+        """Return its processors of large results for a chat in this workspace."""
+        request = self._requester("process_result", cwd)
+        return [make_processor(name, request) for name in self.processors]
+
+    def _requester(
+        self, method: str, cwd: str
+    ) -> Callable[[Mapping[str, Any], ToolContext], Awaitable[Any]]:
+        """Return a function that calls a method of the file's worker."""
 
         async def request(params: Mapping[str, Any], context: ToolContext) -> Any:
             call = {"cwd": cwd, "call_id": context.call_id, "flags": {}, "linked": True}
             services = CallServices(context, refuse_previews)
-            file = self.source.key
-            return await self.pool.call(file, "checkpoint", {**call, **params}, services)
+            return await self.pool.call(self.source.key, method, {**call, **params}, services)
 
-        return [make_handler(spec, request) for spec in self.checkpoints]
+        return request
 
 
 @dataclass
@@ -128,6 +141,7 @@ class FileRegistry:
             specs=specs,
             groups=tuple(Group(**group) for group in groups),
             checkpoints=tuple(CheckpointSpec(name, tools) for name, tools in handlers),
+            processors=tuple(data["processors"]),
         )
 
 
@@ -157,12 +171,12 @@ class CustomRegistry:
             problems += self._add_tools(source)
             problems += self._add_groups(source, groups)
         self._toolbox.add_groups(groups.values())
+        files = [source for source in sources if isinstance(source, LoadedFile)]
         self._toolbox.set_checkpoint_handlers(
-            handler
-            for source in sources
-            if isinstance(source, LoadedFile)
-            for handler in source.handlers(self.cwd)
+            handler for file in files for handler in file.handlers(self.cwd)
         )
+        processors = (found for file in files for found in file.result_processors(self.cwd))
+        self._toolbox.set_result_processor(next(processors, None))
         return problems
 
     def _add_tools(self, source: ToolSource) -> list[FileProblem]:
