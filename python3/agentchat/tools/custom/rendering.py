@@ -70,7 +70,9 @@ class Renderer:
         self._last.pop(("render_result", call_id), None)
         return result if rendered is None else replace(result, display_text=rendered)
 
-    def live_output(self, arguments: Mapping[str, Any], context: ToolContext) -> LiveOutput | None:
+    def live_output(
+        self, arguments: Mapping[str, Any], context: ToolContext
+    ) -> LiveRendering | None:
         """Return what renders the output while the call runs, if the tool wants that."""
         if not (self._spec.renders_partial and self._renders("render_result")):
             return None
@@ -83,7 +85,7 @@ class Renderer:
                 self._note_error(error)
                 return None
 
-        return LiveOutput(render, context)
+        return LiveRendering(render, context)
 
     async def _render(
         self, result: ToolOutput, arguments: Mapping[str, Any], call_id: str, *, partial: bool
@@ -115,7 +117,7 @@ class Renderer:
         self._is_slow = self._is_slow or isinstance(error, TimeoutError)
 
 
-class LiveOutput:
+class LiveRendering:
     """Renders the output of a running call again and again; its newest part, if it is long.
 
     ``render`` returns ``None`` if it fails: then the output is shown as it is.
