@@ -200,6 +200,7 @@ class RemoteTool:
             "name": name,
             "cwd": context.cwd,
             "call_id": context.call_id,
+            "standing": params["standing"],
         }
         worker.previews.add(preview)
 
@@ -207,7 +208,8 @@ class RemoteTool:
             data = None if extra is None else dict(extra)
             request = {**target, "action": action, "reason": reason, "extra": data}
             answer = await self.pool.call_in(worker, "resolve", request)
-            worker.previews.discard(preview)
+            if not params["standing"]:
+                worker.previews.discard(preview)
             return None if answer is None else _output(answer)
 
         async def apply(reason: str, extra: Extra) -> ToolOutput:
@@ -227,6 +229,8 @@ class RemoteTool:
             apply=apply,
             reject=reject if params["has_reject"] else None,
             preview=DryRunResult(text=params["text"]),
+            details=params["details"],
+            is_standing=params["standing"],
         )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
