@@ -23,7 +23,7 @@ from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, Us
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import ToolOutput
+from agentchat.core.tools.tool import ShownArguments, ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
@@ -252,7 +252,8 @@ class Interpreter:
         async with self._slots:
             self._journal.record_call_started(ready)
             call = ready.call
-            self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+            title = call.tool.title(ShownArguments(call.raw_arguments, call.call.id))
+            self._show_start(call.call.id, call.tool.name, title)
             result = await self._runner.run(ready)
             self._journal.record_call_finished(result)
             return result
