@@ -73,7 +73,14 @@ local function is_number(value) return type(value) == 'number' and value == valu
 
 local function is_whole(value) return type(value) == 'number' and value % 1 == 0 end
 
----@type table<agentchat.Kind, { name: string, fits: fun(value: any): boolean, min?: integer, max?: integer, above?: integer }>
+---@class agentchat.KindRule
+---@field name string
+---@field fits fun(value: any): boolean
+---@field min? integer
+---@field max? integer
+---@field above? integer what a value must be more than
+
+---@type table<agentchat.Kind, agentchat.KindRule>
 local KINDS = {
   string = { name = 'a string', fits = function(v) return type(v) == 'string' end },
   boolean = { name = 'true or false', fits = function(v) return type(v) == 'boolean' end },
@@ -132,7 +139,8 @@ local function misfit(shape, value)
     return ('must be at least %d, got %s'):format(kind.min, got(value))
   end
   if kind.above and value <= kind.above then
-    return ('must be more than %d, got %s; leave it out for no limit'):format(kind.above, got(value))
+    local line = 'must be more than %d, got %s; leave it out for no limit'
+    return line:format(kind.above, got(value))
   end
   if kind.max and value > kind.max then
     return ('must be at most %d, got %s'):format(kind.max, got(value))
