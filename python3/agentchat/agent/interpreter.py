@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -22,7 +23,7 @@ from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, Us
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Workspace
-from agentchat.core.tools.tool import ToolOutput
+from agentchat.core.tools.tool import ShownArguments, ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
@@ -143,6 +144,8 @@ class Interpreter:
             if self._is_stopped or _is_cancelled():
                 self.stop()
                 raise Cancelled
+            if _is_immediate(effect):
+                return await self._perform(effect)
             self._running = asyncio.ensure_future(self._perform(effect))
             return await self._running
         except asyncio.CancelledError:
@@ -249,7 +252,8 @@ class Interpreter:
         async with self._slots:
             self._journal.record_call_started(ready)
             call = ready.call
-            self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+            title = call.tool.title(ShownArguments(call.raw_arguments, call.call.id))
+            self._show_start(call.call.id, call.tool.name, title)
             result = await self._runner.run(ready)
             self._journal.record_call_finished(result)
             return result
@@ -337,6 +341,13 @@ class Interpreter:
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
         self._view.update_block(call_id, ToolBlock(title=title, state="running"))
         self._view.fire_event("AgentToolStarted", {"tool": tool, "call_id": call_id})
+
+
+def _is_immediate(effect: e.Effect[Any]) -> bool:
+    """Whether an effect waits for nothing, so that a stop cannot come in between."""
+    return isinstance(effect, e.Parse) and not inspect.iscoroutinefunction(
+        effect.tool.arguments.parse
+    )
 
 
 def _with_reason(result: ToolOutput, reason: str) -> ToolOutput:
