@@ -66,7 +66,7 @@ class PlanMode:
         elif self._chat.previews.standing is None:
             self._before = before
             self._chat.previews.standing = Preview(
-                "Plan", PLAN, self._approve, self._reject, is_standing=True
+                "Plan", PLAN, self._approve, self._reject, is_standing=True, has_effect=False
             )
 
     async def _approve(self, reason: str, extra: Extra) -> ToolOutput:

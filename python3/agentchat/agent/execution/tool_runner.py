@@ -91,7 +91,7 @@ class ToolRunner:
         await self._previews.stage(call, staged)
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
-        heading = STAGED if staged else ""
+        heading = STAGED if any(not change.is_standing for change in staged) else ""
         answer = self.make_result(call.call.id, call.tool.name, result, heading)
         processor = self._toolbox.result_processor
         return answer if processor is None else await self._process(answer, processor, context)
@@ -243,6 +243,7 @@ class ToolRunner:
             frontend=self._frontend,
             tool_finder=self._toolbox,
             private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
+            clear_standing=self._previews.clear_standing,
             flags=self._flags,
         )
 

@@ -168,6 +168,11 @@ class StagedChange:
     make: ApplyFunction | None = None
     collects: tuple[str, ...] = ()
     """The tools whose later calls extend this preview instead of staging another one."""
+    details: Any = None
+    """JSON data of the producer for other programs: part of the events and of the result."""
+    is_standing: bool = False
+    """Whether it is a handler that stays: it is resolved many times, and only when nothing else is
+    pending."""
 
 
 class ToolFinder(Protocol):
@@ -206,6 +211,8 @@ class ToolContext:
     tool_finder: ToolFinder | None = None
     private_hosts: frozenset[str] = frozenset()
     """Hosts of the call that a rule names: only these may be in this computer or its network."""
+    clear_standing: Callable[[], None] = lambda: None
+    """Removes the standing handler that a tool has set."""
     flags: dict[str, bool] = field(default_factory=dict)
     """Flags that commands of this chat set, by name: whether the last one succeeded."""
 

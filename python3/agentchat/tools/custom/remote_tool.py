@@ -201,6 +201,7 @@ class RemoteTool:
             "name": name,
             "cwd": context.cwd,
             "call_id": context.call_id,
+            "standing": params["standing"],
         }
         worker.previews.add(preview)
 
@@ -208,7 +209,8 @@ class RemoteTool:
             data = None if extra is None else dict(extra)
             request = {**target, "action": action, "reason": reason, "extra": data}
             answer = await self.pool.call_in(worker, "resolve", request)
-            worker.previews.discard(preview)
+            if not params["standing"]:
+                worker.previews.discard(preview)
             return None if answer is None else _output(answer)
 
         async def apply(reason: str, extra: Extra) -> ToolOutput:
@@ -228,6 +230,8 @@ class RemoteTool:
             apply=apply,
             reject=reject if params["has_reject"] else None,
             preview=DryRunResult(text=params["text"]),
+            details=params["details"],
+            is_standing=params["standing"],
         )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:

@@ -243,7 +243,8 @@ class ToolServer:
         _enter(context.cwd)
         value = _value(callbacks[params["action"]], {}, context, params["reason"], params["extra"])
         answer = None if value is None else asdict(result_of(value, params["name"]))
-        self._previews.pop(params["preview"], None)
+        if not params["standing"]:
+            self._previews.pop(params["preview"], None)
         return answer
 
     def _checkpoint(self, params: Mapping[str, Any]) -> Any:
@@ -334,10 +335,27 @@ class CallContext(Context):
         reject: Callable[..., Any] | None = None,
         source: str = "custom_tool",
         preview: str = "",
+        details: Any = None,
     ) -> None:
-        number = self._server.add_preview(apply=apply, reject=reject)
         texts = {"label": str(label), "source": str(source), "text": str(preview)}
-        self._request("stage", preview=number, has_reject=reject is not None, **texts)
+        self._stage(apply, reject, texts, details)
+
+    @override
+    def set_standing_resolve_handler(
+        self,
+        label: str,
+        apply: Callable[..., Any],
+        reject: Callable[..., Any] | None = None,
+        source: str = "custom_tool",
+        preview: str = "",
+        details: Any = None,
+    ) -> None:
+        texts = {"label": str(label), "source": str(source), "text": str(preview)}
+        self._stage(apply, reject, texts, details, standing=True)
+
+    @override
+    def clear_standing_resolve_handler(self) -> None:
+        self._request("clear_standing")
 
     @override
     def read(self, path: str) -> str:
@@ -352,6 +370,25 @@ class CallContext(Context):
     def end(self) -> None:
         """End the call: from now on the context does nothing."""
         self._over.set()
+
+    def _stage(
+        self,
+        apply: Callable[..., Any],
+        reject: Callable[..., Any] | None,
+        texts: Mapping[str, str],
+        details: Any,
+        standing: bool = False,
+    ) -> None:
+        details = plain(details, "stage")
+        number = self._server.add_preview(apply=apply, reject=reject)
+        self._request(
+            "stage",
+            preview=number,
+            has_reject=reject is not None,
+            details=details,
+            standing=standing,
+            **texts,
+        )
 
     def _request(self, method: str, **params: Any) -> Any:
         if self._over.is_set():
