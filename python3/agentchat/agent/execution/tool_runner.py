@@ -223,6 +223,10 @@ class ToolRunner:
         def progress(text: str) -> None:
             self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
+        def show(text: str) -> None:
+            block = ToolBlock(tool=call.tool.name, body=text.split("\n"))
+            self._view.update_block(call.call.id, block)
+
         workspace = JournaledWorkspace(
             self._workspace,
             self._journal,
@@ -245,6 +249,7 @@ class ToolRunner:
             private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
             clear_standing=self._previews.clear_standing,
             flags=self._flags,
+            show=show,
         )
 
 

@@ -215,6 +215,8 @@ class ToolContext:
     """Removes the standing handler that a tool has set."""
     flags: dict[str, bool] = field(default_factory=dict)
     """Flags that commands of this chat set, by name: whether the last one succeeded."""
+    show: Callable[[str], None] = lambda text: None
+    """Shows a text in place of the output so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +281,17 @@ class Hooks:
     once: bool = False
     result: Callable[[CallOutcome], ToolResult | Awaitable[ToolResult]] | None = None
     undo: Callable[[Any, ToolOutput], UndoCall | None] | None = None
+
+
+class ShownArguments(dict[str, Any]):
+    """The arguments of a call that is shown; ``is_partial`` while they still arrive."""
+
+    def __init__(
+        self, arguments: Mapping[str, Any], call_id: str = "", is_partial: bool = False
+    ) -> None:
+        super().__init__(arguments)
+        self.call_id = call_id
+        self.is_partial = is_partial
 
 
 def plain_title(name: str, arguments: Mapping[str, Any]) -> str:

@@ -189,6 +189,8 @@ def title(request: ApprovalRequest) -> str:
 def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
     if request.target.command is not None:
         return "command", command_document(request.target.command)
+    if request.question and request.preview is not None:
+        return "text", text_document(request.preview.text)
     if request.preview is not None and (request.preview.change or request.preview.text):
         return "diff", _preview_document(request.preview, root)
     return "arguments", json_document(dict(request.call.raw_arguments))
@@ -202,6 +204,8 @@ def _preview_document(preview: DryRunResult, root: str) -> Document:
 
 def _facts(request: ApprovalRequest) -> list[list[str]]:
     target = request.target
+    if request.facts:
+        return [[label, escape_hidden_characters(text)] for label, text in request.facts]
     facts = [["url", escape_hidden_characters(str(url))] for url in target.urls]
     facts += _paths(request)
     if target.command is not None or not facts:
