@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from tests.conftest import StartEditor
@@ -122,7 +123,7 @@ def test_no_mode_and_no_search_costs_the_cache(start_editor: StartEditor, tmp_pa
         for mode in ("ask", "ask", "plan", "ask"):
             chat.focus()
             editor.command(f"AgentMode {mode}")
-            editor.wait(lambda mode=mode: chat.status()["mode"] == mode, why="the mode")
+            editor.wait(partial(is_in_mode, chat, mode), why="the mode")
             chat.play("Look at the next module.")
     last = server.bodies[-1]
     assert sum(tool.get("defer_loading", False) for tool in last["tools"]) == 10
@@ -133,6 +134,10 @@ def test_no_mode_and_no_search_costs_the_cache(start_editor: StartEditor, tmp_pa
     assert min(billing.shares()[1:]) > 0.85
     prefix = [[body["tools"], body["system"]] for body in server.bodies]
     assert [without_marks(one) for one in prefix] == [without_marks(prefix[0])] * len(prefix)
+
+
+def is_in_mode(chat: Chat, mode: str) -> bool:
+    return bool(chat.status()["mode"] == mode)
 
 
 def without_marks(value: object) -> str:
