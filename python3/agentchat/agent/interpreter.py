@@ -22,6 +22,7 @@ from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, Us
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import ShownArguments, ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
@@ -248,7 +249,8 @@ class Interpreter:
         async with self._slots:
             self._journal.record_call_started(ready)
             call = ready.call
-            self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+            title = call.tool.title(ShownArguments(call.raw_arguments, call.call.id))
+            self._show_start(call.call.id, call.tool.name, title)
             result = await self._runner.run(ready)
             self._journal.record_call_finished(result)
             return result
@@ -273,13 +275,20 @@ class Interpreter:
         call, label = effect.call, effect.preview.label
         title = resolution_line(label, effect.action, failed=False, extent=effect.extent)
         self._show_start(call.id, call.name, title)
-        result = await self._previews.resolve(
-            effect.preview, effect.action, effect.reason, effect.extra
-        )
-        if result.is_error:
-            title = resolution_line(label, effect.action, failed=True, extent=effect.extent)
-            self._view.update_block(call.id, ToolBlock(title=title))
-        return self._runner.make_result(call.id, call.name, result)
+        failed, cancelled = True, False
+        try:
+            result = await self._previews.resolve(
+                effect.preview, effect.action, effect.reason, effect.extra
+            )
+            failed = result.is_error
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+        finally:
+            if failed:
+                title = resolution_line(label, effect.action, True, effect.extent, cancelled)
+                self._view.update_block(call.id, ToolBlock(title=title))
+        return self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
 
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message
@@ -329,6 +338,14 @@ class Interpreter:
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
         self._view.update_block(call_id, ToolBlock(title=title, state="running"))
         self._view.fire_event("AgentToolStarted", {"tool": tool, "call_id": call_id})
+
+
+def _with_reason(result: ToolOutput, reason: str) -> ToolOutput:
+    """Return the result of a resolution with its reason for the user."""
+    line, shown = f"Reason: {reason}", result.display_text or result.text
+    if not reason.strip() or line in shown:
+        return result
+    return replace(result, display_text=f"{line}\n{shown}".rstrip())
 
 
 def _changes_status(effect: e.Effect[Any]) -> bool:

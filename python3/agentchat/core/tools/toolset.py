@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from agentchat.core.limits import DEFERRED_THRESHOLD
 from agentchat.core.tools.registry import Group, Registry
-from agentchat.core.tools.tool import CheckpointHandler, Tool, ToolOptions
+from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolOptions
 
 NAME, HINT, DESCRIPTION = 10, 5, 2
 """Weights of a word in the name, the search hint and the description."""
@@ -101,6 +101,7 @@ class Toolset:
         self._found: dict[str, None] = {}
         self._removed: set[str] = set()
         self._handlers: tuple[CheckpointHandler, ...] = ()
+        self.result_processor: ResultProcessor | None = None
 
     def configure(self, options: Mapping[str, ToolOptions]) -> None:
         """Replace the user's options of single tools, by name or alias."""
@@ -191,6 +192,10 @@ class Toolset:
     def set_checkpoint_handlers(self, handlers: Iterable[CheckpointHandler]) -> None:
         """Replace the handlers of checkpoints."""
         self._handlers = tuple(handlers)
+
+    def set_result_processor(self, processor: ResultProcessor | None) -> None:
+        """Replace the processor of large results."""
+        self.result_processor = processor
 
     def handler_for(self, tool: Tool) -> CheckpointHandler | None:
         """Return the first handler of checkpoints that is for this tool."""
