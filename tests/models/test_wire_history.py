@@ -15,6 +15,7 @@ from agentchat.core.messages import (
     Message,
     Note,
     Reply,
+    ReplyPart,
     Status,
     TextPart,
     ThinkingPart,
@@ -55,7 +56,7 @@ def turns(draw: st.DrawFn, number: int) -> list[Message]:
                 draw(st.lists(st.sampled_from([("read", '{"a": 1}'), (TOOL_SEARCH, "no")])))
             )
         ]
-        parts = (ThinkingPart("hm", VENDOR), TextPart(draw(TEXTS)), *calls)
+        parts: tuple[ReplyPart, ...] = (ThinkingPart("hm", VENDOR), TextPart(draw(TEXTS)), *calls)
         model = draw(st.sampled_from(["claude-opus-4-6", "another"]))
         error = draw(st.sampled_from([None, "broken"]))
         turn.append(Reply(parts=parts, model=model, provider="p", error=error))
