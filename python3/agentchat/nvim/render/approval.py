@@ -212,7 +212,7 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
     if request.preview is not None and request.preview.question:
         facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
-    if target.host:
+    if target.host and not target.urls:  # the user's own machine contacts an address
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
     if request.decision.confinement:
         facts.append(["sandbox", request.decision.confinement])
