@@ -13,6 +13,8 @@ WRITERS = {
     "workspace/files/disk.py": "the user's files",
     "workspace/files/operations.py": "opens them through the disk",
     "journal/file.py": "the journal",
+    "journal/export.py": "an export for the user",
+    "journal/ledger.py": "what was spent each day",
     "agent/execution/tool_runner.py": "results too large for the model",
     "nvim/chat_factory.py": "the plugin's own folder",
     "nvim/router.py": "/dev/null",

@@ -144,7 +144,7 @@ class ModelClient:
         key: where the key comes from.
         provider: who serves it; what its answers hold for it alone goes to nobody else.
         key_header: the header for the key, where it is not the protocol's.
-        prices: what its requests cost; by default they are free.
+        prices: what its requests cost; by default that is unknown.
         written_calls: calls that the model writes as text are taken as calls.
         asks_window: the server's list of models says how large their context is.
         on_protocol: called when the server wants another protocol.
@@ -176,7 +176,7 @@ class ModelClient:
         self._provider = provider
         self._options = options or ModelOptions()
         self._key_header = key_header
-        self._prices = prices or PriceList(provider, name, is_free=True)
+        self._prices = prices
         self._written_calls = written_calls
         self._on_protocol = on_protocol
         self._protocol = PROTOCOLS[protocol](name, provider, self._options)
@@ -237,7 +237,7 @@ class ModelClient:
         self._idle.clear()
         try:
             reply = await self._ask(request, await self._key.get(), on_piece)
-            return await self._prices.add_cost(reply)
+            return await self._prices.add_cost(reply) if self._prices else reply
         except UserError as error:
             finish: FinishReason = "overflow" if isinstance(error, TooLong) else "unknown"
             return Reply(error=str(error), finish=finish, model=self._name, provider=self._provider)
@@ -274,7 +274,8 @@ class ModelClient:
                 if response.status // 100 != 2:
                     beginning = await response.beginning()
                     return read_refusal(response.status, response.headers, beginning)
-                self._prices.warm_up()
+                if self._prices:
+                    self._prices.warm_up()
                 chunks, timeouts = response.chunks(), self._http.timeouts
                 return answer.reply(await receive(chunks, answer, on_piece, timeouts))
         except ConnectionFailure as failure:
