@@ -6,6 +6,7 @@ local history = require('agentchat.chat.history')
 local host = require('agentchat.host.process')
 local install = require('agentchat.host.install')
 local mentions = require('agentchat.prompt.mentions')
+local models = require('agentchat.chat.models')
 local notify = require('agentchat.notify')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
@@ -112,11 +113,10 @@ RUN.AgentMode = with_chat(function(chat, args)
   host.send('mode', { chat = chat.id, mode = args.args })
 end)
 
-RUN.AgentModel = with_chat(
-  function(chat, args)
-    host.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
-  end
-)
+RUN.AgentModel = with_chat(function(chat, args)
+  if args.args == '' then return models.select(chat) end
+  models.choose(chat, args.args)
+end)
 
 RUN.AgentCompact = with_chat(function(chat, args)
   if vim.trim(args.args) == 'undo' then return host.send('compact_undo', { chat = chat.id }) end
@@ -178,17 +178,6 @@ local function workspaces()
   return vim.fn.uniq(vim.fn.sort(vim.tbl_filter(typed, vim.tbl_values(urls))))
 end
 
-local function models()
-  local chat = registry.near()
-  local model = settings.get().model or {}
-  local seen = { offline = true }
-  if chat and chat.status.model ~= '' then seen[chat.status.model] = true end
-  for _, name in pairs({ model.name or '', vim.env.AGENTCHAT_MODEL or '' }) do
-    if name ~= '' then seen[name] = true end
-  end
-  return vim.fn.sort(vim.tbl_keys(seen))
-end
-
 local function turns()
   local chat, found = registry.near(), {}
   for number = chat and chat.status.turn or 0, 1, -1 do
@@ -213,7 +202,7 @@ local WORDS = {
   AgentCompact = function() return { 'undo' } end,
   AgentLog = function() return RECORDS end,
   AgentMode = function() return MODES end,
-  AgentModel = models,
+  AgentModel = function() return models.names(registry.near()) end,
   AgentTools = function() return TOOLS end,
   AgentUndo = turns,
 }

@@ -14,10 +14,11 @@ from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.api_key import ApiKey
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
+from agentchat.models.learned import LearnedServers, ModelMemory
 from agentchat.models.prices import PriceList
 from agentchat.models.protocols import PROTOCOLS
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
-from agentchat.models.protocols.protocol import Body
+from agentchat.models.protocols.protocol import Body, WireProtocol
 from agentchat.models.response.overflow import is_overflow, window_in
 from agentchat.models.response.refusal import (
     ServerRefusal,
@@ -127,7 +128,6 @@ class TooLong(UserError):
 
 Failure = ServerRefusal | ConnectionFailure
 OnPiece = Callable[[Piece], None]
-OnProtocol = Callable[[ProtocolName], None]
 
 RESPONSES_PATH = "v1/responses"
 """What a server names that serves a model through the Responses protocol only."""
@@ -144,10 +144,10 @@ class ModelClient:
         key: where the key comes from.
         provider: who serves it; what its answers hold for it alone goes to nobody else.
         key_header: the header for the key, where it is not the protocol's.
-        prices: what its requests cost; by default that is unknown.
+        prices: what its requests cost, if the server does not say.
         written_calls: calls that the model writes as text are taken as calls.
         asks_window: the server's list of models says how large their context is.
-        on_protocol: called when the server wants another protocol.
+        memory: what was learned of the model before, and what is learned goes to.
 
     Raises:
         UserError: ``base_url`` is not one.
@@ -166,7 +166,7 @@ class ModelClient:
         prices: PriceList | None = None,
         written_calls: bool = True,
         asks_window: bool = False,
-        on_protocol: OnProtocol | None = None,
+        memory: ModelMemory | None = None,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
     ) -> None:
@@ -178,8 +178,8 @@ class ModelClient:
         self._key_header = key_header
         self._prices = prices
         self._written_calls = written_calls
-        self._on_protocol = on_protocol
-        self._protocol = PROTOCOLS[protocol](name, provider, self._options)
+        self._memory = memory or LearnedServers().of(base_url, name)
+        self._protocol = self._speak(protocol)
         self._http = HttpClient(self._protocol.root(self.base_url), timeouts)
         self._retry = retry or RetryPolicy()
         self._asks_window = asks_window
@@ -219,7 +219,7 @@ class ModelClient:
             headers = self._headers(await self._key.get())
             page = await self._http.get_json(self._protocol.models_path, headers, LIST_SECONDS)
             self._reported = self._protocol.window_in_list(page)
-        if self.window is None:
+        if self.window is None and self._prices is not None:
             self._reported = await self._prices.window()
 
     def warm_up(self) -> None:
@@ -237,7 +237,7 @@ class ModelClient:
         self._idle.clear()
         try:
             reply = await self._ask(request, await self._key.get(), on_piece)
-            return await self._prices.add_cost(reply) if self._prices else reply
+            return reply if self._prices is None else await self._prices.add_cost(reply)
         except UserError as error:
             finish: FinishReason = "overflow" if isinstance(error, TooLong) else "unknown"
             return Reply(error=str(error), finish=finish, model=self._name, provider=self._provider)
@@ -274,7 +274,7 @@ class ModelClient:
                 if response.status // 100 != 2:
                     beginning = await response.beginning()
                     return read_refusal(response.status, response.headers, beginning)
-                if self._prices:
+                if self._prices is not None:
                     self._prices.warm_up()
                 chunks, timeouts = response.chunks(), self._http.timeouts
                 return answer.reply(await receive(chunks, answer, on_piece, timeouts))
@@ -307,14 +307,18 @@ class ModelClient:
             on_piece(Notice(SWITCHED))
             return True
         notice = self._protocol.adapt(refusal, body, request)
+        self._memory.learn_refused(self._protocol.name, self._protocol.takes.lasting)
         if notice:
             on_piece(Notice(notice))
         return notice is not None
 
     def _switch(self, protocol: ProtocolName) -> None:
-        self._protocol = PROTOCOLS[protocol](self._name, self._provider, self._options)
-        if self._on_protocol is not None:
-            self._on_protocol(protocol)
+        self._protocol = self._speak(protocol)
+        self._memory.learn_protocol(protocol)
+
+    def _speak(self, protocol: ProtocolName) -> WireProtocol:
+        refused = self._memory.refused(protocol)
+        return PROTOCOLS[protocol](self._name, self._provider, self._options, refused)
 
     def _check_count(self, request: ModelRequest, reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
@@ -378,10 +382,19 @@ class ModelClient:
         )
         return line + await self._other_models(key) if failure.status == 404 else line
 
+    async def list_models(self) -> list[str]:
+        """Return the names of the server's models, none if it does not say; raises UserError."""
+        return await self._list_models(await self._key.get())
+
+    async def _list_models(self, key: str) -> list[str]:
+        page = await self._http.get_json(
+            self._protocol.models_path, self._headers(key), LIST_SECONDS
+        )
+        return self._protocol.model_names(page)
+
     async def _other_models(self, key: str) -> str:
         """Return which models the server has, if it says so."""
-        path, headers = self._protocol.models_path, self._headers(key)
-        names = self._protocol.model_names(await self._http.get_json(path, headers, LIST_SECONDS))
+        names = await self._list_models(key)
         if not names or self._name in names:
             return ""
         return f" It has: {one_line(', '.join(names))}."

@@ -33,6 +33,7 @@ LuaFunction = Literal[
     "grants.list",
     "history.choose",
     "host.ready",
+    "models.offer",
     "notify.error",
     "notify.info",
     "notify.warn",

@@ -15,6 +15,7 @@ from agentchat.agent.permissions.rule_drafts import MOST_CALLS, RuleDraft, RuleD
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.preview_actions import PreviewActions, ResolveCommand, ShownPreview
 from agentchat.agent.session import Session
+from agentchat.core.errors import UserError
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
@@ -128,7 +129,7 @@ class OpenChat:
             self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
             self.tools.show()
         self.settings = settings
-        self.models.settings = settings.model
+        self.models.configure(settings.model)
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
         self.chat.max_rounds = settings.max_rounds
@@ -151,11 +152,27 @@ class OpenChat:
         self.previews.replace_proposal(payload["preview"], text)
 
     def choose_model(self, payload: Payload) -> None:
-        """Select a model by name, or show which one is in use."""
-        if payload.get("name") is not None:
-            self.models.chosen = payload["name"]
-        self.view.notify("info", f"model: {self.models.current().name}")
+        """Ask another model from the next request on."""
+        self.models.configure(dict(payload.get("settings") or {}))
+        self.view.notify("info", f"model: {self.models.choose(payload['name']).name}")
         self.session.refresh()
+
+    def list_models(self, payload: Payload) -> None:
+        """Offer the models to choose from; ``quiet`` only makes them known for completion."""
+        self.models.configure(dict(payload.get("settings") or {}))
+        self.background.start(self._list_models(bool(payload.get("quiet"))), "the models")
+
+    async def _list_models(self, quiet: bool) -> None:
+        try:
+            models, current = await self.models.list(), self.models.current().name
+        except UserError as error:
+            if not quiet:
+                self.view.notify("warn", str(error))
+            return
+        if models.problem and not quiet:
+            self.view.notify("warn", models.problem)
+        about = {"current": current, "quiet": quiet}
+        self.lua.call("models.offer", self.chat.uuid, list(models.names), about)
 
     def show_tools(self, payload: Payload) -> None:
         """Show the tools of the chat and the files of custom tools."""
@@ -244,6 +261,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "compact_undo": lambda chat, p: chat.session.undo_compaction(),
     "mode": lambda chat, p: chat.session.set_mode(p["mode"]),
     "model": OpenChat.choose_model,
+    "models": OpenChat.list_models,
     "approvals": OpenChat.show_approvals,
     "revoke": lambda chat, p: listings.revoke(chat.chat, p.get("id")),
     "explain": OpenChat.explain,

@@ -38,6 +38,10 @@ class Feature:
     notice: str = ""
 
 
+OPTIONAL = frozenset({"effort", "reasoning", "reasoning_effort"})
+"""Features that are refused for a value that the user may change."""
+
+
 class Features:
     """The features that one server takes."""
 
@@ -58,6 +62,12 @@ class Features:
                 self._refused.add(feature.name)
                 return feature
         return None
+
+    @property
+    def lasting(self) -> frozenset[str]:
+        """What is refused of those that the user neither sets nor is told about."""
+        silent = (known.name for known in self._known if not known.notice)
+        return frozenset(self._refused).intersection(silent) - OPTIONAL
 
     def allow(self, name: str) -> None:
         """Send a feature again."""
