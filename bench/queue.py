@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.agent.scene import KeptScreen
 
-from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.session import Session
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.tools.model import ModelRequest, Piece

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
-from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -22,6 +23,7 @@ from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, Us
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import ShownArguments, ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
@@ -36,6 +38,8 @@ STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
 
 SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
+SUMMARIZED = "The older part of this chat was summarised."
+NOT_SUMMARIZED = "The older part of this chat was not summarised."
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -142,6 +146,8 @@ class Interpreter:
             if self._is_stopped or _is_cancelled():
                 self.stop()
                 raise Cancelled
+            if _is_immediate(effect):
+                return await self._perform(effect)
             self._running = asyncio.ensure_future(self._perform(effect))
             return await self._running
         except asyncio.CancelledError:
@@ -211,13 +217,17 @@ class Interpreter:
         return reply
 
     async def _summarize(self, request: ModelRequest) -> Reply:
-        """Ask for a summary; its text is not shown while it streams."""
+        """Ask for a summary; one line shows that, not the text."""
         self._view.retry(SUMMARIZING)
+        reply = Reply(finish="cancelled")
         try:
             reply = await self._model.current().ask(request, lambda piece: None)
+            self._accounts.add(reply)
         except UserError as error:
-            return Reply(error=str(error))
-        self._accounts.add(reply)
+            reply = Reply(error=str(error))
+        finally:
+            self._view.retry(SUMMARIZED if reply.text and not reply.error else NOT_SUMMARIZED)
+            self._view.finish_reply()
         return reply
 
     def _announce(self, effect: e.Announce) -> None:
@@ -248,7 +258,8 @@ class Interpreter:
         async with self._slots:
             self._journal.record_call_started(ready)
             call = ready.call
-            self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+            title = call.tool.title(ShownArguments(call.raw_arguments, call.call.id))
+            self._show_start(call.call.id, call.tool.name, title)
             result = await self._runner.run(ready)
             self._journal.record_call_finished(result)
             return result
@@ -273,13 +284,20 @@ class Interpreter:
         call, label = effect.call, effect.preview.label
         title = resolution_line(label, effect.action, failed=False, extent=effect.extent)
         self._show_start(call.id, call.name, title)
-        result = await self._previews.resolve(
-            effect.preview, effect.action, effect.reason, effect.extra
-        )
-        if result.is_error:
-            title = resolution_line(label, effect.action, failed=True, extent=effect.extent)
-            self._view.update_block(call.id, ToolBlock(title=title))
-        return self._runner.make_result(call.id, call.name, result)
+        failed, cancelled = True, False
+        try:
+            result = await self._previews.resolve(
+                effect.preview, effect.action, effect.reason, effect.extra
+            )
+            failed = result.is_error
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+        finally:
+            if failed:
+                title = resolution_line(label, effect.action, True, effect.extent, cancelled)
+                self._view.update_block(call.id, ToolBlock(title=title))
+        return self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
 
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message
@@ -329,6 +347,21 @@ class Interpreter:
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
         self._view.update_block(call_id, ToolBlock(title=title, state="running"))
         self._view.fire_event("AgentToolStarted", {"tool": tool, "call_id": call_id})
+
+
+def _is_immediate(effect: e.Effect[Any]) -> bool:
+    """Whether an effect waits for nothing, so that a stop cannot come in between."""
+    return isinstance(effect, e.Parse) and not inspect.iscoroutinefunction(
+        effect.tool.arguments.parse
+    )
+
+
+def _with_reason(result: ToolOutput, reason: str) -> ToolOutput:
+    """Return the result of a resolution with its reason for the user."""
+    line, shown = f"Reason: {reason}", result.display_text or result.text
+    if not reason.strip() or line in shown:
+        return result
+    return replace(result, display_text=f"{line}\n{shown}".rstrip())
 
 
 def _changes_status(effect: e.Effect[Any]) -> bool:

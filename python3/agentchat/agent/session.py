@@ -15,7 +15,8 @@ from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.tool_runner import ResultStore, ToolRunner
+from agentchat.agent.execution.results import ResultStore
+from agentchat.agent.execution.tool_runner import ToolRunner
 from agentchat.agent.interpreter import Interpreter
 from agentchat.agent.jobs import BackgroundJobs, Job, Jobs
 from agentchat.agent.message_queue import MessageQueue
@@ -65,7 +66,7 @@ class PlanMode:
         elif self._chat.previews.standing is None:
             self._before = before
             self._chat.previews.standing = Preview(
-                "Plan", PLAN, self._approve, self._reject, is_standing=True
+                "Plan", PLAN, self._approve, self._reject, is_standing=True, has_effect=False
             )
 
     async def _approve(self, reason: str, extra: Extra) -> ToolOutput:

@@ -253,6 +253,7 @@ class ModelClient:
             body = self._protocol.body(request)
             outcome = await self._send(key, body, request, on_piece)
             if isinstance(outcome, Reply):
+                self._protocol.learn_from_reply(request, outcome)
                 self._check_count(request, outcome, on_piece)
                 return self._mark_overflow(outcome)
             if isinstance(outcome, ServerRefusal) and self._adapt(outcome, body, request, on_piece):
@@ -276,6 +277,7 @@ class ModelClient:
                     return read_refusal(response.status, response.headers, beginning)
                 if self._prices is not None:
                     self._prices.warm_up()
+                self._protocol.learn_from_headers(response.headers)
                 chunks, timeouts = response.chunks(), self._http.timeouts
                 return answer.reply(await receive(chunks, answer, on_piece, timeouts))
         except ConnectionFailure as failure:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import agentchat
-from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.rule_drafts import RuleDrafts
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore

@@ -596,6 +596,57 @@ async def test_a_function_stages_a_preview(
     assert ("sourceResultDetails" in result.details) == (action == "apply")
 
 
+async def test_details_of_a_preview_are_in_its_events_and_its_result(tmp_path: Path) -> None:
+    scene = resolving(tmp_path, "apply", stager([], details={"ticket": 7}))
+    await scene.play("go", "accept")
+    names = ("AgentPreviewStaged", "AgentPreviewResolved")
+    assert [scene.screen.named(name)[0]["details"] for name in names] == [{"ticket": 7}] * 2
+    result = scene.chat.history.messages[-2]
+    assert isinstance(result, ToolResult)
+    assert result.details is not None
+    assert result.details["details"] == {"ticket": 7}
+    assert scene.screen.blocks["2"][-1].body == ["Reason: ok", "Applied it."]
+
+
+async def test_a_tool_may_set_a_standing_handler_that_is_offered_while_nothing_is_pending(
+    tmp_path: Path,
+) -> None:
+    applied: list[str] = []
+
+    def apply(reason: str) -> str:
+        applied.append(reason)
+        return f"Published {len(applied)}."
+
+    def begin(ctx: Context) -> str:
+        ctx.set_standing_resolve_handler("Publish", apply, source="blog", preview="The post")
+        return "Write the post, then call resolve."
+
+    def end(ctx: Context) -> str:
+        ctx.clear_standing_resolve_handler()
+        return "over"
+
+    tools = [made(tmp_path, begin), made(tmp_path, end)]
+    talk = [calls(a_call("1", "begin")), a_resolve("2", "apply"), a_resolve("3", "apply")]
+    script: list[Script] = [*talk, calls(a_call("4", "end")), a_resolve("5", "apply"), DONE]
+    scene = Scene(tmp_path, script, *tools)
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    (request,) = scene.screen.questions.values()
+    table = request_table("p1", request, str(tmp_path))
+    assert (table["title"], table["safety"]) == ("Publish: carry it out?", 0)
+    assert table["doc"]["lines"] == ["The post", "", "ok"]
+    for _ in range(2):
+        await scene.answer("accept")
+    await scene.finished()
+    results = scene.results()
+    assert results["1"] == "Write the post, then call resolve."
+    assert (results["2"], results["3"]) == ("Published 1.", "Published 2.")
+    assert results["5"] == "No pending action to resolve. Nothing to apply or discard."
+    offered = [any(t.name == "resolve" for t in asked.tools) for asked in scene.model.requests]
+    assert offered == [False, True, True, True, False, False]
+    assert [asked.forced for asked in scene.model.requests] == [None] * 6
+
+
 async def test_a_rejecting_callback_may_take_the_reason_only(tmp_path: Path) -> None:
     events: list[Any] = []
     scene = resolving(tmp_path, "discard", stager(events, reject=lambda reason: f"No: {reason}"))
@@ -826,6 +877,33 @@ def mail(to: str):
         "- removed: a.txt",
     ]
     scene.journal.close()
+
+
+# --- large results -----------------------------------------------------------------------------
+
+PROCESSOR = """
+@result_processor
+def summarize(tool, path, ctx: Context):
+    ctx.progress("counting")
+    return f"{tool}: {open(path).read().count('x')} in {ctx.cwd}"
+
+@tool(require_approval_before=False)
+def floods() -> str:
+    'Print much.'
+    return "x" * 100_000
+"""
+
+
+async def test_a_processor_of_a_file_shortens_large_results(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    loaded = await loaded_file(tmp_path / "tools", PROCESSOR)
+    root = tmp_path / "ws"
+    root.mkdir()
+    scene = scene_of(root, *loaded.tools(str(root)))
+    scene.chat.toolset.set_result_processor(*loaded.result_processors(str(root)))
+    await scene.play()
+    assert scene.results() == {"1": f"floods: 100000 in {root}"}
+    assert any("counting" in (block.append or "") for block in scene.screen.blocks["1"])
 
 
 # --- checkpoints -------------------------------------------------------------------------------

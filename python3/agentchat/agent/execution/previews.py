@@ -56,6 +56,9 @@ class Previews:
         for change in changes:
             earlier = self.find_collecting() if change.collects else None
             preview = await self._make_preview(call, change)
+            if preview.is_standing:
+                self._stack.tool_handler = preview
+                continue
             if earlier is not None:
                 self.replace(_extend(earlier, preview))
                 continue
@@ -63,6 +66,10 @@ class Previews:
             self._journal.record_preview_staged(preview)
             self._view.show_preview(preview)
             self._send_event("AgentPreviewStaged", preview)
+
+    def clear_standing(self) -> None:
+        """Remove the standing handler that a tool has set."""
+        self._stack.tool_handler = None
 
     def find_collecting(self) -> Preview | None:
         """Return the preview that the calls of this reply extend.
@@ -220,7 +227,9 @@ class Previews:
 
     def _send_event(self, name: str, pending: Preview, **more: str) -> None:
         self._observer.refresh()
-        self._view.fire_event(name, {"label": pending.label, "source": pending.source, **more})
+        details = {} if pending.details is None else {"details": pending.details}
+        data = {"label": pending.label, "source": pending.source, **details, **more}
+        self._view.fire_event(name, data)
 
 
 def _paths(pending: StagedChange) -> tuple[str, ...]:

@@ -49,6 +49,8 @@ class ApprovalRequest:
     """The change that was proposed, if the preview shows the user's own text instead."""
     question: str = ""
     """The question, if it is not about a call of the model."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """What the user needs to know to answer such a question: labels and texts."""
     draft: str = ""
     """A text that the user may edit before it counts, if the question is about one."""
 

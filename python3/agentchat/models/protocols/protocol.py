@@ -63,6 +63,10 @@ class Features:
                 return feature
         return None
 
+    def give_up(self, name: str) -> None:
+        """Send a feature no more."""
+        self._refused.add(name)
+
     @property
     def lasting(self) -> frozenset[str]:
         """What is refused of those that the user neither sets nor is told about."""
@@ -204,6 +208,12 @@ class WireProtocol(ABC):
             self._refused_before = len(request.history.messages)
             self.takes.allow(VENDOR_DATA)
         return learned.notice
+
+    def learn_from_headers(self, headers: Mapping[str, str]) -> None:  # noqa: B027
+        """Give up what the server ignores that names itself in the headers of its answer."""
+
+    def learn_from_reply(self, request: ModelRequest, reply: Reply) -> None:  # noqa: B027
+        """Give up what the server ignored without saying so."""
 
     @property
     def window(self) -> int | None:

@@ -78,6 +78,7 @@ def _plain_table(id: str, request: ApprovalRequest) -> dict[str, Any]:
         "rule": False,
         "always_text": "",
         "arguments": json.dumps(given, indent=2, ensure_ascii=False),
+        "draft": request.draft,
         "details": [],
     }
 
@@ -143,15 +144,17 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
 
 
 def safety(request: ApprovalRequest) -> int:
-    """Return the safety level: ``NO_EFFECT`` for a mere question, and for reading a page.
+    """Return the safety level: ``NO_EFFECT`` for a mere question, a plan, and reading a page.
 
     Applying a preview counts as a change shown in advance.
     """
     only_reads_web = request.call.tool.metadata.read_only and request.target.urls
     if request.question or only_reads_web:
         return NO_EFFECT
+    if request.staged_preview is not None and not request.staged_preview.has_effect:
+        return NO_EFFECT
     if request.staged_preview is not None:
-        return 2
+        return 0 if request.staged_preview.is_standing else 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
 
@@ -186,6 +189,8 @@ def title(request: ApprovalRequest) -> str:
 def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
     if request.target.command is not None:
         return "command", command_document(request.target.command)
+    if request.question and request.preview is not None:
+        return "text", text_document(request.preview.text)
     if request.preview is not None and (request.preview.change or request.preview.text):
         return "diff", _preview_document(request.preview, root)
     return "arguments", json_document(dict(request.call.raw_arguments))
@@ -199,13 +204,15 @@ def _preview_document(preview: DryRunResult, root: str) -> Document:
 
 def _facts(request: ApprovalRequest) -> list[list[str]]:
     target = request.target
+    if request.facts:
+        return [[label, escape_hidden_characters(text)] for label, text in request.facts]
     facts = [["url", escape_hidden_characters(str(url))] for url in target.urls]
     facts += _paths(request)
     if target.command is not None or not facts:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
     if request.preview is not None and request.preview.question:
         facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
-    if target.host:
+    if target.host and not target.urls:  # the user's own machine contacts an address
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
     if request.decision.confinement:
         facts.append(["sandbox", request.decision.confinement])
@@ -305,7 +312,8 @@ def _warning(request: ApprovalRequest, level: int) -> str:
         UNSAVED.format(file.display_path) for file in writes if file.loaded is BufferState.UNSAVED
     ]
     reversible = request.preview.reversible if request.preview is not None else None
-    if reversible is False or (level == 0 and not reversible):
+    undoable = bool(request.target.checkpoint) or reversible
+    if not undoable and (reversible is False or level == 0):
         lines.append(IRREVERSIBLE)
     return " ".join(escape_hidden_characters(line) for line in lines if line)
 

@@ -15,7 +15,7 @@ from agentchat.core.messages import Image
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_file, read_error, reads_path
-from agentchat.tools.format import add_notices, argument_text
+from agentchat.tools.format import add_notices, argument_text, truncation_details
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 LARGEST_IMAGE = 32 * 1024 * 1024
@@ -277,7 +277,14 @@ def _result(
             f"the file has {lines}."
         )
     notices = [notice for notice in (note, _rest_notice(window, limit)) if notice]
-    details = {"first": window.first, "last": window.last, "total": window.total}
+    details: dict[str, Any] = {
+        "first": window.first,
+        "last": window.last,
+        "total": window.total,
+    }
+    if window.last < window.total and limit is None:
+        by = "lines" if window.last - window.first + 1 == READ_LINES else "bytes"
+        details |= truncation_details(by, text, total_lines=window.total)
     return ToolOutput(add_notices(text, notices), details=details)
 
 

@@ -42,6 +42,8 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "on_success": ("result",),
     "on_error": ("result",),
     "on_rejected": ("reason",),
+    "render_call": ("partial", "last_output"),
+    "render_result": ("expanded", "partial", "last_output"),
 }
 """The values of a call that these functions can take, by the names of their parameters."""
 
@@ -123,6 +125,7 @@ class ToolSpec:
         asks: ``require_approval_before`` if it is no function.
         resources: ``affected_resources`` if it is no function.
         render_needs: the arguments without which ``render_call`` cannot be called.
+        renders_partial: whether ``render_result`` renders the output of a call that runs, too.
         line: the line of the function in its file.
         metadata: fields of ``core.tools.tool.Metadata``.
     """
@@ -141,6 +144,7 @@ class ToolSpec:
     urls: tuple[str, ...]
     resources: tuple[str, ...]
     guidelines: tuple[str, ...]
+    renders_partial: bool
     line: int
     metadata: dict[str, Any]
     flag: str = ""
@@ -240,6 +244,8 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
         render_needs=functions["render_call"].required_names()
         if "render_call" in functions
         else (),
+        renders_partial="render_result" in functions
+        and "partial" in functions["render_result"].value_names(),
         aliases=tuple(_valid_name(alias) for alias in options.get("aliases", ())),
         reads=_argument_names("reads", options, names),
         writes=_argument_names("writes", options, names),

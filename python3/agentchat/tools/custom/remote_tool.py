@@ -32,12 +32,12 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
     UndoCall,
-    plain_title,
 )
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
 from agentchat.tools.custom.context import NO_OUTPUT
 from agentchat.tools.custom.definition import ASKS, RESOURCES, ToolSpec
+from agentchat.tools.custom.rendering import Renderer
 from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 
@@ -46,7 +46,6 @@ log = logging.getLogger(__name__)
 CHECK_SECONDS = 5.0
 """How long checking arguments before the call may take; the call checks them again."""
 
-RENDER_SECONDS = 0.25
 HOOK_SECONDS = 30.0
 
 
@@ -98,7 +97,7 @@ class RemoteTool:
         self.file = file
         self.spec = spec
         self._cwd = cwd
-        self._renders_slowly = False
+        self._renderer = Renderer(spec, self.call, self._call_now)
 
     def tool(self, digest: str) -> Tool:
         """Return the tool; another ``digest`` of its file makes it another tool."""
@@ -119,7 +118,7 @@ class RemoteTool:
             ),
             touches=self._touches,
             dry_run=self._dry_run if {"dry_run", "prompt"} & set(hooks) else None,
-            render_call=self._render_call,
+            render_call=self._renderer.render_call,
             snippet=spec.prompt_snippet or spec.description.split("\n", 1)[0],
             label=spec.label,
             system_prompt=spec.system_prompt,
@@ -201,6 +200,7 @@ class RemoteTool:
             "name": name,
             "cwd": context.cwd,
             "call_id": context.call_id,
+            "standing": params["standing"],
         }
         worker.previews.add(preview)
 
@@ -208,7 +208,8 @@ class RemoteTool:
             data = None if extra is None else dict(extra)
             request = {**target, "action": action, "reason": reason, "extra": data}
             answer = await self.pool.call_in(worker, "resolve", request)
-            worker.previews.discard(preview)
+            if not params["standing"]:
+                worker.previews.discard(preview)
             return None if answer is None else _output(answer)
 
         async def apply(reason: str, extra: Extra) -> ToolOutput:
@@ -228,9 +229,21 @@ class RemoteTool:
             apply=apply,
             reject=reject if params["has_reject"] else None,
             preview=DryRunResult(text=params["text"]),
+            details=params["details"],
+            is_standing=params["standing"],
         )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
+        """Run the steps, with live output as the tool renders it."""
+        live = self._renderer.live_output(arguments, context)
+        if live is None:
+            return await self._run_steps(arguments, context)
+        try:
+            return await self._run_steps(arguments, replace(context, progress=live.add))
+        finally:
+            live.close()
+
+    async def _run_steps(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         """Run the steps: consecutive functions in one request to a worker, commands here."""
         step, given = 0, list[str]()
         while True:
@@ -242,7 +255,7 @@ class RemoteTool:
                 result = await self._run_command(command, arguments, context, given)
                 step += 1
             if result.is_error or step == len(self.spec.steps):
-                return await self._rendered(result, arguments)
+                return await self._renderer.render_result(result, arguments, context.call_id)
             context.progress(f"{result.text}\n")
             given = [result.text]
 
@@ -362,42 +375,11 @@ class RemoteTool:
             late = f"{self.spec.name}: {role} timed out after {HOOK_SECONDS:g} s."
             raise ToolError(late) from None
 
-    def _render_call(self, arguments: Mapping[str, Any]) -> str:
-        """Return the call in one line, from the arguments that have arrived."""
-        plain = plain_title(self.spec.label or self.spec.name, arguments)
-        names = self.spec.defaults.keys() | arguments.keys()
-        if not self._renders("render_call") or not names >= set(self.spec.render_needs):
-            return plain
-        params = self._params(arguments, role="render_call")
-        try:
-            rendered = self.pool.call_now(self.file, "hook", params, RENDER_SECONDS)
-            return plain if rendered is None else str(rendered["text"] or plain)
-        except Exception as error:
-            self._note_render_error(error)
-            return plain
-
-    async def _rendered(self, result: ToolOutput, arguments: CallArguments) -> ToolOutput:
-        """Return the result with the text that the user reads."""
-        if not self._renders("render_result"):
-            return result
-        given = [{name: getattr(result, name) for name in ("text", "details", "is_error")}]
-        given[0]["shown"] = result.display_text
-        try:
-            async with asyncio.timeout(RENDER_SECONDS):
-                rendered = await self.call("hook", arguments, role="render_result", given=given)
-        except Exception as error:
-            self._note_render_error(error)
-            return result
-        return result if rendered is None else replace(result, display_text=str(rendered["text"]))
-
-    def _renders(self, role: str) -> bool:
-        """Whether to call a function that renders; not again after it was slow."""
-        return role in self.spec.hooks and not self._renders_slowly
-
-    def _note_render_error(self, error: Exception) -> None:
-        # Often the arguments are incomplete: a call is shown while it arrives.
-        log.info("%s could not be rendered: %r", self.spec.name, error)
-        self._renders_slowly = self._renders_slowly or isinstance(error, TimeoutError)
+    def _call_now(
+        self, arguments: Mapping[str, Any], role: str, values: Mapping[str, Any], seconds: float
+    ) -> Any:
+        params = self._params(arguments, role=role, values=values)
+        return self.pool.call_now(self.file, "hook", params, seconds)
 
 
 def _texts(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
