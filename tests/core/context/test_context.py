@@ -114,7 +114,7 @@ def check_pairs(messages: Sequence[Message]) -> None:
 
 def test_a_pending_preview_and_the_approved_plan_stay_word_for_word() -> None:
     details = {"sourceToolName": "plan", "action": "apply"}
-    messages = [
+    messages: list[Message] = [
         Reply("1. Rename.\n2. Test.", (ToolCall("c1", "resolve", "{}"),)),
         ToolResult("c1", "resolve", "The user approved the plan.", details=details),
         Reply("", (ToolCall("c2", "ast_edit", "{}"), ToolCall("c3", "ast_edit", "{}"))),
