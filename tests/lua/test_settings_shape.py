@@ -46,6 +46,13 @@ BAD: list[tuple[Any, str]] = [
         {"ui": {"prompt_delay_ms": "soon"}},
         "g:agentchat.ui.prompt_delay_ms must be a number, got string",
     ),
+    (
+        {"budget": {"turn": 0}},
+        "g:agentchat.budget.turn must be more than 0, got 0; leave it out for no limit",
+    ),
+    ({"budget": {"day": -1}}, "g:agentchat.budget.day must be more than 0, got -1"),
+    ({"budget": {"chat": "5"}}, "g:agentchat.budget.chat must be a number of US dollars"),
+    ({"budget": 5}, "g:agentchat.budget must be a table, got number"),
     ({"ui": {"prompt_delay_ms": -1}}, "g:agentchat.ui.prompt_delay_ms must be at least 0, got -1"),
     ({"mode": "aks"}, 'g:agentchat.mode must be one of ask, edit, plan, yolo, got "aks"'),
     (

@@ -68,7 +68,7 @@ def test_a_full_window_proposes_a_summary_that_the_user_edits_before_it_counts(
     chat.send("And now the tests")
     question = chat.asked("compact")
     assert "The user tidies notes." in question.text
-    assert "Compact this chat?" in question.title
+    assert "into this summary?" in question.title
     chat.focus()
     chat.editor.keys("ga")
     chat.editor.keys("e")

@@ -23,7 +23,7 @@ local M = {}
 ---@field arguments string JSON
 ---@field draft? string a text that `e` edits in place of the arguments
 ---@field details? string[]
----@field kind 'command'|'diff'|'arguments'
+---@field kind 'command'|'diff'|'arguments'|'text'
 
 local SAFETY = {
   [0] = '0 · no dry run, no undo',

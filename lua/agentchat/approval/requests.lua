@@ -121,6 +121,7 @@ local function edit_draft(entry)
     send = function(text) respond(entry, 'edit', { arguments = text }) end,
     back = function(text) entry.draft = text end,
   })
+  vim.wo[entry.panel.field.win].linebreak = true
 end
 
 local function propose_rule(entry)
@@ -194,7 +195,11 @@ local function panel_spec(entry)
       local given = decisions.of(entry.chat, request.subject)
       return split.document(given, document.page(request, entry.detailed))
     end,
-    draw = hunks.draw,
+    draw = function(panel)
+      -- Prose wraps between words; of code every character must be seen as it is.
+      vim.wo[panel.view.win].linebreak = request.kind == 'text'
+      hunks.draw(panel)
+    end,
     resized = hunks.resized,
     lead = function() return document.lead(request) end,
     delay = function() return settings.get(chat_buf).ui.prompt_delay_ms end,

@@ -25,7 +25,7 @@ local function meter(context)
   if not window then return used .. ' tokens', 'AgentChatFact', 2 end
   local text = ('%s/%s'):format(used, M.tokens(window))
   local is_nearly_full = context.used >= NEARLY_FULL * window
-  return text, is_nearly_full and 'AgentChatWaiting' or 'AgentChatFact', is_nearly_full and 6 or 2
+  return text, is_nearly_full and 'AgentChatWaiting' or 'AgentChatFact', is_nearly_full and 6.5 or 2
 end
 
 --- US dollars, with more digits where it is little; nil is an unknown price.

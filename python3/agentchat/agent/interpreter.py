@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -37,6 +38,8 @@ STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
 
 SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
+SUMMARIZED = "The older part of this chat was summarised."
+NOT_SUMMARIZED = "The older part of this chat was not summarised."
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -143,6 +146,8 @@ class Interpreter:
             if self._is_stopped or _is_cancelled():
                 self.stop()
                 raise Cancelled
+            if _is_immediate(effect):
+                return await self._perform(effect)
             self._running = asyncio.ensure_future(self._perform(effect))
             return await self._running
         except asyncio.CancelledError:
@@ -156,6 +161,7 @@ class Interpreter:
     async def _perform(self, effect: e.Effect[Any]) -> Any:
         match effect:
             case e.Prepare():
+                self._accounts.refresh()
                 return await self._preparation.prepare()
             case e.TakeSteering():
                 return await self._queue.complete()
@@ -179,6 +185,8 @@ class Interpreter:
                 return self._journal.record_step(effect.step)
             case e.Announce():
                 return self._announce(effect)
+            case e.ReportBudget():
+                return self._report_budget(effect)
         return await self._perform_on_calls(effect)
 
     async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:
@@ -212,14 +220,22 @@ class Interpreter:
         return reply
 
     async def _summarize(self, request: ModelRequest) -> Reply:
-        """Ask for a summary; its text is not shown while it streams."""
+        """Ask for a summary; one line shows that, not the text."""
         self._view.retry(SUMMARIZING)
+        reply = Reply(finish="cancelled")
         try:
             reply = await self._model.current().ask(request, lambda piece: None)
+            self._accounts.add(reply)
         except UserError as error:
-            return Reply(error=str(error))
-        self._accounts.add(reply)
+            reply = Reply(error=str(error))
+        finally:
+            self._view.retry(SUMMARIZED if reply.text and not reply.error else NOT_SUMMARIZED)
+            self._view.finish_reply()
         return reply
+
+    def _report_budget(self, effect: e.ReportBudget) -> None:
+        data = {"scope": effect.scope, "limit": effect.limit, "spent": effect.spent}
+        self._view.fire_event("AgentBudgetReached", data)
 
     def _announce(self, effect: e.Announce) -> None:
         self._observer.refresh()
@@ -338,6 +354,13 @@ class Interpreter:
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
         self._view.update_block(call_id, ToolBlock(title=title, state="running"))
         self._view.fire_event("AgentToolStarted", {"tool": tool, "call_id": call_id})
+
+
+def _is_immediate(effect: e.Effect[Any]) -> bool:
+    """Whether an effect waits for nothing, so that a stop cannot come in between."""
+    return isinstance(effect, e.Parse) and not inspect.iscoroutinefunction(
+        effect.tool.arguments.parse
+    )
 
 
 def _with_reason(result: ToolOutput, reason: str) -> ToolOutput:

@@ -121,7 +121,9 @@ class JournalWriter:
         """Record the user's response to an approval request."""
         call, scope = request.call, request.decision.scope
         why = [response.reason, decision_note(request.preview, response.hunk_decisions)]
-        if response.choice == "edit":
+        if response.choice == "edit" and request.draft:
+            why.append("Edited the text")
+        elif response.choice == "edit":
             edits = (f"Edited {file.path}" for file in response.replacements)
             why += [response.arguments or "", *edits]
         self._file.append(

@@ -42,6 +42,7 @@ class LocalWorkspace:
         self._paths = Paths(root, protected)
         self.confinement = Sandbox(self._paths.root)
         self._writer = FileTransaction(disk or Disk(), self._paths.show)
+        self._located = Batcher(self._locate_all)
         self._work: Batcher[Callable[[], Any], Any] = Batcher(run_all_in_thread)
 
     @property
@@ -62,7 +63,10 @@ class LocalWorkspace:
 
     async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it."""
-        return await self._run_in_thread(partial(self._paths.locate, path))
+        return await self._located.request(path)
+
+    async def _locate_all(self, paths: Sequence[str]) -> Sequence[FileTarget | Exception]:
+        return await asyncio.to_thread(self._paths.locate_all, paths)
 
     async def kind(self, path: str) -> FileKind | None:
         """Return what a path is; ``None`` if it does not exist."""

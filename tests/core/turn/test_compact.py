@@ -12,7 +12,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.compact import COMPACT
 from agentchat.core.turn.effects import ApprovalResponse, Summarize
 from agentchat.core.turn.loop import TurnEnd, compact_command, turn
-from tests.core.turn.world import World, a_call, a_chat, a_tool, calls
+from tests.core.turn.world import Anything, World, a_call, a_chat, a_tool, calls
 
 LOOK = a_tool("look", asks=False)
 DONE = Reply("Done.")
@@ -162,6 +162,17 @@ def test_an_overflow_with_nothing_older_ends_the_turn_with_its_error() -> None:
     assert end.reason == "error"
     assert end.message.startswith("The conversation is too long.")
     assert "nothing to compact" in end.message
+
+
+def test_a_window_smaller_than_the_system_prompt_is_a_clear_error() -> None:
+    tool = a_tool("look", asks=False, arguments=Anything(("x" * 5_000,)))
+    chat = replace(a_chat(tool), window=512)
+    world = World([OVERFLOW])
+    end = play(world, chat)
+    assert end.reason == "error"
+    assert "The context of the model has 512 tokens" in end.message
+    assert ":AgentModel" in end.message
+    assert [a.level for a in world.announced] == ["error"]
 
 
 def test_an_overflow_that_is_rejected_ends_the_turn() -> None:

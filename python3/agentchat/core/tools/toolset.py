@@ -271,7 +271,16 @@ class Toolset:
         tool = self._registry.get(name)
         if tool is None or tool.hidden:
             return tool
-        return tool if any(tool is own for own in self.tools()) else None
+        return tool if tool.name not in self._removed and self._gives(tool) else None
+
+    def _gives(self, tool: Tool) -> bool:
+        """Whether one of the given names is the tool's, or that of a group with it."""
+        for name in self._given:
+            group = self.group(name)
+            names = group.tools if group else (name,)
+            if any(self._registry.get(other) is tool for other in names):
+                return True
+        return False
 
     def unknown_tool_message(self, name: str) -> str:
         """Return the answer to a call of a tool that this chat does not have."""

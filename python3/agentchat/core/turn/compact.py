@@ -19,7 +19,7 @@ from agentchat.core.context.context import (
     find_shortening,
 )
 from agentchat.core.context.shorten import shorten
-from agentchat.core.context.size import Window
+from agentchat.core.context.size import Window, fixed_tokens
 from agentchat.core.errors import Cancelled
 from agentchat.core.messages import History, Message, Note, Reply, ToolResult
 from agentchat.core.tools.model import ModelRequest
@@ -27,7 +27,11 @@ from agentchat.core.turn.approval_request import make_question, question_tool, r
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import Announce, Plan, Prepare, RecordStep, Summarize, do
 
-COMPACT = question_tool("compact", "Ask whether a summary replaces the older part of the chat.")
+COMPACT = question_tool(
+    "compact",
+    "the model gets this summary in place of the older part. The chat and its journal keep all of "
+    "it, and :AgentCompact undo sends it again.",
+)
 
 INSTRUCTION = (
     "<system-reminder>\n"
@@ -45,12 +49,8 @@ INSTRUCTION = (
 FOCUS = "The user asks you to keep in particular: {}\n"
 LEFT_OUT = "[Earlier messages are left out here: the conversation is too long to be read at once.]"
 
-QUESTION = "Compact this chat? {} messages become this summary"
-CHOICES = (
-    "Accept sends the summary in place of the older part, e edits it, reject keeps all as it is. "
-    "Your newest message, your decisions with their reasons and pending previews stay word for "
-    "word. The chat and its journal keep everything; :AgentCompact undo takes it back."
-)
+QUESTION = "Compact {} messages into this summary?"
+KEPT = "your words and decisions, the plan, pending previews, the newest part"
 EMPTY = "The summary is empty: write one, or reject it."
 
 NOTHING = "There is nothing to compact: the chat has no older part with an answer."
@@ -59,9 +59,14 @@ FAILED = "The summary failed, nothing is compacted: {}"
 NO_TEXT = "the model wrote none. Try again, or choose another model with :AgentModel."
 
 SHORTENED = (
-    "Old tool results are sent in short form from now on: {} → {} tokens. The chat has them."
+    "Old tool results are sent in short form from now on: {:,} → {:,} tokens. The chat has them."
 )
-COMPACTED = "Compacted {} messages: {} → {} tokens. :AgentCompact undo takes it back."
+COMPACTED = "Compacted {} messages: {:,} → {:,} tokens. :AgentCompact undo takes it back."
+TOO_SMALL = (
+    "The context of the model has {:,} tokens; the system prompt and the tools alone take about "
+    "{:,}. Choose a model with a larger context with :AgentModel, raise model.context, or give the "
+    "chat fewer tools (tools.default)."
+)
 
 ASK_AGAIN_SHARE = 10
 """After an answer the conversation grows by one part of so many of the window before the next."""
@@ -71,7 +76,7 @@ def keep_within_window(chat: Chat) -> Plan[None]:
     """Make room before a request that would nearly fill the window."""
     if chat.requested_focus is not None:
         focus, chat.requested_focus = chat.requested_focus, None
-        yield from _report(compact_chat(chat, focus, is_command=True))
+        yield from _report(chat, compact_chat(chat, focus, is_command=True))
         return
     if chat.window is None or chat.compact == "off":
         return
@@ -84,14 +89,24 @@ def keep_within_window(chat: Chat) -> Plan[None]:
     used = chat.used_tokens()
     if used >= window.compact_at and used >= chat.asked_at + window.tokens // ASK_AGAIN_SHARE:
         chat.asked_at = used
-        yield from _report(compact_chat(chat))
+        yield from _report(chat, compact_chat(chat))
 
 
 def make_room(chat: Chat) -> Plan[str]:
     """Compact the chat because a server refused it as too long; return why not, if not."""
-    if chat.compact == "off":
-        return "Compact it with :AgentCompact."
-    return (yield from compact_chat(chat))
+    problem = "Compact it with :AgentCompact."
+    if chat.compact != "off":
+        problem = yield from compact_chat(chat)
+    return (_too_small(chat) or problem) if problem else ""
+
+
+def _too_small(chat: Chat) -> str:
+    """Return what to do if no conversation fits into the window; empty if one does."""
+    request = chat.request()
+    fixed = fixed_tokens(request.system, request.tools)
+    if chat.window is None or fixed < chat.window:
+        return ""
+    return TOO_SMALL.format(chat.window, fixed)
 
 
 def run_compact_command(chat: Chat, focus: str) -> Plan[str]:
@@ -127,10 +142,12 @@ def compact_chat(chat: Chat, focus: str = "", *, is_command: bool = False) -> Pl
     return ""
 
 
-def _report(compacting: Plan[str]) -> Plan[None]:
+def _report(chat: Chat, compacting: Plan[str]) -> Plan[None]:
     """Show why the chat was not compacted, unless the user rejected it or there is nothing to."""
     problem = yield from compacting
-    if problem and problem not in (NOTHING, REJECTED):
+    if problem == NOTHING:
+        problem = _too_small(chat)
+    if problem and problem != REJECTED:
         yield from do(Announce(problem, "error"))
 
 
@@ -185,6 +202,11 @@ def _safe_start(messages: tuple[Message, ...], index: int) -> int:
     return index
 
 
+def _fullness(chat: Chat) -> str:
+    window = "" if chat.window is None else f" of {chat.window:,}"
+    return f"{chat.used_tokens():,}{window} tokens used"
+
+
 def _approve(chat: Chat, summary: str, count: int) -> Plan[str | None]:
     """Show the summary; return it as the user wants it, ``None`` if they reject it."""
     problem = ""
@@ -193,7 +215,8 @@ def _approve(chat: Chat, summary: str, count: int) -> Plan[str | None]:
             chat,
             COMPACT,
             QUESTION.format(count),
-            f"{CHOICES}\n\n{summary}",
+            summary,
+            facts=(("context", _fullness(chat)), ("kept", KEPT)),
             draft=summary,
             problem=problem,
         )

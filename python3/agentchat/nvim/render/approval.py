@@ -189,6 +189,8 @@ def title(request: ApprovalRequest) -> str:
 def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
     if request.target.command is not None:
         return "command", command_document(request.target.command)
+    if request.question and request.preview is not None:
+        return "text", text_document(request.preview.text)
     if request.preview is not None and (request.preview.change or request.preview.text):
         return "diff", _preview_document(request.preview, root)
     return "arguments", json_document(dict(request.call.raw_arguments))
@@ -202,13 +204,15 @@ def _preview_document(preview: DryRunResult, root: str) -> Document:
 
 def _facts(request: ApprovalRequest) -> list[list[str]]:
     target = request.target
+    if request.facts:
+        return [[label, escape_hidden_characters(text)] for label, text in request.facts]
     facts = [["url", escape_hidden_characters(str(url))] for url in target.urls]
     facts += _paths(request)
     if target.command is not None or not facts:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
     if request.preview is not None and request.preview.question:
         facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
-    if target.host:
+    if target.host and not target.urls:  # the user's own machine contacts an address
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
     if request.decision.confinement:
         facts.append(["sandbox", request.decision.confinement])

@@ -53,7 +53,7 @@ def _decision_lines(decision: Decision, target: CallTarget, mode: str) -> list[s
             f"danger    {escape_hidden_characters(str(danger))}"
             for danger in find_dangers(target.script)
         ]
-    if target.host:
+    if target.host and not target.urls:
         lines += [f"on        {escape_hidden_characters(target.host)}"]
     if decision.scope is not None:
         lines += [f"always    {escape_hidden_characters(decision.scope.description)}"]
