@@ -294,11 +294,12 @@ function M.hook(name, role, args, value)
   local entry = registered[name]
   local hook = entry and entry.spec[role]
   if not hook then return nil end
-  local ok, answer = pcall(hook, args, value)
-  if ok and answer ~= nil then
-    ok, answer = pcall(plain_result, answer)
+  local ok, said = pcall(hook, args, value)
+  if ok and said ~= nil then
+    ok, said = pcall(plain_result, said)
   end
-  return ok and answer or (not ok and { error = plain_error(answer) } or nil)
+  if ok then return said end
+  return { error = plain_error(said) }
 end
 
 local function cancel_all()
