@@ -57,7 +57,7 @@ BAD: list[tuple[Any, str]] = [
     ({"mode": "aks"}, 'g:agentchat.mode must be one of ask, edit, plan, yolo, got "aks"'),
     (
         {"workspace": "box:/srv"},
-        'g:agentchat.workspace must be ssh://[user@]host[:port]/path, got "box:/srv"',
+        "g:agentchat.workspace must be ssh://[user@]host[:port]/path or { kind = 'command'",
     ),
     ({"workspace": "ssh://-oX/y"}, "g:agentchat.workspace must be ssh://[user@]host[:port]"),
     ({"workspace": "ssh://a:0/"}, "g:agentchat.workspace must be ssh://[user@]host[:port]/"),
