@@ -145,11 +145,11 @@ class LuaTools:
 
 
 def _touches(declared: Declaration, arguments: Mapping[str, Any]) -> Access:
-    def paths(field: str) -> tuple[str, ...]:
+    def texts(field: str) -> tuple[str, ...]:
         values = (arguments.get(name) for name in declared.get(field) or ())
         return tuple(str(value) for value in values if value is not None)
 
-    return Access(reads=paths("reads"), writes=paths("writes"))
+    return Access(reads=texts("reads"), writes=texts("writes"), urls=texts("urls"))
 
 
 def _output(payload: Mapping[str, Any]) -> ToolOutput:
