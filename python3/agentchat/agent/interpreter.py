@@ -161,6 +161,7 @@ class Interpreter:
     async def _perform(self, effect: e.Effect[Any]) -> Any:
         match effect:
             case e.Prepare():
+                self._accounts.refresh()
                 return await self._preparation.prepare()
             case e.TakeSteering():
                 return await self._queue.complete()
@@ -184,6 +185,8 @@ class Interpreter:
                 return self._journal.record_step(effect.step)
             case e.Announce():
                 return self._announce(effect)
+            case e.ReportBudget():
+                return self._report_budget(effect)
         return await self._perform_on_calls(effect)
 
     async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:
@@ -229,6 +232,10 @@ class Interpreter:
             self._view.retry(SUMMARIZED if reply.text and not reply.error else NOT_SUMMARIZED)
             self._view.finish_reply()
         return reply
+
+    def _report_budget(self, effect: e.ReportBudget) -> None:
+        data = {"scope": effect.scope, "limit": effect.limit, "spent": effect.spent}
+        self._view.fire_event("AgentBudgetReached", data)
 
     def _announce(self, effect: e.Announce) -> None:
         self._observer.refresh()

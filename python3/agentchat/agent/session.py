@@ -30,6 +30,7 @@ from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.permissions.policy import parse_mode
+from agentchat.core.spending import totals_of
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
@@ -38,7 +39,6 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import TurnEnd, compact_command, turn
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.spending import totals_of
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
 
@@ -164,7 +164,7 @@ class Session:
             queue=self._queue,
             preparation=self._preparation,
             model=model,
-            accounts=Accounts(chat, ledger),
+            accounts=Accounts(chat, view, ledger),
             max_parallel=max_parallel,
             observer=self,
         )

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agentchat.core.messages import Note, Reply, ToolResult, UserText
+from agentchat.core.spending import format_cost
 from agentchat.journal import records as r
-from agentchat.journal.usage_text import format_cost
 
 INDENT = "    "
 

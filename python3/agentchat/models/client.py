@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 from agentchat.core.errors import ModelError, UserError
-from agentchat.core.messages import FinishReason, Note, Reply, UserText
+from agentchat.core.messages import FinishReason, Reply
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
-from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.api_key import ApiKey
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
 from agentchat.models.learned import LearnedServers, ModelMemory
@@ -29,94 +27,7 @@ from agentchat.models.response.refusal import (
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import BodyReader
 from agentchat.models.retry import RetryPolicy, is_worth_retrying, retry_after
-
-BYTES_PER_TOKEN = 6.0
-"""Before a server was measured. English and code have 4 to 5, so this asks for few tokens."""
-
-LEAST_TOKENS = 1_000
-"""A request estimated below this is not judged: a server's own template weighs too much in it."""
-
-LEAST_COUNTED = 512
-"""A server that cuts the prompt fills its context, and no context is smaller than this."""
-
-SHORTFALL = 0.8
-"""A count below this share of the estimate means that the server left something out."""
-
-
-EXCESS = 1.6
-"""A count beyond this share of what the messages alone should have holds more than those."""
-
-
-class TokenEstimate:
-    """Learns from each count of one server how many bytes make a token there."""
-
-    def __init__(self) -> None:
-        self._bytes_per_token = BYTES_PER_TOKEN
-
-    def check(self, request: ModelRequest, counted: int, called: bool = False) -> str | None:
-        """Return a warning if ``counted`` prompt tokens are far too few, else None.
-
-        Args:
-            called: the model has made a call, so it was given the tools.
-        """
-        size = size_of(request)
-        expected = size / self._bytes_per_token
-        if expected >= LEAST_TOKENS and not called and self._counts_only_messages(request, counted):
-            return (
-                f"The server counted {counted} prompt tokens where about {round(expected)} were "
-                "sent: as many as without the tools. The model's chat template seems to have no "
-                "tools, so it cannot use any. Choose a model that has."
-            )
-        if counted < LEAST_COUNTED or expected < LEAST_TOKENS:
-            return None
-        if counted >= SHORTFALL * expected:
-            self._bytes_per_token = size / counted
-            return None
-        return (
-            f"The server counted {counted} prompt tokens where about {round(expected)} were sent: "
-            "it seems to cut the conversation. Raise its context size, or start a new chat."
-        )
-
-    def _counts_only_messages(self, request: ModelRequest, counted: int) -> bool:
-        """Whether the messages are there and the tools are not; a call in them needs tools."""
-        if any(isinstance(one, Reply) and one.calls for one in request.history.messages):
-            return False
-        size, whole = size_of(replace(request, tools=())), size_of(request)
-        lacking = counted < SHORTFALL * whole / self._bytes_per_token
-        share = counted * self._bytes_per_token / max(size, 1)
-        return lacking and SHORTFALL <= share <= EXCESS
-
-
-def size_of(request: ModelRequest) -> int:
-    """Return the bytes of text in a request; images and reasoning are not counted."""
-    return sum(size for _, size in _sizes(request))
-
-
-def biggest_part(request: ModelRequest) -> str:
-    """Name the biggest part of a request, with its size."""
-    name, size = max(_sizes(request), key=lambda part: part[1])
-    return f"{name} ({max(1, size // 1024)} KiB)"
-
-
-def _sizes(request: ModelRequest) -> Iterator[tuple[str, int]]:
-    schemas = [[tool.name, model_description(tool), model_schema(tool)] for tool in request.tools]
-    dumped = json.dumps(schemas, ensure_ascii=False, separators=(",", ":"))
-    yield "the tools' schemas", len(dumped.encode("utf-8", "replace")) if schemas else 0
-    yield "the system prompt", _bytes(request.system)
-    yield "a message of the user", _bytes(request.reminder or "")
-    for message in request.history.messages:
-        if isinstance(message, Reply):
-            calls = (call.arguments for call in message.calls)
-            yield "an answer of the model", _bytes("".join([message.text, *calls]))
-        elif isinstance(message, UserText | Note):
-            yield "a message of the user", _bytes(message.text)
-        else:
-            yield "a tool's result", _bytes(message.text)
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
-
+from agentchat.models.token_estimate import TokenEstimate, biggest_part
 
 LIST_SECONDS = 3.0
 """How long the list of models may take that an error message names."""

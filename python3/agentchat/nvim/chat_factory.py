@@ -216,5 +216,6 @@ def _make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> 
         Environment(root),
         policy,
         max_rounds=settings.max_rounds,
+        budget=settings.budget,
         compact=settings.compact,
     )

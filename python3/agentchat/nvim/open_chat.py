@@ -133,6 +133,7 @@ class OpenChat:
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
         self.chat.max_rounds = settings.max_rounds
+        self.chat.budget = settings.budget
         self.chat.compact = settings.compact
 
     def compact(self, payload: Payload) -> None:

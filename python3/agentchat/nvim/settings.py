@@ -9,6 +9,7 @@ from typing import Any
 from agentchat.core.limits import DEFERRED_THRESHOLD, MAX_ROUNDS, PARALLEL_TOOLS
 from agentchat.core.permissions.policy import Mode, parse_mode
 from agentchat.core.permissions.rules import Rule, parse_rules
+from agentchat.core.spending import SCOPES, Budget
 from agentchat.core.tools.ports import SandboxSetting
 from agentchat.core.tools.registry import Group, parse_groups
 from agentchat.core.tools.tool import Condition, ToolOptions
@@ -34,6 +35,7 @@ class Settings:
     edits: str = "ask"
     mode: Mode = "ask"
     max_rounds: int = MAX_ROUNDS
+    budget: Budget = field(default_factory=Budget)
     compact: CompactSetting = "ask"
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
@@ -47,7 +49,7 @@ class Settings:
 def read_settings(settings: Mapping[str, Any]) -> Settings:
     """Return the settings; ``problems`` names the rules that are not valid."""
     tools = _table(settings.get("tools"))
-    ssh = _table(settings.get("ssh"))
+    ssh, budget = _table(settings.get("ssh")), _table(settings.get("budget"))
     rules, problems = parse_rules(settings.get("rules"))
     default = tools.get("default")
     return Settings(
@@ -61,6 +63,7 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         tool_options=_table(tools.get("opts")),
         edits=tools.get("edits") or "ask",
         mode=parse_mode(settings.get("mode") or "ask"),
+        budget=Budget(**{scope: budget.get(scope) for scope in SCOPES}),
         max_rounds=int(settings.get("max_rounds") or MAX_ROUNDS),
         compact=settings.get("compact") or "ask",
         plain_save=settings.get("save") == "plain",

@@ -32,6 +32,7 @@ from agentchat.core.turn.effects import (
     Record,
     RecordStep,
     RefreshPreview,
+    ReportBudget,
     RequestApproval,
     ResolvePreview,
     RunTool,
@@ -135,6 +136,7 @@ class World:
         self.summary_requests: list[ModelRequest] = []
         self.steps: list[ContextStep] = []
         self.announced: list[Announce] = []
+        self.budgets: list[ReportBudget] = []
         self.questions: list[ApprovalRequest] = []
         self.located: list[str] = []
         self.ran: list[tuple[str, ...]] = []
@@ -185,7 +187,7 @@ class World:
             case Announce():
                 self.announced.append(effect)
                 return None
-            case Record():
+            case Record() | ReportBudget():
                 return self._recorded(effect)
             case RefreshPreview():
                 return _one(self.refreshed.pop(0) if self.refreshed else effect.preview)
@@ -217,7 +219,10 @@ class World:
         self.ran.append(tuple(ready.call.call.id for ready in effect.ready))
         return tuple(self._outcome(ready) for ready in effect.ready)
 
-    def _recorded(self, effect: Record) -> Message:
+    def _recorded(self, effect: Record | ReportBudget) -> Message | None:
+        if isinstance(effect, ReportBudget):
+            self.budgets.append(effect)
+            return None
         message = effect.message
         if isinstance(message, ToolResult) and effect.heading:
             message = replace(message, text=f"{effect.heading}\n{message.text}")

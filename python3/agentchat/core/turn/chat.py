@@ -12,12 +12,12 @@ from agentchat.core.limits import MAX_ROUNDS
 from agentchat.core.messages import History
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, mode_forbids
+from agentchat.core.spending import Budget, Spending
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import Environment, Tool
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.preview_stack import PreviewStack
-from agentchat.core.turn.spending import Spending
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +57,7 @@ class Chat:
     max_rounds: int = MAX_ROUNDS
     """Requests of one turn before the user is asked whether to go on."""
     spending: Spending = field(default_factory=Spending)
+    budget: Budget = field(default_factory=Budget)
     context: ChatContext = field(default_factory=ChatContext)
     meter: ContextMeter = field(default_factory=ContextMeter)
     window: int | None = None

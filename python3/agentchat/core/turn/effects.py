@@ -16,6 +16,7 @@ from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
 from agentchat.core.permissions.policy import Decision
+from agentchat.core.spending import Scope
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import DryRunResult, Tool
@@ -141,6 +142,15 @@ class Announce(Effect[None]):
     text: str
     level: Literal["info", "error"] = "info"
     compacted: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportBudget(Effect[None]):
+    """Fire the event that a budget is reached; ``limit`` and ``spent`` are US dollars."""
+
+    scope: Scope
+    limit: float
+    spent: float
 
 
 @dataclass(frozen=True, slots=True)

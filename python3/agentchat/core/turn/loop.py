@@ -34,7 +34,8 @@ A conversation that nearly fills the model's window is compacted before the next
 one that the server refuses as too long (``compact``).
 
 A model that repeats its calls gets a note, then the user is asked whether to go on. The user is
-also asked when a turn has very many rounds (``loop_guard``).
+also asked when a turn has very many rounds (``loop_guard``), and when a budget is reached
+(``budget``).
 
 Hooks: set-up before the approval request, exit after the result, each exactly once. The plan runs
 exit hooks itself when it ends, is cancelled or fails. A closed plan (``plan.close()``) can yield
@@ -53,6 +54,7 @@ from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Tool
+from agentchat.core.turn.budget import check_budget
 from agentchat.core.turn.call import (
     ApprovalQueue,
     CallAttempt,
@@ -167,6 +169,9 @@ def _rounds(chat: Chat) -> Plan[TurnEnd]:
         if why:
             return TurnEnd("stop", why)
         yield from _take_messages(chat, guard)
+        why = yield from check_budget(chat)
+        if why:
+            return TurnEnd("stop", why)
         yield from keep_within_window(chat)
         reply = yield from _ask_model(chat)
         yield from record(chat, Record(reply))

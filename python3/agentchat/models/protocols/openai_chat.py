@@ -20,11 +20,11 @@ from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     Answer,
+    Entry,
     Round,
     arguments_text,
     count,
     data_url,
-    entries,
     error_in,
     error_message,
     function_name,
@@ -212,7 +212,8 @@ class OpenAIChat(WireProtocol):
         """Return all messages, oldest first; each call is followed by exactly one answer."""
         system = [{"role": "system", "content": request.system}] if request.system.strip() else []
         reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
-        return [*self._marked([*system, *self._history(request)]), *reminder]
+        history = self.wire.convert(request.history, self._entry)
+        return [*self._marked([*system, *history]), *reminder]
 
     def _marked(self, messages: list[WireMessage]) -> list[WireMessage]:
         """Mark for the cache where a model behind OpenRouter wants it, as ``anthropic`` does.
@@ -226,14 +227,13 @@ class OpenAIChat(WireProtocol):
         places = {0, next(replies, 1) - 1, len(messages) - 1}
         return [_cached(m) if i in places else m for i, m in enumerate(messages)]
 
-    def _history(self, request: ModelRequest) -> Iterator[WireMessage]:
-        for entry in entries(request.history):
-            if isinstance(entry, Round):
-                yield from self._assistant(entry)
-                yield from self._results(entry.answers)
-            else:
-                images = getattr(entry, "images", ())
-                yield {"role": "user", "content": self._content(entry.text, images)}
+    def _entry(self, entry: Entry) -> Iterator[WireMessage]:
+        if isinstance(entry, Round):
+            yield from self._assistant(entry)
+            yield from self._results(entry.answers)
+        else:
+            images = getattr(entry, "images", ())
+            yield {"role": "user", "content": self._content(entry.text, images)}
 
     def _assistant(self, entry: Round) -> Iterator[WireMessage]:
         """Yield the assistant's message, unless it is empty, which a server would refuse."""

@@ -12,6 +12,7 @@ from agentchat.core.messages import Reply, ReplyPart
 from agentchat.core.tools.model import ModelRequest
 from agentchat.models.protocols.conversation import integer, mapping, mappings
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
+from agentchat.models.protocols.wire_history import WireHistory
 from agentchat.models.response.refusal import ServerRefusal
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import EventReader
@@ -168,6 +169,7 @@ class WireProtocol(ABC):
         self.provider = provider
         self.options = options or ModelOptions()
         self.takes = Features(self.features, refused)
+        self.wire = WireHistory()
         self._refused_before = 0
 
     @staticmethod
@@ -207,6 +209,7 @@ class WireProtocol(ABC):
         if learned.name == VENDOR_DATA:  # later answers may come with data that is valid again
             self._refused_before = len(request.history.messages)
             self.takes.allow(VENDOR_DATA)
+        self.wire.clear()
         return learned.notice
 
     def learn_from_headers(self, headers: Mapping[str, str]) -> None:  # noqa: B027
