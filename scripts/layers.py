@@ -34,6 +34,7 @@ LEVELS = (
     "tools/builtin",
     "tools/custom workspace",
     "workspace/remote models journal",
+    "workspace/overlay",
     "agent/execution",
     "agent/permissions agent/undo",
     "agent",

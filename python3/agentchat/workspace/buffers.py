@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, line_edits
 from agentchat.core.diff.line_diff import diff_lines
 from agentchat.core.errors import StalePreview, ToolError
@@ -188,6 +189,9 @@ class BuffersWorkspace:
 
     async def _assign(self, file: FileChange, plan: ApplyPlan) -> None:
         """Decide whether a file is changed in its buffer, on disk, or both; raises as ``apply``."""
+        if split_aspect(file.path)[1]:
+            plan.on_disk.append(file)
+            return
         snapshot = await self._editor.snapshot(file.origin)
         if file.old_path and await self._editor.snapshot(file.path) is not None:
             raise ChangeFailed(f"{file.path} is already open in a buffer.")
@@ -264,6 +268,8 @@ class BuffersWorkspace:
 
     async def _buffer_of(self, path: str) -> BufferSnapshot | None:
         """Return the buffer that replaces a file, if there is one."""
+        if split_aspect(path)[1]:
+            return None
         snapshot = await self._editor.snapshot(path)
         if snapshot is None or snapshot.modified:
             return snapshot

@@ -8,6 +8,7 @@ import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
+from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.tools.ports import (
     AppliedFile,
@@ -17,6 +18,7 @@ from agentchat.core.tools.ports import (
     FileTarget,
     ProcessResult,
 )
+from agentchat.workspace.files.aspects import read_aspect
 from agentchat.workspace.files.disk import Disk, read_file
 from agentchat.workspace.files.transaction import FileTransaction
 from agentchat.workspace.fingerprint import command_fingerprint
@@ -68,6 +70,8 @@ class LocalWorkspace:
 
     async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
         """Return the bytes of a file, at most ``limit`` from ``start``; raises OSError."""
+        if split_aspect(path)[1]:
+            return await asyncio.to_thread(read_aspect, path)
         return await asyncio.to_thread(read_file, path, limit, start)
 
     async def list(self, path: str) -> Sequence[DirectoryEntry]:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import AppliedFile, FileTarget, Workspace
@@ -85,8 +86,9 @@ class JournaledWorkspace:
     async def _describe(self, file: FileChange) -> FileChange:
         """Return a change with the metadata that restoring it needs."""
         if file.letter in "AR":
-            file = replace(file, folders=await self._missing_folders(file.path))
-        if file.letter in "DR" and file.mode is None:
+            file = replace(file, folders=await self._missing_folders(entry_of(file.path)))
+        is_file = not split_aspect(file.path)[1]
+        if is_file and file.letter in "DR" and file.mode is None:
             target = await self._inner.locate(file.origin)
             file = replace(file, mode=target.mode, owner=target.owner, attributes=target.attributes)
         return file

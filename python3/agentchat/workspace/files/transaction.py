@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview, ToolError
+from agentchat.workspace.files.aspects import aspect_operation
 from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk
 from agentchat.workspace.files.operation import FileOperation, UnchangedFile
 from agentchat.workspace.files.operations import CreateFile, RemoveFile, ReplaceFile
@@ -67,6 +69,8 @@ class FileTransaction:
                     operation.close()
 
     def _operations(self, file: FileChange) -> Iterable[FileOperation]:
+        if split_aspect(file.path)[1]:
+            return [] if file.changes_nothing else [aspect_operation(self._disk, file)]
         if not file.old_path:
             return [self._operation(file)]
         creation, removal = file.parts
@@ -110,7 +114,7 @@ def _folders(files: Sequence[FileChange]) -> Iterator[str]:
     """Yield the folders in which names change, also those created or removed with a file."""
     for file in files:
         for path in file.paths:
-            folder, removals = os.path.dirname(path), file.folders - 1
+            folder, removals = os.path.dirname(entry_of(path)), file.folders - 1
             yield folder
             while folder != "/" and (removals > 0 or not os.path.lexists(folder)):
                 folder, removals = os.path.dirname(folder), removals - 1
