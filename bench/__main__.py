@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import gate, matching, opening, queue, response, review, startup, tools
+from bench import calls, gate, matching, opening, queue, response, review, startup, tools
 from bench.figures import Row, table
 
 FIGURES: dict[str, Callable[[], list[Row]]] = {
@@ -18,6 +18,7 @@ FIGURES: dict[str, Callable[[], list[Row]]] = {
     "queue": queue.measure,
     "tools": tools.measure,
     "gate": gate.measure,
+    "calls": calls.measure,
     "matching": matching.measure,
     "review": review.measure,
 }

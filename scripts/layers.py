@@ -29,7 +29,7 @@ LEVELS = (
     "models/protocols",
     "models/offline",
     "tools",
-    "tools/search workspace/process",
+    "tools/search tools/web workspace/process",
     "tools/astgrep workspace/files",
     "tools/builtin",
     "tools/custom workspace",
@@ -49,7 +49,7 @@ BESIDE = ("tools", "workspace", "models", "journal")
 MOST_MODULES = 14
 """Modules in one folder, ``__init__`` aside."""
 
-LATE_ONLY = {"httpx2", "PIL", "pathspec"}
+LATE_ONLY = {"httpx2", "PIL", "pathspec", "bs4", "markdownify", "genai_prices"}
 """Libraries that cost too much to import before they are needed."""
 
 VAGUE = {"utils", "util", "helpers", "common", "misc"}

@@ -21,7 +21,7 @@ local MODES = { 'ask', 'edit', 'plan', 'yolo' }
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
 local APPROVALS = { 'clear', 'explain', 'rule', 'trust' }
-local RECORDS = { 'decisions' }
+local RECORDS = { 'decisions', 'usage' }
 local TOOLS = { 'add', 'remove', 'reload', 'trust' }
 
 --- The chat a command is about; without one the user is warned.

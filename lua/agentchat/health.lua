@@ -8,7 +8,18 @@ local M = {}
 
 local health = vim.health
 
-local PACKAGES = { 'pynvim', 'msgpack', 'httpx2', 'pydantic', 'pygments', 'pathspec', 'pillow' }
+local PACKAGES = {
+  'pynvim',
+  'msgpack',
+  'httpx2',
+  'pydantic',
+  'pygments',
+  'pathspec',
+  'pillow',
+  'beautifulsoup4',
+  'markdownify',
+  'genai-prices',
+}
 
 -- Tells the version of Python and of each package, a line each, without importing them.
 local PROBE = [[

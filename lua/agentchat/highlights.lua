@@ -68,6 +68,8 @@ local LINKS = {
   CodeOperator = 'Operator',
   CodeName = 'Identifier',
   CodeConstant = 'Constant',
+  CodeAdded = 'Added',
+  CodeDeleted = 'Removed',
 }
 
 -- For schemes that mark a changed line by its foreground only, which the colours of code cover, or by

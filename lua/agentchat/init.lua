@@ -8,6 +8,7 @@ local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local review = require('agentchat.review.list')
 local rules = require('agentchat.approval.rules')
+local tools = require('agentchat.tools')
 local settings = require('agentchat.config.settings')
 local winbar = require('agentchat.chat.winbar')
 
@@ -82,6 +83,18 @@ end
 function M.model(bufnr, name)
   vim.validate('name', name, 'string', true)
   host.send('model', { chat = need_chat(bufnr).id, name = name })
+end
+
+--- Registers a tool that runs in this Neovim, or replaces the one of this name.
+---@param spec agentchat.ToolSpec
+function M.register_tool(spec) tools.register(spec) end
+
+--- Removes a tool of `register_tool`.
+---@param name string
+---@return boolean existed
+function M.unregister_tool(name)
+  vim.validate('name', name, 'string')
+  return tools.unregister(name)
 end
 
 --- Lets the user choose a saved chat of this project, to resume it.

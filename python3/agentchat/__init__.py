@@ -1,7 +1,7 @@
 """agentchat.nvim: an AI coding agent that lives in a Neovim buffer and asks before it acts.
 
-Files with tools of your own import ``tool``, ``Context``, ``Result``, ``DryRun``, ``ToolError`` and
-``Group`` from here: see ``:help agentchat-custom-tools``.
+Files with tools of your own import ``tool``, ``Context``, ``Result``, ``DryRun``, ``ToolError``,
+``Irreversible`` and ``Group`` from here: see ``:help agentchat-custom-tools``.
 """
 
 from __future__ import annotations
@@ -10,21 +10,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentchat.core.errors import ToolError
+    from agentchat.core.errors import Irreversible, ToolError
     from agentchat.core.tools.registry import Group
+    from agentchat.tools.custom.checkpoint import checkpoint
     from agentchat.tools.custom.context import Context, DryRun, Result
     from agentchat.tools.custom.definition import tool
+    from agentchat.tools.custom.registration import register_tool, unregister_tool
 
 __version__ = "0.1.0"
-__all__ = ["Context", "DryRun", "Group", "Result", "ToolError", "__version__", "tool"]
+__all__ = [
+    "Context",
+    "DryRun",
+    "Group",
+    "Irreversible",
+    "Result",
+    "ToolError",
+    "__version__",
+    "checkpoint",
+    "register_tool",
+    "tool",
+    "unregister_tool",
+]
 
 _HOMES = {
     "Context": "agentchat.tools.custom.context",
     "DryRun": "agentchat.tools.custom.context",
     "Group": "agentchat.core.tools.registry",
+    "Irreversible": "agentchat.core.errors",
     "Result": "agentchat.tools.custom.context",
     "ToolError": "agentchat.core.errors",
+    "checkpoint": "agentchat.tools.custom.checkpoint",
+    "register_tool": "agentchat.tools.custom.registration",
     "tool": "agentchat.tools.custom.definition",
+    "unregister_tool": "agentchat.tools.custom.registration",
 }
 
 

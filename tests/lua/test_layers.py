@@ -11,10 +11,11 @@ LUA = Path(__file__).parents[2] / "lua" / "agentchat"
 LEVELS = [
     {"notify", "remote", "highlights"},
     {"config", "events", "ui"},
-    {"host", "transcript"},
+    {"host"},
+    {"transcript"},
     {"prompt"},
     {"chat", "files"},
-    {"diff", "ask_user"},
+    {"diff", "ask_user", "tools"},
     {"review"},
     {"approval"},
     {"commands"},

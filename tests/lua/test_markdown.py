@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from .conftest import Drawn
 
 TEXT = """\
@@ -16,12 +18,25 @@ local answer = 42
 
 
 def test_a_finished_text_is_coloured_as_markdown(drawn: Drawn) -> None:
-    drawn.draw(("message", "agent", ""), ("text", TEXT))
-    assert drawn.groups("bold") == []
-    drawn.draw(("finish",))
-    drawn.editor.wait(lambda: drawn.groups("bold"), why="colours")
+    drawn.say(TEXT)
+    drawn.editor.wait(lambda: drawn.groups("code"), why="colours")
     assert "@markup.strong.markdown_inline" in drawn.groups("bold")
     assert "@markup.raw.markdown_inline" in drawn.groups("code")
+
+
+def test_a_text_is_coloured_while_it_arrives(drawn: Drawn) -> None:
+    drawn.draw(("message", "agent", ""), ("text", "Some **bold** words.\n\n```lua\nlocal ans"))
+    drawn.editor.wait(lambda: drawn.groups("local ans"), why="colours of half a line of code")
+    assert "@markup.strong.markdown_inline" in drawn.groups("bold")
+    drawn.draw(("text", "wer = 42\n```\n\nand **more**"), ("finish",))
+    drawn.editor.wait(lambda: drawn.groups("more"), why="colours of the rest")
+    assert "@number.lua" in drawn.groups("42")
+
+
+def test_a_block_of_code_in_a_list_is_coloured_in_its_column(drawn: Drawn) -> None:
+    drawn.say("1. first:\n\n     ```lua\n     local answer = 42\n     ```\n")
+    drawn.editor.wait(lambda: drawn.groups("42"), why="colours")
+    assert "@number.lua" in drawn.groups("42")
 
 
 def test_code_is_coloured_in_its_language(drawn: Drawn) -> None:
@@ -68,19 +83,20 @@ def test_a_text_typed_into_while_it_is_coloured_keeps_its_colours_in_place(drawn
     assert drawn.groups("above") == []
 
 
-def test_a_long_text_is_coloured_to_its_end_while_the_chat_moves(drawn: Drawn) -> None:
-    words = [f"Point **bold{n}** and `code{n}`.\n\n" for n in range(1500)]
-    drawn.say("".join(words))
+def test_a_long_text_is_coloured_where_it_is_seen(drawn: Drawn) -> None:
+    drawn.say("".join(f"Point **bold{n}** and `code{n}`.\n\n" for n in range(1500)))
     for _ in range(5):
         drawn.editor.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'typed above' })")
     drawn.editor.wait(lambda: drawn.groups("code1499"), why="colours at the end")
-    for n in (0, 700, 1499):
-        assert "@markup.strong.markdown_inline" in drawn.groups(f"bold{n}")
+    assert drawn.groups("bold700") == []
+    for word in ("bold700*", "bold0*"):
+        drawn.editor.command(str(drawn.row(word)))
+        drawn.editor.wait(partial(drawn.groups, word), why="colours where it was scrolled to")
+        assert "@markup.strong.markdown_inline" in drawn.groups(word)
     assert drawn.groups("typed above") == []
 
 
-def test_a_huge_text_stays_plain(drawn: Drawn) -> None:
-    drawn.say("some **bold** words\n" * 10_000)
-    drawn.say("small **end**")
+def test_a_huge_paragraph_is_coloured_too(drawn: Drawn) -> None:
+    drawn.say("some **bold** words\n" * 10_000 + "small **end**")
     drawn.editor.wait(lambda: drawn.groups("end"), why="colours")
     assert drawn.groups("bold") == []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from collections.abc import Sequence
 
 import pytest
 
-from agentchat.rpc.background import BackgroundTasks, run_in_thread, run_to_completion
+from agentchat.rpc.background import BackgroundTasks, Batcher, run_in_thread, run_to_completion
 
 
 async def test_what_a_task_raises_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -94,3 +95,27 @@ async def test_work_is_finished_even_if_its_caller_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await caller
     assert finished.is_set()
+
+
+async def test_what_is_requested_together_is_performed_together() -> None:
+    performed: list[list[int]] = []
+
+    async def double(numbers: Sequence[int]) -> list[int | Exception]:
+        performed.append(list(numbers))
+        return [ValueError("three") if number == 3 else number * 2 for number in numbers]
+
+    batcher = Batcher(double)
+    requests = (batcher.request(number) for number in (1, 2, 3))
+    first, second, third = await asyncio.gather(*requests, return_exceptions=True)
+    assert (first, second, str(third)) == (2, 4, "three")
+    assert await batcher.request(5) == 10
+    assert performed == [[1, 2, 3], [5]]
+
+
+async def test_an_error_of_the_whole_batch_is_raised_for_each_request() -> None:
+    async def fail(items: Sequence[int]) -> list[int]:
+        raise OSError("gone")
+
+    batcher = Batcher(fail)
+    errors = await asyncio.gather(batcher.request(1), batcher.request(2), return_exceptions=True)
+    assert [str(error) for error in errors] == ["gone", "gone"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 from tests.conftest import StartEditor, connected
 from tests.support.chat import Chat
 from tests.support.editor import Editor
@@ -55,3 +58,97 @@ def test_lua_functions_among_the_options_decide_what_is_asked_offered_and_prompt
     model_server.script(text("ok"))
     chat.play("again")
     assert "grep" in model_server.requests[-1].tools
+
+
+REGISTER = """
+local agentchat = require('agentchat')
+_G.seen = {}
+agentchat.register_tool({
+  name = 'shout',
+  description = 'Make a text loud.',
+  schema = {
+    properties = { text = { type = 'string' }, times = { type = 'integer' } },
+    required = { 'text' },
+  },
+  require_approval_before = function(args) return args.text ~= 'hi' end,
+  run = function(args, ctx)
+    _G.seen = { buf = ctx.buf, cwd = ctx.cwd }
+    if args.text == 'fail' then error('no voice') end
+    return { text = args.text:upper(), details = { times = args.times or 1 } }
+  end,
+})
+agentchat.register_tool({
+  name = 'later',
+  description = 'Answer later.',
+  read_only = true,
+  run = function(_, ctx)
+    ctx.progress('halfway')
+    vim.defer_fn(function() ctx.done('in time') end, 1)
+    ctx.on_cancel(function() vim.g.cancelled = true end)
+  end,
+})
+agentchat.register_tool({
+  name = 'never',
+  read_only = true,
+  run = function(_, ctx) ctx.on_cancel(function() vim.g.cancelled = true end) end,
+})
+agentchat.register_tool({ name = 'bash', run = function() end })
+"""
+
+
+def test_a_tool_registered_from_lua_runs_in_the_editor_and_asks_by_default(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_with(start_editor, model_server, REGISTER)
+    chat = Chat.open(editor)
+    assert "taken by the built-in tool bash" in editor.wait_notice("register_tool")
+    model_server.script(
+        calls(call("shout", {"text": "hi"}), call("shout", {"text": 3}), call("later", {})),
+        calls(call("shout", {"text": "fail"})),
+        text("ok"),
+    )
+    chat.send("use @shout and @later")
+    assert '"text": "fail"' in chat.asked("shout").text
+    chat.answer("a")
+    chat.finished()
+    assert set(model_server.requests[0].tools) >= {"shout", "later", "bash"}
+    assert '▸ shout text="hi" · done\n    HI' in chat.transcript()
+    assert list(model_server.requests[-1].results.values()) == [
+        "HI",
+        'Validation failed for tool "shout":\n  - text: Input should be of type string',
+        "in time",
+        "shout failed: no voice",
+    ]
+    finished = [e.data for e in editor.events if e.name == "AgentToolFinished"]
+    assert finished[0]["details"] == {"times": 1}
+    assert editor.lua("return _G.seen.buf") == chat.buffer
+
+
+def test_registered_tools_survive_a_host_that_died_and_can_be_unregistered(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_with(start_editor, model_server, REGISTER)
+    chat = Chat.open(editor)
+    model_server.script(text("ok"), text("ok"), text("ok"))
+    chat.play("use @shout and @later")
+    os.kill(editor.children()[0], signal.SIGKILL)
+    editor.wait_notice("the Python host ended")
+    chat.play("go on")
+    assert editor.lua("return require('agentchat').unregister_tool('later')")
+    chat.play("and now")
+    has = [{"shout", "later"} & set(request.tools) for request in model_server.requests]
+    assert has == [{"shout", "later"}, {"shout", "later"}, {"shout"}]
+
+
+def test_stopping_ends_a_tool_of_lua_and_calls_its_on_cancel(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_with(start_editor, model_server, REGISTER)
+    chat = Chat.open(editor)
+    model_server.script(calls(call("never", {})))
+    chat.send("use @never")
+    chat.event("AgentToolStarted")
+    chat.focus()
+    editor.command("AgentStop")
+    chat.finished("cancelled")
+    editor.wait(lambda: editor.lua("return vim.g.cancelled") is True, why="on_cancel was called")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from .chat import Chat
 from .editor import Editor
@@ -32,6 +33,17 @@ def greet(name):
 Shall I rename it?"""
 
 
+CODE_MARKS = """
+local ns = vim.api.nvim_create_namespace('agentchat.markdown')
+local marks = vim.api.nvim_buf_get_extmarks(..., ns, 0, -1, { details = true })
+return vim.iter(marks):any(function(mark) return mark[4].hl_group:find('^AgentChatCode') ~= nil end)
+"""
+
+
+def _has_marks(editor: Editor, buffer: int) -> bool:
+    return bool(editor.lua(CODE_MARKS, buffer))
+
+
 def chat(editor: Editor, server: ModelServer) -> None:
     """A chat beside a file: a call that is done, and an answer in Markdown."""
     editor.command("edit src/greet.py")
@@ -41,6 +53,7 @@ def chat(editor: Editor, server: ModelServer) -> None:
         text(ANSWER, usage=USAGE),
     )
     chat.play("Where is the greeting made?")
+    editor.wait(partial(_has_marks, editor, chat.buffer), why="the colours of the code")
     chat.type("Yes, rename it to @grep")
     editor.screen()
 

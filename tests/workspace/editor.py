@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agentchat.workspace.editor_port import (
     BufferEdit,
+    BufferFlags,
     BufferMovedError,
     BufferSnapshot,
     LineEdits,
     SaveOutcome,
     TextForm,
-    decode_lines,
+    decode_text,
+    line_text,
+    raw_lines,
 )
 
 
@@ -32,11 +35,18 @@ class Buffers:
     def load(self, path: Path, text: str | None = None, **given: object) -> None:
         """Load a file, or with ``text`` a buffer that the user changed."""
         data = path.read_bytes() if path.exists() else b""
-        lines, form = decode_lines(data, TextForm(fileformat="dos" if b"\r\n" in data else "unix"))
-        seen = BufferSnapshot(1, text is not None, lines, form)
+        shown, form = decode_text(data, TextForm(fileformat="dos" if b"\r\n" in data else "unix"))
+        seen = BufferSnapshot(1, text is not None, text=shown, form=form)
         if text is not None:
-            seen = replace(seen, lines=tuple(text.splitlines()))
+            seen = replace(seen, text="\n".join(text.splitlines()).encode())
         self.loaded[str(path)] = replace(seen, **given)  # type: ignore[arg-type]
+
+    def lines(self, path: object) -> tuple[str, ...]:
+        """The lines of a buffer, as the editor has them."""
+        return tuple(line_text(line) for line in raw_lines(self.loaded[str(path)].text))
+
+    async def flags(self, path: str) -> BufferFlags | None:
+        return self.loaded.get(path)
 
     async def snapshot(self, path: str) -> BufferSnapshot | None:
         return self.loaded.get(path)
@@ -44,17 +54,19 @@ class Buffers:
     async def unsaved(self) -> Mapping[str, BufferSnapshot]:
         return {path: one for path, one in self.loaded.items() if one.modified}
 
-    async def replace(self, path: str, tick: int, edits: LineEdits, form: TextForm) -> BufferEdit:
+    async def replace(
+        self, path: str, tick: int, edits: LineEdits, new: tuple[bytes | None, TextForm]
+    ) -> BufferEdit:
         seen = self.loaded[path]
         if seen.tick != tick:
             raise BufferMovedError
-        lines = list(seen.lines or ("",))
-        for first, last, new in edits:
-            lines[first:last] = new
+        lines = list(self.lines(path) or ("",))
+        for first, last, added in edits:
+            lines[first:last] = added
         self.edits.append(edits)
         self.states.append(seen)
         self.loaded[path] = replace(
-            seen, tick=tick + 1, modified=True, lines=tuple(lines), form=form
+            seen, tick=tick + 1, modified=True, text=_join(lines), form=new[1]
         )
         return BufferEdit(tick + 1, len(self.states) - 1)
 
@@ -73,8 +85,8 @@ class Buffers:
         if path in self.broken:
             return SaveOutcome(False, "E212: Can't open file for writing")
         seen = self.loaded[path]
-        lines = self.formatter(seen.lines)
-        self.loaded[path] = replace(seen, tick=seen.tick + 1, modified=False, lines=lines)
+        text = _join(self.formatter(self.lines(path)))
+        self.loaded[path] = replace(seen, tick=seen.tick + 1, modified=False, text=text)
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(self.loaded[path].to_bytes())
         self.saved.append(path)
@@ -87,5 +99,10 @@ class Buffers:
     async def reload(self, path: str) -> None:
         seen = self.loaded.get(path)
         if seen is not None and not seen.modified and Path(path).exists():
-            lines, form = decode_lines(Path(path).read_bytes(), seen.form)
-            self.loaded[path] = replace(seen, tick=seen.tick + 1, lines=lines, form=form)
+            text, form = decode_text(Path(path).read_bytes(), seen.form)
+            self.loaded[path] = replace(seen, tick=seen.tick + 1, text=text, form=form)
+
+
+def _join(lines: Sequence[str]) -> bytes | None:
+    text = "\0".join(lines).encode("utf-8", "surrogateescape")
+    return text.translate(bytes.maketrans(b"\0\n", b"\n\0")) if lines else None

@@ -15,8 +15,8 @@ from agentchat.workspace.editor_port import (
     BufferMovedError,
     BufferSnapshot,
     TextForm,
-    decode_lines,
-    encode_lines,
+    decode_text,
+    encode_text,
 )
 from agentchat.workspace.local import LocalWorkspace
 from tests.workspace.editor import Buffers
@@ -36,7 +36,7 @@ class World:
         return path
 
     def lines(self, name: str) -> tuple[str, ...]:
-        return self.editor.loaded[str(self.root / name)].lines
+        return self.editor.lines(self.root / name)
 
     def disk(self, name: str) -> str | None:
         path = self.root / name
@@ -216,7 +216,7 @@ async def test_a_deleted_file_that_is_still_loaded_comes_back_and_its_buffer_fol
 async def test_a_buffer_in_another_encoding_is_changed_too(world: World) -> None:
     path = world.root / "a"
     path.write_bytes("é\n".encode("latin-1"))
-    world.editor.loaded[str(path)] = BufferSnapshot(1, False, ("é",), encoding="latin1")
+    world.editor.loaded[str(path)] = BufferSnapshot(1, False, text="é".encode(), encoding="latin1")
     await world.workspace.apply(ChangeSet((world.change("a", "é\n", "è\n"),)))
     assert world.lines("a") == ("è",)
 
@@ -236,7 +236,7 @@ async def test_files_that_are_not_loaded_go_to_the_disk(world: World) -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("fileformat", ["unix", "dos", "mac"])
 def test_any_bytes_are_lines_and_back(data: bytes, fileformat: str) -> None:
-    assert encode_lines(*decode_lines(data, TextForm(fileformat=fileformat))) == data
+    assert encode_text(*decode_text(data, TextForm(fileformat=fileformat))) == data
 
 
 def renamed(world: World, before: str, after: str) -> FileChange:

@@ -13,7 +13,7 @@ local M = {}
 ---@field title string
 ---@field facts [string, string][] label and value
 ---@field doc agentchat.Doc
----@field safety -1|0|1|2 -1: a question that runs nothing
+---@field safety -1|0|1|2 -1: nothing changes
 ---@field warning? string
 ---@field place integer
 ---@field total integer

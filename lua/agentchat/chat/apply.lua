@@ -79,25 +79,21 @@ function M.catch_up(chat)
   end
 end
 
---- Runs operations in order: writes together, and each report after what was drawn before.
+--- Runs operations: first what is drawn, in one write, then the reports of it, each kind in order.
 local function apply(chat, ops)
-  local at = 1
-  while at <= #ops do
-    local first = at
-    while at <= #ops and not REPORTS[ops[at][1]] do
-      at = at + 1
-    end
-    if at > first then
-      write(chat, function()
-        for i = first, at - 1 do
-          run(chat, ops[i])
-        end
-      end)
-    end
-    while at <= #ops and REPORTS[ops[at][1]] do
-      run(chat, ops[at])
-      at = at + 1
-    end
+  local writes, reports = {}, {}
+  for _, op in ipairs(ops) do
+    table.insert(REPORTS[op[1]] and reports or writes, op)
+  end
+  if #writes > 0 then
+    write(chat, function()
+      for _, op in ipairs(writes) do
+        run(chat, op)
+      end
+    end)
+  end
+  for _, op in ipairs(reports) do
+    run(chat, op)
   end
 end
 

@@ -3,6 +3,7 @@ local apply = require('agentchat.chat.apply')
 local completion = require('agentchat.prompt.completion')
 local draft = require('agentchat.prompt.draft')
 local folds = require('agentchat.ui.folds')
+local highlighter = require('agentchat.transcript.highlighter')
 local highlights = require('agentchat.highlights')
 local keymaps = require('agentchat.chat.keymaps')
 local marks = require('agentchat.transcript.marks')
@@ -52,6 +53,7 @@ function M.set_up_window(chat)
   local win = api.nvim_get_current_win()
   window.set_options(win)
   folds.restore(win, messages.folds(chat))
+  highlighter.refresh(chat)
 end
 
 --- Keeps what was not sent for the next time the chat is resumed, which takes a turn to be possible.
@@ -83,6 +85,16 @@ local function read_again(chat)
   prompt.refresh(chat)
 end
 
+local function listen_to_windows(chat)
+  api.nvim_create_autocmd({ 'WinScrolled', 'TabEnter' }, {
+    group = group,
+    callback = function()
+      if not api.nvim_buf_is_valid(chat.buf) then return true end
+      if window.find(chat.buf) then highlighter.refresh(chat) end
+    end,
+  })
+end
+
 local function listen(chat)
   local function on(event, callback)
     api.nvim_create_autocmd(event, { group = group, buffer = chat.buf, callback = callback })
@@ -109,6 +121,7 @@ function M.adopt(chat)
   chat.undo = undo.new(marks.prompt_text(chat))
   completion.register(chat)
   listen(chat)
+  listen_to_windows(chat)
   vim.bo[buf].filetype = 'agentchat'
   keymaps.attach(buf)
   registry.announce('buffer', chat, buf)

@@ -16,6 +16,12 @@ function M.tokens(count)
   return ('%.1fM'):format(count / 1e6)
 end
 
+--- US dollars, with more digits where it is little; nil is an unknown price.
+function M.cost(dollars)
+  if not dollars then return 'price unknown' end
+  return ('$%.' .. (dollars < 0.1 and 3 or 2) .. 'f'):format(dollars)
+end
+
 local function counts(status)
   local out = {}
   local function add(text, group, weight)
@@ -26,7 +32,9 @@ local function counts(status)
     add(status.pending .. what, 'AgentChatWaiting', 7)
   end
   if status.tokens > 0 then add(M.tokens(status.tokens) .. ' tokens', 'AgentChatFact', 2) end
-  if status.cost then add(('$%.2f'):format(status.cost), 'AgentChatFact', 1) end
+  if status.cost ~= 0 and status.tokens > 0 then
+    add(M.cost(status.cost), 'AgentChatFact', status.cost and 6 or 1)
+  end
   return out
 end
 

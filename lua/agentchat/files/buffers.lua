@@ -10,12 +10,19 @@ local M = {}
 ---@field bomb boolean
 ---@field fileformat 'unix'|'dos'|'mac'
 
+---@class (exact) agentchat.BufferQuery
+---@field path string
+---@field text? boolean whether the text is wanted
+---@field buf? integer with `changedtick`: the text that the caller has is of this state
+---@field changedtick? integer
+
 ---@class (exact) agentchat.Snapshot
 ---@field path string resolved
 ---@field buf integer
 ---@field changedtick integer
 ---@field modified boolean
----@field lines string[] none for a buffer without text; a NUL is a newline
+---@field text? string lines joined by line feeds, without one at the end; absent if not wanted or known
+---@field empty boolean whether the buffer holds no text, as that of an empty file
 ---@field eol boolean
 ---@field bomb boolean
 ---@field fileformat 'unix'|'dos'|'mac'
@@ -38,31 +45,32 @@ local function path_of(buf)
   return is_file and resolved(vim.api.nvim_buf_get_name(buf)) or nil
 end
 
----@return integer? buf the loaded one of a file; of two, the one with unsaved changes
-local function find_buffer(path)
-  local wanted, found = resolved(path), nil
+---@return table<string, integer> loaded file buffers by path; of two, the one with unsaved changes
+local function loaded_buffers()
+  local found = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if wanted and path_of(buf) == wanted and (not found or vim.bo[buf].modified) then
-      found = buf
-    end
+    local path = path_of(buf)
+    if path and (not found[path] or vim.bo[buf].modified) then found[path] = buf end
   end
   return found
 end
 
-local function lines_of(buf)
-  if vim.api.nvim_buf_call(buf, edits.is_empty) then return {} end
-  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  return vim.tbl_map(function(line) return (line:gsub('%z', '\n')) end, lines)
-end
+---@return integer? buf the loaded one of a file; of two, the one with unsaved changes
+local function find_buffer(path) return loaded_buffers()[resolved(path) or ''] end
 
-local function snapshot(buf, path)
-  local encoding = vim.bo[buf].fileencoding
+local function text_of(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\n') end
+
+---@param query agentchat.BufferQuery
+local function snapshot(buf, path, query)
+  local encoding, tick = vim.bo[buf].fileencoding, vim.api.nvim_buf_get_changedtick(buf)
+  local known = query.buf == buf and query.changedtick == tick
   return {
     path = path,
     buf = buf,
-    changedtick = vim.api.nvim_buf_get_changedtick(buf),
+    changedtick = tick,
     modified = vim.bo[buf].modified,
-    lines = lines_of(buf),
+    text = query.text and not known and text_of(buf) or nil,
+    empty = vim.api.nvim_buf_call(buf, edits.is_empty),
     eol = vim.bo[buf].endofline,
     bomb = vim.bo[buf].bomb,
     fileformat = vim.bo[buf].fileformat,
@@ -72,12 +80,13 @@ local function snapshot(buf, path)
   }
 end
 
---- All file buffers with unsaved changes.
-function M.snapshots()
+--- All file buffers with unsaved changes, with their text.
+---@return agentchat.Snapshot[]
+function M.unsaved()
   local found = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local path = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified and path_of(buf)
-    if path then table.insert(found, snapshot(buf, path)) end
+    if path then table.insert(found, snapshot(buf, path, { path = path, text = true })) end
   end
   return found
 end
@@ -125,13 +134,23 @@ local function catch_up(buf)
   if not vim.bo[buf].modified and is_autoread(buf) then check_disk(buf, true) end
 end
 
---- The loaded buffer of a file, with what the disk has if 'autoread' is on; never loads or makes one.
----@return agentchat.Snapshot?
-function M.snapshot(path)
-  local stale = find_buffer(path)
-  if stale then catch_up(stale) end
-  local buf = stale and find_buffer(path)
-  return buf and snapshot(buf, path_of(buf)) or nil
+--- The loaded buffers of files, with what the disk has if 'autoread' is on; never loads or makes one.
+---@param queries agentchat.BufferQuery[]
+---@return (agentchat.Snapshot|false)[] in the same order; false for a file without a buffer
+function M.look(queries)
+  local before = loaded_buffers()
+  local function loaded(query) return before[resolved(query.path) or ''] end
+  local stale = vim.iter(queries):map(loaded):totable()
+  -- Reading one again runs autocommands, which may close another.
+  vim.iter(stale):filter(vim.api.nvim_buf_is_loaded):each(catch_up)
+  local now = #stale > 0 and loaded_buffers() or before
+  return vim
+    .iter(queries)
+    :map(function(query)
+      local path = resolved(query.path) or ''
+      return now[path] and snapshot(now[path], path, query) or false
+    end)
+    :totable()
 end
 
 --- Shows what a command made of the files on the screen; what no window shows can wait.
@@ -209,8 +228,8 @@ end
 
 --- Makes edits as one undo step, if the buffer is still as it was at `changedtick`: all or none.
 ---@param wanted agentchat.LineEdit[] not overlapping; a buffer without text has one line, empty
----@return { ok: boolean, changedtick?: integer, undo?: integer, reason?: string, message?: string }
----  `undo` is the state of the undo tree before
+---@return { ok: boolean, buf?: integer, changedtick?: integer, undo?: integer, reason?: string,
+---  message?: string } `undo` is the state of the undo tree before
 function M.replace(path, changedtick, wanted, form)
   local buf = find_buffer(path)
   if not buf then return refusal('unloaded', 'no buffer shows the file') end
@@ -233,7 +252,12 @@ function M.replace(path, changedtick, wanted, form)
     function() return change_text(buf, change, form) end
   )
   if not ok then return refusal('failed', plain_message(before)) end
-  return { ok = true, changedtick = vim.api.nvim_buf_get_changedtick(buf), undo = before }
+  return {
+    ok = true,
+    buf = buf,
+    changedtick = vim.api.nvim_buf_get_changedtick(buf),
+    undo = before,
+  }
 end
 
 --- Takes edits back, if the buffer is still as it was at `changedtick`: no new undo step.
@@ -265,8 +289,9 @@ end
 
 --- Saves a buffer as the user would, autocommands and all; no final newline is added.
 ---@param without_autocmds? boolean
----@return { ok: boolean, changedtick?: integer, modified?: boolean, message?: string } `message`
----  also reports an error in an autocommand after a successful write
+---@return { ok: boolean, changedtick?: integer, modified?: boolean, unchanged?: boolean,
+---  message?: string } `unchanged`: the text is the one before; `message` also reports an error in an
+---  autocommand after a successful write
 function M.save(path, without_autocmds)
   local buf = find_buffer(path)
   if not buf then return refusal('unloaded', 'no buffer shows the file') end
@@ -274,16 +299,18 @@ function M.save(path, without_autocmds)
   if reason == 'conflict' or reason == 'changed' then
     return refusal('moved', 'the file changed on the disk')
   end
-  local changed = vim.bo[buf].modified
+  local changed, tick = vim.bo[buf].modified, vim.api.nvim_buf_get_changedtick(buf)
   local function run() write(not without_autocmds) end
   local ok, problem = pcall(vim.api.nvim_buf_call, buf, run)
   local message = not ok and plain_message(problem) or nil
   if not vim.api.nvim_buf_is_loaded(buf) then return refusal('unloaded', 'the buffer is gone') end
   if not ok and (vim.bo[buf].modified or not changed) then return refusal('failed', message) end
+  local now = vim.api.nvim_buf_get_changedtick(buf)
   return {
     ok = true,
-    changedtick = vim.api.nvim_buf_get_changedtick(buf),
+    changedtick = now,
     modified = vim.bo[buf].modified,
+    unchanged = changed and now == tick + 1, -- which a write adds itself
     message = message,
   }
 end

@@ -18,9 +18,11 @@ M.BUILTIN = {
   { name = 'write', kind = 'tool', about = 'Create or overwrite a file' },
   { name = 'bash', kind = 'tool', about = 'Run a shell command' },
   { name = 'ast_edit', kind = 'tool', about = 'Rewrite code by its structure' },
+  { name = 'fetch', kind = 'tool', about = 'Fetch a page of the web' },
   { name = 'agent', kind = 'group', about = 'All tools' },
   { name = 'files', kind = 'group', about = 'Tools for files' },
   { name = 'readonly', kind = 'group', about = 'Tools that only read' },
+  { name = 'web', kind = 'group', about = 'Tools for the web' },
 }
 
 ---@class agentchat.Mention

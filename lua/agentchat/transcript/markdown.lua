@@ -1,18 +1,19 @@
---- Colours for a finished text: Markdown and the languages in its code blocks, as extmarks made once.
---- No parser is attached to the buffer, which would parse the growing chat again at every piece.
-local render = require('agentchat.ui.render')
-
+--- Highlights of Markdown and of the languages in its blocks of code, by Tree-sitter.
 local M = {}
 
-local api = vim.api
-local ns = api.nvim_create_namespace('agentchat.markdown')
-
 local LARGEST = 100 * 1024 -- bytes; a longer text stays plain
-local MARKS = 20000
 
 local function highlights(lang)
   local ok, query = pcall(vim.treesitter.query.get, lang, 'highlights')
   return ok and query or nil
+end
+
+--- Whether this Neovim has a parser and highlights of a language, named as after a fence.
+---@param name string
+function M.knows(name)
+  local lang = vim.treesitter.language.get_lang(name) or name
+  local ok, added = pcall(vim.treesitter.language.add, lang)
+  return ok and added == true and highlights(lang) ~= nil
 end
 
 local function has_colour(name)
@@ -24,78 +25,62 @@ local function has_colour(name)
   )
 end
 
---- Where the text is now; nil if it was deleted.
----@return integer? first, integer? last rows, the last one excluded
-local function current_rows(painting)
-  if not api.nvim_buf_is_loaded(painting.buf) then return nil end
-  local at = api.nvim_buf_get_extmark_by_id(painting.buf, ns, painting.mark, { details = true })
-  if at[1] and not at[3].invalid then return at[1], at[3].end_row end
-end
-
-local function colour(painting, row, lang, name, range, priority)
-  api.nvim_buf_set_extmark(painting.buf, ns, row + range[1], range[2], {
-    end_row = row + range[4],
-    end_col = range[5],
-    hl_group = ('@%s.%s'):format(name, lang),
-    priority = priority + (lang == 'markdown' and 0 or 1),
-    strict = false,
-  })
-  painting.left = painting.left - 1
-end
-
---- Colours what one tree knows; gives way after each mark.
-local function paint(painting, tree, lang, row)
-  local query = highlights(lang)
-  if not query then return end
-  for id, node, metadata in query:iter_captures(tree:root(), painting.text) do
-    local name, first = query.captures[id], row()
-    if not first or painting.left == 0 then return end
-    if has_colour(name) then
-      local range = vim.treesitter.get_range(node, painting.text, metadata[id])
-      colour(painting, first, lang, name, range, tonumber(metadata.priority) or 100)
+--- Adds a mark to each line of a node.
+local function add(rows, lines, range, group, priority)
+  local first, last = range[1], math.min(range[4], #lines - 1)
+  for row = first, last do
+    local start = row == first and range[2] or 0
+    local finish = row == range[4] and range[5] or #lines[row + 1]
+    if finish > start then
+      table.insert(rows[row + 1], ('%d:%d:%s:%d'):format(start, finish, group, priority))
     end
   end
 end
 
-local function paint_all(painting, parser, pause)
-  local first = current_rows(painting)
-  local function row()
-    if pause() then first = current_rows(painting) end
-    return first
+local function collect(rows, lines, text, tree, lang, pause)
+  local query = highlights(lang)
+  if not query then return end
+  local above = lang == 'markdown' and 0 or 1
+  for id, node, metadata in query:iter_captures(tree:root(), text) do
+    local name = query.captures[id]
+    if has_colour(name) then
+      local range = vim.treesitter.get_range(node, text, metadata[id])
+      local priority = (tonumber(metadata.priority) or 100) + above
+      add(rows, lines, range, ('@%s.%s'):format(name, lang), priority)
+    end
+    pause()
   end
-  parser:for_each_tree(function(tree, inner) paint(painting, tree, inner:lang(), row) end)
 end
 
-local function start(buf, mark)
-  -- The extmark moves with the text; `left` counts the marks that may still be made.
-  local painting = { buf = buf, mark = mark, text = '', left = MARKS }
-  local function done()
-    if api.nvim_buf_is_loaded(buf) then api.nvim_buf_del_extmark(buf, ns, mark) end
-  end
-  local first, last = current_rows(painting)
-  if not first then return done() end
-  painting.text = table.concat(api.nvim_buf_get_lines(buf, first, last, false), '\n') .. '\n'
-  local ok, parser = pcall(vim.treesitter.get_string_parser, painting.text, 'markdown')
-  -- This Neovim may have no Markdown parser.
-  if not ok or #painting.text > LARGEST then return done() end
+---@param parser vim.treesitter.LanguageTree
+---@return boolean done
+local function parse(parser, pause)
+  local done, failed = false, false
   parser:parse(true, function(err)
-    if err then return done() end
-    render.in_slices(function(pause)
-      paint_all(painting, parser, pause)
-      done()
-    end, function() return api.nvim_buf_is_loaded(buf) end)
+    done, failed = true, err ~= nil
   end)
+  while not done do
+    pause(true)
+  end
+  return not failed
 end
 
---- Colours the lines of a finished text, soon and in slices: not while a batch of writes is under
---- way, and never long enough to be felt.
----@param last integer row after the last
-function M.decorate(buf, first, last)
-  local opts = { end_row = last, end_col = 0, invalidate = true, strict = false }
-  local mark = api.nvim_buf_set_extmark(buf, ns, first, 0, opts)
-  vim.schedule(function()
-    if api.nvim_buf_is_loaded(buf) then start(buf, mark) end
-  end)
+--- Finds the highlights of a text.
+---@param lines string[]
+---@param pause fun(now?: boolean): boolean see `in_slices`
+---@return string[]? rows the marks of each line: `first:last:Group:priority` in bytes, divided by
+---  blanks; nil if the text stays plain
+function M.rows(lines, pause)
+  local text = table.concat(lines, '\n') .. '\n'
+  if #text > LARGEST then return nil end
+  -- This Neovim may have no Markdown parser.
+  local ok, parser = pcall(vim.treesitter.get_string_parser, text, 'markdown')
+  if not ok or not parse(parser, pause) then return nil end
+  local rows = vim.iter(lines):map(function() return {} end):totable()
+  parser:for_each_tree(
+    function(tree, inner) collect(rows, lines, text, tree, inner:lang(), pause) end
+  )
+  return vim.iter(rows):map(function(marks) return table.concat(marks, ' ') end):totable()
 end
 
 return M

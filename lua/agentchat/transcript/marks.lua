@@ -66,6 +66,7 @@ end
 local DETAILS = {
   'end_row',
   'end_col',
+  'end_right_gravity',
   'hl_group',
   'hl_eol',
   'priority',

@@ -1,7 +1,7 @@
 --- The transcript: everything above the prompt, written line by line, never read back.
 local tool_block = require('agentchat.transcript.tool_block')
 local lines = require('agentchat.transcript.text')
-local markdown = require('agentchat.transcript.markdown')
+local highlighter = require('agentchat.transcript.highlighter')
 local marks = require('agentchat.transcript.marks')
 
 local M = {}
@@ -24,10 +24,11 @@ local GROUPS = {
 ---@field tail? integer extmark where its next piece goes
 ---@field blocks table<string, agentchat.ToolBlock>
 ---@field thinking? agentchat.ToolBlock
+---@field highlighting agentchat.Highlighting
 ---@field retry? integer extmark of the line about a request that is sent again
 ---@field last? 'block' what was written last, where it matters
 
-function M.new() return { headers = {}, blocks = {} } end
+function M.new() return { headers = {}, blocks = {}, highlighting = highlighter.new() } end
 
 --- Writes lines and a blank one above the prompt.
 ---@param close? boolean without a blank line above it
@@ -104,7 +105,9 @@ local function close(chat)
   delete_mark(chat, state.retry)
   state.tail, state.first, state.thinking, state.retry = nil, nil, nil, nil
   if first and last and first <= last then
-    markdown.decorate(chat.buf, first, trim(chat, first, last) + 1)
+    highlighter.finish(chat, first, trim(chat, first, last) + 1)
+  else
+    highlighter.finish(chat)
   end
 end
 
@@ -117,9 +120,11 @@ function M.text(chat, text)
     close(chat)
     row, col = write(chat, { '' }), 0
     state.first, state.tail = set_point(chat, row, 0, false), set_point(chat, row, 0, true)
+    highlighter.start(chat, row)
   end
   state.last, state.thinking = nil, nil
   api.nvim_buf_set_text(chat.buf, row, col, row, col, lines.split(text, col))
+  highlighter.refresh(chat)
 end
 
 local function write_block(chat, block)

@@ -41,7 +41,11 @@ function M.to_lines(value)
   if type(value) == 'string' then return M.split(value) end
   local out = {}
   for _, line in ipairs(value) do
-    vim.list_extend(out, M.split(line))
+    if #line <= M.WIDEST and not line:find('[\r\n]') then
+      out[#out + 1] = line
+    else
+      vim.list_extend(out, M.split(line))
+    end
   end
   return out
 end

@@ -66,7 +66,8 @@ local function drawn_of(block)
   local output, out = block.output, {}
   local live = block.state == 'running' or block.left_out > 0
   for i = 1, live and #output or math.min(#output, LONGEST) do
-    out[i] = output[i] == '' and '' or INDENT .. output[i]
+    local line = output[i]
+    out[i] = line == '' and '' or INDENT .. line
   end
   if block.left_out > 0 then
     local note = ('[%d earlier lines: see :AgentLog]'):format(block.left_out)

@@ -24,7 +24,7 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('agentchat.render')
 
 local MOST_FOLDS = 200 -- files, which is more than anybody folds
-local SLICE_MS = 2 -- of drawing without letting anything else run
+local SLICE_MS = 1 -- of drawing without letting anything else run
 
 ---Makes a paste into a buffer do nothing while it cannot be changed: Neovim would show a traceback.
 local function ignore_pastes(buf)
@@ -114,12 +114,13 @@ local function colour(buf, doc, row)
 end
 
 --- Runs something long in slices, the first one at once, so that keys and redraws come in between.
----@param work fun(pause: fun(): boolean) calls `pause` often, which returns whether others have run
+---@param work fun(pause: fun(now?: boolean): boolean) calls `pause` often, which returns whether others
+---  have run; they do if `now`
 ---@param wanted fun(): boolean whether it should go on
 function M.in_slices(work, wanted)
   local began
-  local function pause()
-    local over = vim.uv.hrtime() / 1e6 - began > SLICE_MS
+  local function pause(now)
+    local over = now or vim.uv.hrtime() / 1e6 - began > SLICE_MS
     if over then coroutine.yield() end
     return over
   end

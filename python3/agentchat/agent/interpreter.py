@@ -8,6 +8,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from agentchat.agent.accounts import Accounts
 from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
@@ -58,6 +59,7 @@ class Interpreter:
         queue: MessageQueue,
         preparation: Preparation,
         model: ModelSource,
+        accounts: Accounts,
         max_parallel: int,
         observer: Observer,
     ) -> None:
@@ -70,6 +72,7 @@ class Interpreter:
         self._queue = queue
         self._preparation = preparation
         self._model = model
+        self._accounts = accounts
         self._observer = observer
         self._stream = ReplyStream(view, journal)
         self._slots = asyncio.Semaphore(max_parallel)
@@ -189,7 +192,9 @@ class Interpreter:
             model = self._model.current()
         except UserError as error:
             return Reply(error=str(error))
-        return await self._stream.ask(model, effect.request)
+        reply = await self._stream.ask(model, effect.request)
+        self._accounts.add(reply)
+        return reply
 
     async def _locate(self, call: ValidCall) -> CallTarget:
         await self._approvals.refresh()

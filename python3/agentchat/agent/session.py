@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
+from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.execution.previews import Previews
@@ -35,6 +36,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import TurnEnd, turn
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.spending import totals_of
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
 
@@ -95,6 +97,7 @@ class Session:
         frontend: Frontend | None = None,
         rule_store: RuleStore | None = None,
         tool_files: ToolFiles | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
@@ -125,6 +128,7 @@ class Session:
             previews=previews,
             results=results,
             toolbox=chat.toolset,
+            policy=chat.policy,
             frontend=self._frontend,
         )
         self._undo_commands = UndoCommands(
@@ -153,6 +157,7 @@ class Session:
             queue=self._queue,
             preparation=self._preparation,
             model=model,
+            accounts=Accounts(chat, ledger),
             max_parallel=max_parallel,
             observer=self,
         )
@@ -215,6 +220,7 @@ class Session:
         self.tools.restore()
         self._undo_commands.restore()
         self.chat.turn = self._journal.restored.timeline.turn
+        self.chat.spending.chat = totals_of(self.chat.history)
 
     def replay(self) -> None:
         """Draw the history; turns wait until that is done."""

@@ -39,7 +39,7 @@ def chat_status(
         model=_model_name(model),
         turn=chat.turn,
         tokens=usage.total_tokens if usage is not None else 0,
-        cost=usage.cost if usage is not None else None,
+        cost=chat.spending.chat.cost,
     )
 
 

@@ -27,6 +27,14 @@ class StalePreview(ToolError):
         self.path = path
 
 
+class Irreversible(ToolError):
+    """A call cannot be undone; ``manual_guide`` tells the user what to do by hand."""
+
+    def __init__(self, manual_guide: str = "") -> None:
+        super().__init__(manual_guide or "It cannot be undone.")
+        self.manual_guide = manual_guide
+
+
 class Unreachable(ToolError):
     """The machine of the workspace cannot be reached, or its connection was lost."""
 

@@ -9,10 +9,18 @@ READ_BYTES = 256 * KIB
 BASH_SECONDS = 120
 BASH_BYTES = 512 * KIB
 RESULT_BYTES = 64 * KIB
+CHECKPOINT_BYTES = 64 * 1024 * KIB
 """A larger result is sent as its head and tail, half of this each."""
 
 LONGEST_ERROR = 60 * KIB
 """Most characters of an error for the model."""
+
+FETCH_BYTES = 2 * KIB * KIB
+"""Most bytes of a web page that are loaded."""
+FETCH_SHOWN = 32 * KIB
+"""Most bytes of its text in one result, unless the model asks for another number."""
+FETCH_SECONDS = 30
+FETCH_CONNECT_SECONDS = 10
 
 GREP_MATCHES = 100
 GREP_LINE_CHARACTERS = 500

@@ -43,6 +43,7 @@ KINDS: dict[str, type[Any]] = {
     "call_started": r.CallStarted,
     "call_finished": r.CallFinished,
     "changing": r.ChangeStarted,
+    "checkpoint": r.CheckpointCreated,
     "changed": r.ChangeApplied,
     "settled": r.ChangeSettled,
     "recovering": r.RecoveryStarted,
@@ -73,7 +74,13 @@ STORED_NAMES: dict[tuple[type[Any], str], str] = {
 """Names on disk of fields that have another name in ``records`` and ``messages``."""
 
 CONTENT_KIND = "content"
-WITH_FILES = (r.ChangeStarted, r.ChangeApplied, r.ChangeSettled, r.PreviewStaged)
+WITH_FILES = (
+    r.ChangeStarted,
+    r.ChangeApplied,
+    r.ChangeSettled,
+    r.CheckpointCreated,
+    r.PreviewStaged,
+)
 WITH_LISTS = (r.ChangeStarted, r.ToolsGiven)
 """Records with fields that are tuples, which msgpack returns as lists."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from agentchat.core.messages import Note, Reply, ToolResult, UserText
 from agentchat.journal import records as r
+from agentchat.journal.usage_text import format_cost
 
 INDENT = "    "
 
@@ -54,7 +55,9 @@ def _message_entry(record: r.MessageRecorded) -> Iterator[str]:
 
 
 def _reply_entry(reply: Reply) -> Iterator[str]:
-    usage = f", {reply.usage.total_tokens} tokens" if reply.usage else ""
+    usage = ""
+    if reply.usage:
+        usage = f", {reply.usage.total_tokens} tokens, {format_cost(reply.usage.cost)}"
     yield f"agent ({reply.model or 'model'}, {reply.finish}{usage})"
     if reply.reasoning:
         yield f"[reasoning] {reply.reasoning}"
@@ -122,6 +125,9 @@ _ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
     r.CallStarted: _call_entry,
     r.CallFinished: lambda record: (f"finished ({record.call_id}): {record.status}",),
     r.ChangeStarted: lambda record: _files(f"change ({record.source})", record.files),
+    r.CheckpointCreated: lambda record: _files(
+        f"checkpoint before {record.call_id}: {record.handler}", record.files
+    ),
     r.ChangeApplied: lambda record: _files(f"changed ({record.source})", record.files),
     r.ChangeSettled: lambda record: _files(f"change settled ({record.source})", record.files),
     r.RecoveryStarted: lambda record: (f"recovery of {record.source} ({record.id})",),

@@ -38,7 +38,8 @@ undo       ``UndoStarted``,     the changes with its id       each of its change
            ``RedoStarted``
 =========  ===================  ============================  ===================================
 
-A call of a reply that no ``CallStarted`` follows was not run.
+A call of a reply that no ``CallStarted`` follows was not run. A call with ``CheckpointCreated``
+that did not end: recovery records what it changed in the files of its checkpoint.
 
 Format
 ------
@@ -191,6 +192,19 @@ class ChangeStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointCreated:
+    """The state before a call was saved by ``handler``: as ``files``, or by a function of the user.
+
+    What the call changed in ``files`` is recorded as a change before the call ends.
+    """
+
+    call_id: str
+    handler: str
+    files: tuple[RecordedFile, ...] = ()
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeApplied:
     """The newest change of this source was made.
 
@@ -264,6 +278,8 @@ class UndoOffered:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
+    result: Mapping[str, Any] = field(default_factory=dict)
+    is_redo: bool = False
     time: float = 0.0
 
 
@@ -322,6 +338,7 @@ Record = (
     | CallStarted
     | CallFinished
     | ChangeStarted
+    | CheckpointCreated
     | ChangeApplied
     | ChangeSettled
     | RecoveryStarted

@@ -51,6 +51,8 @@ class CallRun:
     status: str = ""
     undo: UndoCall | None = None
     reverts: str = ""
+    is_saved: bool = False
+    """Whether the files before it are saved, so that what it did is a change of files."""
 
     @property
     def can_be_undone(self) -> bool:
@@ -102,6 +104,8 @@ class Timeline:
     lost_previews: tuple[LostPreview, ...] = ()
     unfinished: tuple[UnfinishedChange, ...] = ()
     recoveries: frozenset[str] = frozenset()
+    open_checkpoints: tuple[UnfinishedChange, ...] = ()
+    """The files before calls that the previous process did not end, by the id of the call."""
 
     def uncertain_paths(self) -> frozenset[str]:
         """Return the paths of changes that may or may not have been made."""
@@ -189,6 +193,8 @@ class _Builder:
         self._unfinished: dict[str, range] = {}
         self._failed: set[int] = set()
         self._recoveries: set[str] = set()
+        self._checkpoints: dict[str, tuple[FileStep, ...]] = {}
+        self._open_checkpoints: dict[str, tuple[FileStep, ...]] = {}
 
     def add(self, index: int, record: r.Record) -> None:  # noqa: C901 - one case for each record
         """Add the next record."""
@@ -207,6 +213,8 @@ class _Builder:
                 self._pending.pop(record.preview, None)
             case r.ChangeStarted():
                 self._start_change(index, record)
+            case r.CheckpointCreated() if record.files:
+                self._add_checkpoint(index, record)
             case r.ChangeApplied() | r.ChangeSettled():
                 self._end_change(record)
             case r.RecoveryStarted():
@@ -215,6 +223,8 @@ class _Builder:
                 self._start_call(index, record)
             case r.CallFinished() | r.UndoOffered() if call := self._calls.get(record.call_id):
                 self._calls[record.call_id] = _end_call(call, record)
+                if isinstance(record, r.CallFinished):
+                    self._checkpoints.pop(record.call_id, None)
             case r.UndoStarted() | r.RedoStarted():
                 self._add_undo(index, record)
 
@@ -222,6 +232,7 @@ class _Builder:
         """Mark what is pending or open as left behind by a process that has ended."""
         self._lost, self._pending = tuple(self._pending.values()), {}
         self._unfinished = dict(self._open)
+        self._open_checkpoints = dict(self._checkpoints)
 
     def timeline(self) -> Timeline:
         """Return the timeline of the records so far."""
@@ -235,37 +246,52 @@ class _Builder:
             lost_previews=self._lost,
             unfinished=tuple(self._unfinished_change(source) for source in unfinished),
             recoveries=frozenset(self._recoveries),
+            open_checkpoints=tuple(
+                UnfinishedChange(call_id, steps)
+                for call_id, steps in self._open_checkpoints.items()
+                if call_id in self._checkpoints
+            ),
         )
 
     def _unfinished_change(self, source: str) -> UnfinishedChange:
         return UnfinishedChange(source, tuple(self._steps[i] for i in self._unfinished[source]))
 
     def _start_change(self, index: int, record: r.ChangeStarted) -> None:
-        first, number = len(self._steps), len(self._changes)
-        for file in record.files:
-            step = FileStep(
-                index=index,
-                number=number,
-                turn=self._turn,
-                source=record.source,
-                path=file.path,
-                before=file.before,
-                after=file.after,
-                mode=file.mode,
-                reverts=record.reverts,
-                owner=file.owner,
-                attributes=file.attributes,
-                folders=file.folders,
-            )
-            self._steps.append(step)
+        first = len(self._steps)
+        steps = (self._step(index, record.source, file) for file in record.files)
+        self._steps += [replace(step, reverts=record.reverts) for step in steps]
+        self._checkpoints.pop(record.source, None)
         self._changes.append(range(first, len(self._steps)))
         self._newest[record.source] = self._changes[-1]
         if record.source not in self._recoveries:
             self._open[record.source] = self._changes[-1]
 
+    def _step(self, index: int, source: str, file: r.RecordedFile) -> FileStep:
+        return FileStep(
+            index=index,
+            number=len(self._changes),
+            turn=self._turn,
+            source=source,
+            path=file.path,
+            before=file.before,
+            after=file.after,
+            mode=file.mode,
+            owner=file.owner,
+            attributes=file.attributes,
+            folders=file.folders,
+        )
+
+    def _add_checkpoint(self, index: int, record: r.CheckpointCreated) -> None:
+        steps = (self._step(index, record.call_id, file) for file in record.files)
+        self._checkpoints[record.call_id] = tuple(steps)
+        call = self._calls.get(record.call_id)
+        if call is not None:
+            self._calls[record.call_id] = replace(call, is_saved=True)
+
     def _end_change(self, record: r.ChangeApplied | r.ChangeSettled) -> None:
         """Update the files of the newest change of a source from the record of its end."""
         self._open.pop(record.source, None)
+        self._checkpoints.pop(record.source, None)
         after = {file.path: file.after for file in record.files}
         if isinstance(record, r.ChangeSettled) and not after:
             return  # the change failed as a whole: its steps stay uncertain
@@ -307,5 +333,7 @@ def _end_call(call: CallRun, record: r.CallFinished | r.UndoOffered) -> CallRun:
         arguments=record.arguments,
         irreversible=record.irreversible,
         guide=record.guide,
+        result=record.result,
+        is_redo=record.is_redo,
     )
     return replace(call, undo=undo)

@@ -72,7 +72,9 @@ def undoable_turns(timeline: Timeline) -> tuple[int, ...]:
 
     A turn that was undone, even in part, is offered again only after a redo or another change.
     """
-    tried = {undo.turn: undo.index for undo in timeline.effective_undos() if not undo.undone}
+    undos = timeline.effective_undos()
+    redone = {undo.undone for undo in undos}
+    tried = {u.turn: u.index for u in undos if not u.undone and u.id not in redone}
     calls = (call for call in timeline.effective_calls() if call.can_be_undone)
     effects: tuple[FileStep | CallRun, ...] = (*timeline.effective_steps(), *calls)
     by_turns = (item for item in effects if not timeline.undo_of(item))
@@ -95,7 +97,7 @@ def plan_undo(
     turn = _check_turn(timeline, turn)
     steps = [s for s in timeline.effective_steps() if s.turn == turn and not timeline.undo_of(s)]
     calls = [c for c in timeline.effective_calls() if c.turn == turn and not timeline.undo_of(c)]
-    calls = [call for call in calls if call.undo is not None or is_reported(call)]
+    calls = [c for c in calls if c.undo is not None or not (c.is_saved or not is_reported(c))]
     if not steps and not any(call.can_be_undone for call in calls):
         if any(undo.turn == turn and not undo.undone for undo in timeline.effective_undos()):
             raise UserError(f"Turn {turn} is already undone; :AgentRedo redoes it.")

@@ -155,6 +155,13 @@ class JournalWriter:
         started = r.ChangeStarted(source, self._store_files(change.parts), tuple(reverts))
         self._file.append(started, durable=True)
 
+    def record_checkpoint(
+        self, call_id: str, handler: str, files: Sequence[FileChange] = ()
+    ) -> None:
+        """Record the checkpoint before a call; durable, with the bytes of its files."""
+        checkpoint = r.CheckpointCreated(call_id, handler, self._store_files(files))
+        self._file.append(checkpoint, durable=True)
+
     def record_change_applied(self, source: str, resaved: Sequence[FileChange] = ()) -> None:
         """Record that the newest change of a source was made.
 
@@ -208,6 +215,8 @@ class JournalWriter:
                 arguments=undo.arguments,
                 irreversible=undo.irreversible,
                 guide=undo.guide,
+                result=undo.result,
+                is_redo=undo.is_redo,
             )
         )
 

@@ -14,6 +14,7 @@ from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.api_key import ApiKey
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
+from agentchat.models.prices import PriceList
 from agentchat.models.protocols import PROTOCOLS
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.protocol import Body
@@ -137,6 +138,7 @@ class ModelClient:
         key: where the key comes from.
         provider: who serves it; what its answers hold for it alone goes to nobody else.
         key_header: the header for the key, where it is not the protocol's.
+        prices: what its requests cost; by default they are free.
         written_calls: calls that the model writes as text are taken as calls.
         on_protocol: called when the server wants another protocol.
 
@@ -154,6 +156,7 @@ class ModelClient:
         provider: str = "",
         options: ModelOptions | None = None,
         key_header: str = "",
+        prices: PriceList | None = None,
         written_calls: bool = True,
         on_protocol: OnProtocol | None = None,
         timeouts: Timeouts | None = None,
@@ -165,6 +168,7 @@ class ModelClient:
         self._provider = provider
         self._options = options or ModelOptions()
         self._key_header = key_header
+        self._prices = prices or PriceList(provider, name, is_free=True)
         self._written_calls = written_calls
         self._on_protocol = on_protocol
         self._protocol = PROTOCOLS[protocol](name, provider, self._options)
@@ -200,7 +204,8 @@ class ModelClient:
         self._running += 1
         self._idle.clear()
         try:
-            return await self._ask(request, await self._key.get(), on_piece)
+            reply = await self._ask(request, await self._key.get(), on_piece)
+            return await self._prices.add_cost(reply)
         except UserError as error:
             return Reply(
                 error=str(error), finish="unknown", model=self._name, provider=self._provider
@@ -238,6 +243,7 @@ class ModelClient:
                 if response.status // 100 != 2:
                     beginning = await response.beginning()
                     return read_refusal(response.status, response.headers, beginning)
+                self._prices.warm_up()
                 chunks, timeouts = response.chunks(), self._http.timeouts
                 return answer.reply(await receive(chunks, answer, on_piece, timeouts))
         except ConnectionFailure as failure:

@@ -16,6 +16,7 @@ from agentchat.core.tools.model import Model
 from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey, OnKey
 from agentchat.models.client import ModelClient
 from agentchat.models.offline import OfflineModel
+from agentchat.models.prices import PriceList
 from agentchat.models.protocols.options import ProtocolName, read_options, read_protocol
 from agentchat.models.providers import PROVIDERS, Provider
 
@@ -179,6 +180,7 @@ def _client(
         provider=provider_name if is_own else f"{provider_name}@{urlsplit(url).netloc}",
         options=read_options(settings),
         key_header=provider.key_header,
+        prices=PriceList(provider_name, name, is_free=not provider.needs_key),
         written_calls=provider.written_calls or not (is_own or provider.key_header),
         on_protocol=lambda learned: LEARNED.update({(url, name): learned}),
     )

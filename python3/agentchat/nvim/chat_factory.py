@@ -25,6 +25,7 @@ from agentchat.core.tools.tool import Environment
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.journal.file import SecretMask
+from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.nvim.custom_tools import CustomTools
@@ -161,12 +162,13 @@ class ChatFactory:
             frontend=frontend,
             rule_store=rule_store,
             tool_files=self._custom_tools,
+            ledger=UsageLedger(state.folder),
         )
         session.set_sandbox(settings.sandbox)
         session.restore()
         if not workspace.host:
             # Custom tools run on this machine: a chat on another one has none.
-            tools = CustomRegistry(registry, chat.toolset, project)
+            tools = CustomRegistry(registry, chat.toolset, project, uuid)
             self._custom_tools.join(uuid, tools, settings.tool_paths, session.tools)
         return OpenChat(
             chat=chat,

@@ -1,18 +1,24 @@
-"""Loads the files with custom tools, and loads them again when they change."""
+"""Loads the files with custom tools, and loads them again when they change.
+
+The tools that Lua registers join those of the files.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ChatTools
+from agentchat.core.errors import ToolError
 from agentchat.nvim.lua_api import LuaApi
+from agentchat.nvim.lua_tools import LuaTools
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
+from agentchat.tools.custom.definition import ToolSpec
 from agentchat.tools.custom.files import (
     PROJECT_FOLDER,
     FileProblem,
@@ -24,8 +30,9 @@ from agentchat.tools.custom.files import (
     stamp,
 )
 from agentchat.tools.custom.pool import WorkerPool
-from agentchat.tools.custom.registry import CustomRegistry, FileRegistry
-from agentchat.tools.custom.worker import start_worker
+from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile
+from agentchat.tools.custom.runtime_tools import RuntimeTools
+from agentchat.tools.custom.worker import Worker, start_worker
 from agentchat.tools.format import count_summary
 from agentchat.workspace.process.run import WATCHDOG
 
@@ -41,6 +48,7 @@ class ChatFiles:
     registry: CustomRegistry
     locations: tuple[Location, ...]
     tools: ChatTools
+    sources: list[LoadedFile] = field(default_factory=list)
     problems: list[FileProblem] = field(default_factory=list)
     loaded: Stamp | None = None
 
@@ -64,9 +72,13 @@ class CustomTools:
 
     def __init__(self, lua: LuaApi, config: Path, trust: Path) -> None:
         self._lua = lua
+        self.registered = LuaTools(lua)
         self._config = config
         self._trust = trust
-        self._files = FileRegistry(WorkerPool(lambda: start_worker(WATCHDOG)))
+        pool = WorkerPool(lambda: start_worker(WATCHDOG))
+        pool.registrar = self._take_registration
+        self._files = FileRegistry(pool)
+        self._runtime_tools = RuntimeTools(pool)
         self._chats: dict[str, ChatFiles] = {}
         self._notified: set[str] = set()
         self._loading = asyncio.Lock()
@@ -96,6 +108,11 @@ class CustomTools:
         if files is not None and files.loaded != self._stamp(files):
             await self._report_errors(self._load_all())
 
+    def declare(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Replace the tools that Lua has registered, in every chat."""
+        self.registered.replace(tools)
+        self.reload(all_files=False)
+
     def reload(self, *, all_files: bool) -> None:
         """Load the files that changed, or all of them and report how many."""
         self._tasks.start(self._report_errors(self._load_all(all_files=all_files)))
@@ -122,7 +139,8 @@ class CustomTools:
         yield Location(Path(cwd) / PROJECT_FOLDER, needs_trust=True)
 
     def _stamp(self, files: ChatFiles) -> Stamp:
-        return stamp([*files.files(), self._trust])
+        added = (*self._runtime_tools.stamp, *self.registered.stamp)
+        return (*stamp([*files.files(), self._trust]), *added)
 
     async def _report_errors(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -152,12 +170,35 @@ class CustomTools:
             return 0
         sources, problems = await run_in_thread(lambda: self._sources(files))
         loaded, broken = await self._files.load(sources)
-        files.problems = [*problems, *broken, *files.registry.replace_all(loaded)]
+        files.sources = loaded
+        files.problems = [*problems, *broken, *self._register_all(files)]
         files.loaded = current
-        files.tools.show()
         for problem in files.problems:
             self._notify_once(_short(str(problem), files))
         return len(loaded)
+
+    def _register_all(self, files: ChatFiles) -> list[FileProblem]:
+        """Register the tools of the loaded files, and those that were registered since."""
+        runtime = self._runtime_tools.sources(files.sources)
+        problems = files.registry.replace_all([*files.sources, *runtime, self.registered])
+        files.tools.show()
+        return problems
+
+    def _take_registration(self, worker: Worker, method: str, params: Mapping[str, Any]) -> bool:
+        """Register or unregister a tool at the request of a function; raises ToolError."""
+        file = params["file"]
+        chats = [c for c in self._chats.values() if file in [s.source.key for s in c.sources]]
+        if method == "unregister":
+            existed = self._runtime_tools.remove(file, params["name"])
+        else:
+            spec = ToolSpec.from_data(params["spec"])
+            if not self._runtime_tools.has(file, spec.name):
+                _refuse_taken_names(spec, chats)
+            self._runtime_tools.add(worker, file, spec)
+            existed = True
+        for files in chats:
+            self._register_all(files)
+        return existed
 
     def _sources(self, files: ChatFiles) -> tuple[list[Source], list[FileProblem]]:
         trust = read_trust(self._trust)
@@ -195,6 +236,13 @@ def _short(text: str, files: ChatFiles) -> str:
         name = PROJECT_FOLDER if folder == files.root / PROJECT_FOLDER else folder.name
         text = text.replace(str(folder), str(name))
     return text
+
+
+def _refuse_taken_names(spec: ToolSpec, chats: Iterable[ChatFiles]) -> None:
+    for name in (spec.name, *spec.aliases):
+        owner = next((o for files in chats if (o := files.registry.owner(name))), "")
+        if owner:
+            raise ToolError(f'The tool name "{name}" is taken by {owner}.')
 
 
 def _untrusted(folder: Path, files: Sequence[Path]) -> FileProblem:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from pynvim import Nvim
+
+log = logging.getLogger(__name__)
 
 LuaFunction = Literal[
     "approval.close",
@@ -14,17 +17,18 @@ LuaFunction = Literal[
     "approval.show",
     "ask_user.ask",
     "ask_user.close",
+    "buffers.look",
     "buffers.refresh",
     "buffers.reload",
     "buffers.rename",
     "buffers.replace",
     "buffers.save",
-    "buffers.snapshot",
-    "buffers.snapshots",
     "buffers.undo",
+    "buffers.unsaved",
     "chat.apply",
     "chat.discard",
     "chat.refuse",
+    "code.answer",
     "diagnostics.list",
     "grants.list",
     "history.choose",
@@ -37,6 +41,9 @@ LuaFunction = Literal[
     "review.show",
     "rules.show",
     "tool_options.decide",
+    "tools.asks",
+    "tools.cancel",
+    "tools.run",
     "trust.agreed",
     "trust.watch_tools",
 ]
@@ -47,14 +54,18 @@ _RPC = "local how = ...; return require('agentchat.host.rpc')[how](select(2, ...
 
 
 class LuaApi:
-    """Calls the functions that the Lua half offers."""
+    """Calls the functions that the Lua half offers.
+
+    It uses the session below pynvim's API: ``Nvim.async_call`` formats the stack at each call, and
+    ``Nvim.request`` looks for remote objects in all arguments.
+    """
 
     def __init__(self, nvim: Nvim) -> None:
-        self._nvim = nvim
+        self._session = nvim._session
 
     def call(self, name: LuaFunction, *args: Any) -> None:
         """Call a function soon, without waiting; Lua shows its errors to the user."""
-        self._nvim.async_call(self._send, name, args)
+        self._session.threadsafe_call(self._send, name, args)
 
     async def request(self, name: LuaFunction, *args: Any) -> Any:
         """Call a function and return its answer.
@@ -62,7 +73,7 @@ class LuaApi:
         Raises pynvim's NvimError if the Lua function does.
         """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._nvim.async_call(self._ask, answer, name, args)
+        self._session.threadsafe_call(self._ask, answer, name, args)
         return await answer
 
     def notify(self, level: str, text: str) -> None:
@@ -75,12 +86,15 @@ class LuaApi:
             self.call("notify.info", text)
 
     def _send(self, name: LuaFunction, args: tuple[Any, ...]) -> None:
-        self._nvim.exec_lua(_RPC, "call", name, *args, async_=True)
+        try:
+            self._session.request("nvim_exec_lua", _RPC, ("call", name, *args), async_=True)
+        except Exception:
+            log.exception("%s was not called", name)
 
     def _ask(self, answer: asyncio.Future[Any], name: LuaFunction, args: tuple[Any, ...]) -> None:
-        # ``async_call`` runs this in a greenlet, where a request can wait for its answer.
+        # ``threadsafe_call`` runs this in a greenlet, where a request can wait for its answer.
         try:
-            value = self._nvim.exec_lua(_RPC, "request", name, *args)
+            value = self._session.request("nvim_exec_lua", _RPC, ("request", name, *args))
         except Exception as error:
             if not answer.done():
                 answer.set_exception(error)

@@ -21,7 +21,9 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
 from agentchat.journal.index import list_past_calls
+from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.log_text import only_decisions, render_log
+from agentchat.journal.usage_text import render_usage
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection
 from agentchat.nvim.custom_tools import CustomTools
@@ -165,7 +167,7 @@ class OpenChat:
         self._show_page("Explained", await explain(self.chat, self.workspace, text))
 
     def show_log(self, payload: Payload) -> None:
-        """Show the journal as text; ``only`` may be ``decisions``."""
+        """Show the journal as text; ``only`` may be ``decisions`` or ``usage``."""
         self.background.start(self._show_log(payload.get("only") or ""), "the log")
 
     async def _show_log(self, only: str) -> None:
@@ -174,6 +176,8 @@ class OpenChat:
 
     def _log_lines(self, only: str) -> list[str]:
         records = self.journal.records()
+        if only == "usage":
+            return render_usage(records, UsageLedger(self.state).today())
         return render_log(only_decisions(records) if only == "decisions" else records)
 
     def _show_page(self, title: str, lines: list[str]) -> None:

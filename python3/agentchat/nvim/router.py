@@ -63,6 +63,7 @@ from agentchat.nvim.chat_factory import ChatFactory, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import EVENTS, OpenChat
+from agentchat.nvim.render.syntax import code_marks
 from agentchat.nvim.workspaces import is_remote
 
 Payload = Mapping[str, Any]
@@ -91,7 +92,11 @@ class Router:
             "closed": lambda p: self._change(p["chat"], self._close(p), "closing the chat"),
             "attended": self._set_attended,
             "reload": lambda p: self._custom_tools.reload(all_files=bool(p["anew"])),
+            "lua_tools": lambda p: self._custom_tools.declare(p["tools"]),
+            "lua_tool_done": lambda p: self._custom_tools.registered.finish(p),
+            "lua_tool_progress": lambda p: self._custom_tools.registered.show_progress(p),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
+            "highlight": lambda p: self._start_job("highlighting", self._highlight(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
         }
 
@@ -190,6 +195,10 @@ class Router:
         chats = await asyncio.to_thread(self._list_saved, payload["cwd"], words)
         items = [{"chat": chat.chat, "title": chat.title, "at": int(chat.time)} for chat in chats]
         self._lua.call("history.choose", items, dict(payload))
+
+    async def _highlight(self, payload: Payload) -> None:
+        rows = await asyncio.to_thread(code_marks, payload["lines"], payload["language"])
+        self._lua.call("code.answer", payload["request"], rows)
 
     def _list_saved(self, cwd: str, words: str) -> list[SavedChat]:
         place = cwd if is_remote(cwd) else os.path.realpath(cwd)

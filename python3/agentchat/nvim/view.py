@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from dataclasses import fields as dataclass_fields
 from functools import partial
 from typing import Any, Protocol
 
@@ -23,16 +24,26 @@ from agentchat.nvim.render.listings import mentions
 log = logging.getLogger(__name__)
 
 FRAME_SECONDS = 1 / 30
-"""Text that streams is sent at most so often: redrawing more often only costs time."""
+"""Streamed text and the blocks of calls are sent at most so often: more only costs time."""
+OPS_PER_CALL = 40
+"""Operations in one call of Lua; between two calls Neovim takes the user's keys."""
+LINES_PER_OP = 25
+"""So many lines of a block count as one more operation."""
+FRAMED_EVENTS = frozenset({"AgentToolStarted", "AgentToolFinished"})
 TITLE_CHARACTERS = 200
 LINES_PER_FRAME = 200
 LINE_CHARACTERS = 2_000
+
+BLOCK_FIELDS = tuple(field.name for field in dataclass_fields(ToolBlock))
 
 Build = Callable[[], Any]
 
 
 class NvimView:
-    """Draws one chat. Streamed text and live output wait for the next frame."""
+    """Draws one chat. Streamed text and the blocks of calls wait for the next frame.
+
+    Changes of one block in one frame are sent as one.
+    """
 
     def __init__(self, lua: LuaApi, chat: str, root: str) -> None:
         self._outbox = Outbox(lua)
@@ -42,7 +53,11 @@ class NvimView:
         self._status = ChatStatus()
         self._mentions: list[dict[str, Any]] = []
         self._output: dict[str, LiveOutput] = {}
+        self._blocks: dict[str, dict[str, Any]] = {}
+        """The fields of each block in ``_ops``, to which later changes can be added."""
         self._frame: asyncio.TimerHandle | None = None
+        self._flushed_at = 0.0
+        self._is_flushing = False
         self._closed = False
 
     def close(self) -> None:
@@ -77,7 +92,8 @@ class NvimView:
 
     def update_block(self, call_id: str, change: ToolBlock) -> None:
         """Show or change the block of one call."""
-        fields = {name: value for name, value in asdict(change).items() if value is not None}
+        fields = {name: getattr(change, name) for name in BLOCK_FIELDS}
+        fields = {name: value for name, value in fields.items() if value is not None}
         if change.append is not None:
             output = self._output.setdefault(call_id, LiveOutput(change.tool or ""))
             if change.state is None:
@@ -91,10 +107,8 @@ class NvimView:
             ]
         if change.body is not None and call_id in self._output:
             self._show_output(call_id, self._output.pop(call_id))
-        if change.state == "streaming":
-            self._stream_block(call_id, fields)
-        else:
-            self._draw("block", call_id, fields)
+        self._draw_block(call_id, fields)
+        self._schedule()
 
     def add_note(self, level: str, text: str) -> None:
         """Add a line of the plugin's own to the transcript."""
@@ -116,7 +130,11 @@ class NvimView:
 
     def fire_event(self, name: str, data: Mapping[str, Any]) -> None:
         """Fire a ``User`` event after everything that was drawn before."""
-        self._draw(*_event(name, data))
+        if name in FRAMED_EVENTS:
+            self._ops.append(_event(name, data))
+            self._schedule()
+        else:
+            self._draw(*_event(name, data))
 
     def show_tools(self, chat: Chat) -> None:
         """Update the tools and groups that a prompt can mention, if they changed."""
@@ -151,6 +169,7 @@ class NvimView:
 
     def flush(self) -> None:
         """Send everything that waits."""
+        self._is_flushing = False
         if self._frame is not None:
             self._frame.cancel()
             self._frame = None
@@ -158,20 +177,25 @@ class NvimView:
             self._show_output(call_id, output)
         if self._ops:
             ops, self._ops = self._ops, []
+            self._blocks.clear()
+            self._flushed_at = asyncio.get_running_loop().time()
             if not self._closed:
-                self._outbox.call("chat.apply", self._chat, ops)
+                for part in _parts(ops):
+                    self._outbox.call("chat.apply", self._chat, part)
 
     def _show_output(self, call_id: str, output: LiveOutput) -> None:
         """Show the new output of a call, and fire its event."""
         text = output.take()
         if text:
             data = {"tool": output.tool, "call_id": call_id, "text": text.strip("\r\n")}
-            self._ops.append(["block", call_id, {"stream": text}])
+            self._draw_block(call_id, {"stream": text})
             self._ops.append(_event("AgentToolProgress", data))
 
     def _draw(self, *op: Any) -> None:
         self._ops.append(list(op))
-        asyncio.get_running_loop().call_soon(self.flush)
+        if not self._is_flushing:
+            self._is_flushing = True
+            asyncio.get_running_loop().call_soon(self.flush)
 
     def _stream(self, kind: str, piece: str) -> None:
         if self._ops and self._ops[-1][0] == kind:
@@ -180,17 +204,37 @@ class NvimView:
             self._ops.append([kind, piece])
         self._schedule()
 
-    def _stream_block(self, call_id: str, fields: dict[str, Any]) -> None:
-        if self._ops and self._ops[-1][:2] == ["block", call_id]:
-            self._ops[-1][2].update(fields)
-        else:
+    def _draw_block(self, call_id: str, fields: dict[str, Any]) -> None:
+        earlier = self._blocks.get(call_id)
+        if earlier is None or "stream" in fields or "append" in fields:
+            self._blocks[call_id] = fields
             self._ops.append(["block", call_id, fields])
-        self._schedule()
+            return
+        if "body" in fields:  # replaces the output before it
+            earlier.pop("stream", None)
+            earlier.pop("append", None)
+        earlier.update(fields)
 
     def _schedule(self) -> None:
+        """Flush at the next frame: now, if the last one is over."""
         if self._frame is None:
             loop = asyncio.get_running_loop()
-            self._frame = loop.call_later(FRAME_SECONDS, self.flush)
+            at = max(self._flushed_at + FRAME_SECONDS, loop.time())
+            self._frame = loop.call_at(at, self.flush)
+
+
+def _parts(ops: list[list[Any]]) -> Iterator[list[list[Any]]]:
+    """Yield the operations in parts that Neovim draws in a few milliseconds."""
+    part: list[list[Any]] = []
+    weight = 0
+    for op in ops:
+        part.append(op)
+        weight += 1 + (len(op[2].get("body", ())) // LINES_PER_OP if op[0] == "block" else 0)
+        if weight >= OPS_PER_CALL:
+            yield part
+            part, weight = [], 0
+    if part:
+        yield part
 
 
 def _event(name: str, data: Mapping[str, Any]) -> list[Any]:

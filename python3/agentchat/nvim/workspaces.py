@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agentchat.core.tools.ports import Workspace
 from agentchat.models.select import environment_keys
 from agentchat.nvim.lua_api import LuaApi, LuaFunction
 from agentchat.nvim.settings import Settings
+from agentchat.rpc.background import Batcher
 from agentchat.workspace.buffers import BuffersWorkspace
 from agentchat.workspace.editor_port import (
     BufferEdit,
+    BufferFlags,
     BufferMovedError,
     BufferSnapshot,
     LineEdits,
@@ -33,29 +36,73 @@ from agentchat.workspace.remote.ssh import (
 )
 from agentchat.workspace.remote.workspace import Launcher, RemoteWorkspace
 
+TEXTS = 8
+"""Buffers whose text is kept in the host, so that it is not sent again while it is the same."""
+
+
+class Requests(Protocol):
+    """Requests answers of Lua."""
+
+    async def request(self, name: LuaFunction, *args: Any) -> Any:
+        """Call a function and return its answer."""
+
 
 class NvimBuffers:
-    """The buffers as Lua's ``files/buffers.lua`` reports them."""
+    """The buffers as Lua's ``files/buffers.lua`` reports them.
 
-    def __init__(self, lua: LuaApi, plain_save: bool = False) -> None:
+    What is asked in one iteration of the event loop is one request. The text of a buffer is sent
+    only if its ``changedtick`` is another than that of the text that is kept here.
+    """
+
+    def __init__(self, lua: Requests, plain_save: bool = False) -> None:
         self._lua = lua
+        self._looks = Batcher(self._look)
+        self._texts: dict[str, BufferText] = {}
         self.plain_save = plain_save
 
+    async def flags(self, path: str) -> BufferFlags | None:
+        """Return the state of the loaded buffer of a file; ``None`` if there is none."""
+        table = await self._looks.request({"path": path})
+        return BufferFlags(**_flags(table)) if table else None
+
     async def snapshot(self, path: str) -> BufferSnapshot | None:
-        """Return the loaded buffer of a file; ``None`` if there is none."""
-        table = await self._lua.request("buffers.snapshot", path)
-        return _snapshot(table) if table else None
+        """Return a loaded buffer with its text; ``None`` if there is none."""
+        known = self._texts.get(path)
+        query = {"path": path, "text": True}
+        if known is not None:
+            query |= {"buf": known.buffer, "changedtick": known.tick}
+        table = await self._looks.request(query)
+        if not table:
+            return None
+        if known is None or "text" in table:
+            known = self._keep(path, _text(table))
+        return _snapshot(table, known.text)
 
     async def unsaved(self) -> Mapping[str, BufferSnapshot]:
         """Return the buffers with unsaved changes, by path."""
-        tables: Sequence[Mapping[str, Any]] = await self._lua.request("buffers.snapshots")
-        return {table["path"]: _snapshot(table) for table in tables}
+        tables: Sequence[Mapping[str, Any]] = await self._lua.request("buffers.unsaved")
+        return {table["path"]: _snapshot(table, _text(table).text) for table in tables}
 
-    async def replace(self, path: str, tick: int, edits: LineEdits, form: TextForm) -> BufferEdit:
-        """Make the edits as one undo step and set the form."""
-        lines = [[first, last, list(new)] for first, last, new in edits]
+    async def replace(
+        self, path: str, tick: int, edits: LineEdits, new: tuple[bytes | None, TextForm]
+    ) -> BufferEdit:
+        """Make the edits as one undo step; ``new`` is the text after them, and its form."""
+        text, form = new
+        lines = [[first, last, list(added)] for first, last, added in edits]
         answer = await self._change("buffers.replace", path, tick, lines, form)
+        self._keep(path, BufferText(answer["buf"], answer["changedtick"], text))
         return BufferEdit(answer["changedtick"], answer["undo"])
+
+    async def _look(self, queries: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        answers: Sequence[Any] = await self._lua.request("buffers.look", list(queries))
+        return answers
+
+    def _keep(self, path: str, text: BufferText) -> BufferText:
+        self._texts.pop(path, None)
+        self._texts[path] = text
+        if len(self._texts) > TEXTS:
+            del self._texts[next(iter(self._texts))]
+        return text
 
     async def undo(self, path: str, tick: int, state: int, form: TextForm) -> None:
         """Go back to a state of the undo tree, and to the form."""
@@ -79,6 +126,9 @@ class NvimBuffers:
     async def save(self, path: str) -> SaveOutcome:
         """Write the buffer as the user's own ``:write`` does, or without autocommands."""
         answer = await self._lua.request("buffers.save", path, self.plain_save)
+        known = self._texts.get(path)
+        if known is not None and answer.get("unchanged"):
+            self._keep(path, replace(known, tick=answer["changedtick"]))
         return SaveOutcome(saved=bool(answer["ok"]), problem=answer.get("message", ""))
 
     async def refresh(self) -> None:
@@ -90,17 +140,28 @@ class NvimBuffers:
         await self._lua.request("buffers.reload", path)
 
 
-def _snapshot(table: Mapping[str, Any]) -> BufferSnapshot:
+@dataclass(frozen=True, slots=True)
+class BufferText:
+    """The text of a buffer, which it has as long as its ``changedtick`` is ``tick``."""
+
+    buffer: int
+    tick: int
+    text: bytes | None
+
+
+def _text(table: Mapping[str, Any]) -> BufferText:
+    text = None if table["empty"] else table["text"].encode("utf-8", "surrogateescape")
+    return BufferText(table["buf"], table["changedtick"], text)
+
+
+def _flags(table: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"tick": "changedtick"}
+    return {field.name: table[names.get(field.name, field.name)] for field in fields(BufferFlags)}
+
+
+def _snapshot(table: Mapping[str, Any], text: bytes | None) -> BufferSnapshot:
     form = TextForm(bool(table["eol"]), bool(table["bomb"]), table["fileformat"])
-    return BufferSnapshot(
-        tick=table["changedtick"],
-        modified=bool(table["modified"]),
-        lines=tuple(table["lines"]),
-        form=form,
-        modifiable=bool(table["modifiable"]),
-        readonly=bool(table["readonly"]),
-        encoding=table["encoding"] or "utf-8",
-    )
+    return BufferSnapshot(**_flags(table), text=text, form=form, encoding=table["encoding"])
 
 
 REMOTE_PROJECTS = "remote"

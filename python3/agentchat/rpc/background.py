@@ -6,12 +6,14 @@ import asyncio
 import concurrent.futures
 import logging
 import threading
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Generic, TypeVar
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 
 class BackgroundTasks:
@@ -38,6 +40,50 @@ class BackgroundTasks:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             log.error("a background task failed", exc_info=error)
+
+
+class Batcher(Generic[Item, Answer]):
+    """Performs together what is requested in one iteration of the event loop.
+
+    Args:
+        perform: returns an answer for each item, in order; an exception there is raised for it.
+    """
+
+    def __init__(
+        self, perform: Callable[[Sequence[Item]], Awaitable[Sequence[Answer | Exception]]]
+    ) -> None:
+        self._perform = perform
+        self._waiting: list[tuple[Item, asyncio.Future[Answer]]] = []
+        self._tasks = BackgroundTasks()
+
+    async def request(self, item: Item) -> Answer:
+        """Return the answer for an item."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Answer] = loop.create_future()
+        self._waiting.append((item, answer))
+        if len(self._waiting) == 1:
+            loop.call_soon(self._start)
+        return await answer
+
+    def _start(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        self._tasks.start(self._finish(waiting))
+
+    async def _finish(self, waiting: Sequence[tuple[Item, asyncio.Future[Answer]]]) -> None:
+        answers: Sequence[Answer | Exception]
+        try:
+            answers = await self._perform([item for item, _ in waiting])
+            if len(answers) != len(waiting):
+                raise ValueError(f"{len(answers)} answers to {len(waiting)} requests")
+        except Exception as error:
+            answers = [error] * len(waiting)
+        for (_, future), answer in zip(waiting, answers, strict=True):
+            if future.done():
+                continue
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
 
 
 async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Mapping
 from typing import IO, Any
 
-from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.errors import Irreversible, StalePreview, ToolError
 
 MAX_MESSAGE_CHARACTERS = 10_000
 """A longer message of an error is cut off."""
@@ -40,6 +40,8 @@ def encode_error(error: BaseException) -> dict[str, Any]:
     """Return an error as data."""
     if isinstance(error, StalePreview):
         return {"kind": "stale", "path": error.path}
+    if isinstance(error, Irreversible):
+        return {"kind": "irreversible", "guide": error_text(error) * bool(error.manual_guide)}
     if isinstance(error, ToolError):
         return {"kind": "tool", "text": error_text(error)}
     if isinstance(error, (asyncio.CancelledError, RequestCancelled)):
@@ -56,6 +58,8 @@ def decode_error(data: Mapping[str, Any]) -> Exception:
     kind = data.get("kind")
     if kind == "stale":
         return StalePreview(str(data["path"]))
+    if kind == "irreversible":
+        return Irreversible(str(data["guide"]))
     if kind == "tool":
         return ToolError(str(data["text"]))
     if kind == "cancelled":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agentchat.core.diff.aspects import split_aspect
-from agentchat.core.diff.changeset import ChangeSet, FileChange, line_edits
+from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.line_diff import diff_lines
 from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.tools.ports import (
@@ -23,11 +23,14 @@ from agentchat.core.tools.ports import (
 from agentchat.rpc.background import run_to_completion
 from agentchat.workspace.editor_port import (
     BufferEdit,
+    BufferFlags,
     BufferMovedError,
     BufferSnapshot,
     Editor,
     LineEdits,
-    decode_lines,
+    decode_text,
+    line_text,
+    raw_lines,
 )
 from agentchat.workspace.files.transaction import ChangeFailed, failure_reason
 
@@ -89,27 +92,30 @@ class BuffersWorkspace:
     async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path; a read-only buffer makes it read-only."""
         target = await self._inner.locate(path)
-        snapshot = await self._editor.snapshot(target.path)
-        if snapshot is None:
+        flags = await self._editor.flags(target.path)
+        if flags is None:
             return target
         return replace(
             target,
-            exists=target.exists or snapshot.modified,
-            read_only=target.read_only or snapshot.readonly,
-            loaded=self._buffer_state(snapshot),
+            exists=target.exists or flags.modified,
+            read_only=target.read_only or flags.readonly,
+            loaded=self._buffer_state(flags),
         )
 
-    def _buffer_state(self, snapshot: BufferSnapshot) -> BufferState:
-        if not snapshot.modifiable:
+    def _buffer_state(self, flags: BufferFlags) -> BufferState:
+        if not flags.modifiable:
             return BufferState.LOCKED
-        if snapshot.modified:
+        if flags.modified:
             return BufferState.UNSAVED
         return BufferState.PLAIN if self._editor.plain_save else BufferState.SAVED
 
     async def kind(self, path: str) -> FileKind | None:
         """Return what a path is; ``None`` if it does not exist."""
         kind = await self._inner.kind(path)
-        return kind or ("file" if await self._buffer_of(path) else None)
+        if kind is not None:
+            return kind
+        flags = await self._editor.flags(path)
+        return "file" if flags is not None and flags.modified else None
 
     async def size(self, path: str) -> int:
         """Return the size of the text in bytes, as the user sees it."""
@@ -193,7 +199,7 @@ class BuffersWorkspace:
             plan.on_disk.append(file)
             return
         snapshot = await self._editor.snapshot(file.origin)
-        if file.old_path and await self._editor.snapshot(file.path) is not None:
+        if file.old_path and await self._editor.flags(file.path) is not None:
             raise ChangeFailed(f"{file.path} is already open in a buffer.")
         if snapshot is None or await self._is_restored(file, snapshot):
             plan.on_disk.append(file)
@@ -213,7 +219,7 @@ class BuffersWorkspace:
 
     async def _is_restored(self, file: FileChange, snapshot: BufferSnapshot) -> bool:
         """Whether a deleted file is created again while an unmodified buffer still shows it."""
-        if file.before is not None or snapshot.modified or not snapshot.lines:
+        if file.before is not None or snapshot.modified or snapshot.text is None:
             return False
         return await self._inner.kind(file.path) is None
 
@@ -225,7 +231,7 @@ class BuffersWorkspace:
         if snapshot.modified:
             return
         data = await self._read_disk(file.path)
-        if data is None and not snapshot.lines:
+        if data is None and snapshot.text is None:
             return
         if data is None or not snapshot.matches(data):
             raise StalePreview(file.name)
@@ -283,7 +289,7 @@ class BufferChange:
         self._editor = editor
         self._file = file
         self._snapshot = snapshot
-        self._lines, self._form = decode_lines(file.after or b"", snapshot.form)
+        self._text, self._form = decode_text(file.after or b"", snapshot.form)
         self._edit: BufferEdit | None = None
         self._saved = False
 
@@ -293,7 +299,7 @@ class BufferChange:
             raise StalePreview(self._file.name)
         if not self._snapshot.modifiable:
             raise ChangeFailed(f"The buffer of {self._file.name} is 'nomodifiable'.")
-        if not self._snapshot.can_hold(self._lines):
+        if not self._snapshot.can_hold(self._text):
             raise ChangeFailed(
                 f"The buffer of {self._file.name} is in the encoding {self._snapshot.encoding}, "
                 "which cannot hold the new text."
@@ -301,12 +307,12 @@ class BufferChange:
 
     async def apply(self) -> None:
         """Change the text; raises StalePreview."""
-        edits = _line_edits(self._snapshot.lines, self._lines)
+        edits = _line_edits(self._snapshot.text, self._text)
         if not edits and self._form == self._snapshot.form:
             return
         try:
             self._edit = await self._editor.replace(
-                self._file.path, self._snapshot.tick, edits, self._form
+                self._file.path, self._snapshot.tick, edits, (self._text, self._form)
             )
         except BufferMovedError as error:
             raise StalePreview(self._file.name) from error
@@ -324,10 +330,10 @@ class BufferChange:
         """Return how the file was changed, after saving."""
         reformatted: tuple[tuple[int, int], ...] = ()
         now = await self._editor.snapshot(self._file.path) if self._saved else None
-        if now is not None:
+        if now is not None and now.text != self._text:
             reformatted = tuple(
                 (hunk.b_start + 1, max(hunk.b_end, hunk.b_start + 1))
-                for hunk in diff_lines(self._lines, now.lines)
+                for hunk in diff_lines(raw_lines(self._text), raw_lines(now.text))
             )
         return AppliedFile(
             path=self._file.path,
@@ -339,7 +345,7 @@ class BufferChange:
         """Restore the text; raises ToolError if it changed again meanwhile."""
         if self._edit is None:
             return
-        now = await self._editor.snapshot(self._file.path)
+        now = await self._editor.flags(self._file.path)
         if now is None or (now.tick != self._edit.tick and not self._saved):
             raise ToolError(f"{self._file.name} could not be rolled back.")
         try:
@@ -347,23 +353,27 @@ class BufferChange:
         except BufferMovedError as error:
             raise ToolError(f"{self._file.name} could not be rolled back.") from error
 
-    async def _restore(self, now: BufferSnapshot, edit: BufferEdit) -> None:
+    async def _restore(self, now: BufferFlags, edit: BufferEdit) -> None:
         """Go back in the undo tree; edit the text if that does not restore it."""
-        path, form = self._file.path, self._snapshot.form
+        path, text, form = self._file.path, self._snapshot.text, self._snapshot.form
         await self._editor.undo(path, now.tick, edit.undo, form)
         restored = await self._editor.snapshot(path)
-        if restored is not None and restored.lines != self._snapshot.lines:
-            edits = _line_edits(restored.lines, self._snapshot.lines)
-            await self._editor.replace(path, restored.tick, edits, form)
+        if restored is not None and restored.text != text:
+            edits = _line_edits(restored.text, text)
+            await self._editor.replace(path, restored.tick, edits, (text, form))
             restored = await self._editor.snapshot(path)
         if restored is not None and restored.modified and not self._snapshot.modified:
             await self._editor.save(path)
 
 
-def _line_edits(before: tuple[str, ...], after: tuple[str, ...]) -> LineEdits:
+def _line_edits(before: bytes | None, after: bytes | None) -> LineEdits:
     """Return the line edits; a buffer without text has one line, which is empty."""
     if before == after:
         return []
-    if not before or not after:
-        return [(0, max(len(before), 1), list(after))]
-    return line_edits(before, after)
+    old, new = raw_lines(before), raw_lines(after)
+    if not old or not new:
+        return [(0, max(len(old), 1), [line_text(line) for line in new])]
+    changes = reversed(diff_lines(old, new))
+    return [
+        (c.a_start, c.a_end, [line_text(raw) for raw in new[c.b_start : c.b_end]]) for c in changes
+    ]

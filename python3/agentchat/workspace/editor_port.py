@@ -28,25 +28,30 @@ class TextForm:
 
 
 @dataclass(frozen=True, slots=True)
-class BufferSnapshot:
-    """A loaded buffer of a file at one moment.
-
-    ``lines`` are without line ends, and empty for a buffer without text (``line2byte('$' + 1)``
-    is -1). A NUL in the text is a newline in a line, a byte that is no UTF-8 a lone surrogate.
-    ``tick`` is ``changedtick``; ``encoding`` is ``fileencoding``, or ``utf-8`` if that is empty.
-    """
+class BufferFlags:
+    """The state of a loaded buffer at one moment; ``tick`` is ``changedtick``."""
 
     tick: int
     modified: bool
-    lines: tuple[str, ...]
-    form: TextForm = TextForm()
     modifiable: bool = True
     readonly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSnapshot(BufferFlags):
+    """A loaded buffer of a file at one moment.
+
+    ``text`` is its lines, joined by line feeds, in UTF-8; ``None`` for a buffer without text
+    (``line2byte('$' + 1)`` is -1). ``encoding`` is ``fileencoding``, or ``utf-8`` if that is empty.
+    """
+
+    text: bytes | None = None
+    form: TextForm = TextForm()
     encoding: str = "utf-8"
 
     def to_bytes(self) -> bytes:
         """Return the text as the bytes of a file, in UTF-8 whatever ``fileencoding`` is."""
-        return encode_lines(self.lines, self.form)
+        return encode_text(self.text, self.form)
 
     def matches(self, data: bytes) -> bool:
         """Whether these bytes of the file are this text; true for encodings unknown to Python."""
@@ -56,14 +61,14 @@ class BufferSnapshot:
             return True
         except UnicodeError:
             return False
-        return decode_lines(text, self.form)[0] == self.lines
+        return decode_text(text, self.form)[0] == self.text
 
-    def can_hold(self, lines: Sequence[str]) -> bool:
+    def can_hold(self, text: bytes | None) -> bool:
         """Whether the buffer's encoding has all these characters; true for unknown encodings."""
         if self.encoding == "utf-8":
             return True
         try:
-            "".join(lines).encode(_codec(self.encoding))
+            (text or b"").decode("utf-8", "surrogateescape").encode(_codec(self.encoding))
         except UnicodeError:
             return False
         except LookupError:
@@ -76,39 +81,44 @@ def _codec(encoding: str) -> str:
     return _CODECS.get(encoding, encoding)
 
 
-def encode_lines(lines: Sequence[str], form: TextForm) -> bytes:
-    """Return lines as the bytes of a file."""
+def encode_text(text: bytes | None, form: TextForm) -> bytes:
+    """Return the text of a buffer as the bytes of a file."""
     mark = BOM if form.bomb else b""
-    if not lines:
+    if text is None:
         return mark
     end = _ENDS[form.fileformat]
-    raw = (line.encode("utf-8", "surrogateescape").replace(b"\n", b"\0") for line in lines)
-    return mark + end.join(raw) + (end if form.eol else b"")
+    return mark + text.replace(b"\n", end) + (end if form.eol else b"")
 
 
-def decode_lines(data: bytes, form: TextForm) -> tuple[tuple[str, ...], TextForm]:
-    """Return bytes as lines, and the form that encodes these lines as the same bytes.
+def decode_text(data: bytes, form: TextForm) -> tuple[bytes | None, TextForm]:
+    """Return bytes as the text of a buffer, and the form that encodes it as the same bytes.
 
     It is the given form as far as that is possible; ``unix`` fits all bytes.
     """
-    lines, actual = _split_lines(data, form.fileformat)
-    if encode_lines(lines, actual) != data:
-        lines, actual = _split_lines(data, "unix")
-    return lines, actual
+    text, actual = _decode_text(data, form.fileformat)
+    if form.fileformat != "unix" and encode_text(text, actual) != data:
+        text, actual = _decode_text(data, "unix")
+    return text, actual
 
 
-def _split_lines(data: bytes, fileformat: str) -> tuple[tuple[str, ...], TextForm]:
+def _decode_text(data: bytes, fileformat: str) -> tuple[bytes | None, TextForm]:
     end = _ENDS[fileformat]
-    text = data.removeprefix(BOM)
-    form = TextForm(not text or text.endswith(end), data.startswith(BOM), fileformat)
-    raw = text.removesuffix(end).split(end) if text else []
-    return tuple(_line(line) for line in raw), form
+    body = data.removeprefix(BOM)
+    form = TextForm(not body or body.endswith(end), data.startswith(BOM), fileformat)
+    return body.removesuffix(end).replace(end, b"\n") if body else None, form
 
 
-def _line(raw: bytes) -> str:
-    """Return a line as Neovim holds it: a NUL byte is a newline."""
-    nul_as_newline = bytes.maketrans(b"\0", b"\n")
-    return raw.translate(nul_as_newline).decode("utf-8", "surrogateescape")
+def raw_lines(text: bytes | None) -> list[bytes]:
+    """Return the lines of a buffer's text; none for a buffer without text."""
+    return [] if text is None else text.split(b"\n")
+
+
+def line_text(raw: bytes) -> str:
+    """Return a line as an editor takes it.
+
+    A NUL byte is a newline there, and a byte that is no UTF-8 a lone surrogate.
+    """
+    return raw.replace(b"\0", b"\n").decode("utf-8", "surrogateescape")
 
 
 LineEdits = Sequence[tuple[int, int, Sequence[str]]]
@@ -142,17 +152,22 @@ class Editor(Protocol):
     def plain_save(self) -> bool:
         """Whether a buffer is saved without the user's autocommands."""
 
-    async def snapshot(self, path: str) -> BufferSnapshot | None:
-        """Return the loaded buffer of a file; ``None`` if there is none.
+    async def flags(self, path: str) -> BufferFlags | None:
+        """Return the state of the loaded buffer of a file; ``None`` if there is none.
 
         Without unsaved changes it was reloaded from disk first, unless the user forbids that.
         """
 
+    async def snapshot(self, path: str) -> BufferSnapshot | None:
+        """Return the state of a loaded buffer as ``flags`` does, with its text."""
+
     async def unsaved(self) -> Mapping[str, BufferSnapshot]:
         """Return the buffers with unsaved changes, by path."""
 
-    async def replace(self, path: str, tick: int, edits: LineEdits, form: TextForm) -> BufferEdit:
-        """Make the edits as one undo step and set the form.
+    async def replace(
+        self, path: str, tick: int, edits: LineEdits, new: tuple[bytes | None, TextForm]
+    ) -> BufferEdit:
+        """Make the edits as one undo step; ``new`` is the text after them, and its form.
 
         An empty buffer has one line to replace. Raises BufferMovedError if its tick is another.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from agentchat.core.messages import Note, Reply
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import (
     Capability,
+    CheckpointHandler,
     Hooks,
     Metadata,
     Tool,
@@ -50,11 +51,18 @@ SECRET = "sk-0123456789abcdef"
 class UndoScene:
     """A chat on a folder with a journal; ``restart`` opens it again as a new process would."""
 
-    def __init__(self, folder: Path, *tools: Tool, editor: Buffers | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *tools: Tool,
+        editor: Buffers | None = None,
+        handlers: Sequence[CheckpointHandler] = (),
+    ) -> None:
         self.root = folder / "ws"
         self.root.mkdir()
         self.state = folder / "state"
         self.tools = (READ, EDIT, WRITE, DELETE, BASH, *tools)
+        self.handlers = handlers
         self.editor = editor or Buffers()
         self.ids = 0
         self._open()
@@ -64,6 +72,7 @@ class UndoScene:
         self.screen = KeptScreen()
         self.model = ScriptedModel([])
         self.chat = a_chat(*self.tools)
+        self.chat.toolset.set_checkpoint_handlers(self.handlers)
         self.session = Session(
             self.chat,
             workspace=BuffersWorkspace(LocalWorkspace(str(self.root)), self.editor),
@@ -265,9 +274,9 @@ async def test_open_buffers_follow_and_unsaved_changes_stay(scene: UndoScene) ->
     scene.editor.load(dirty, "mine\none\n")
     await scene.turn(edit("clean", "two", "2"), edit("dirty", "one", "1"))
     said = await scene.undo()
-    assert scene.editor.loaded[str(clean)].lines == ("one", "two")
+    assert scene.editor.lines(clean) == ("one", "two")
     assert clean.read_text() == "one\ntwo\n"
-    assert scene.editor.loaded[str(dirty)].lines == ("mine", "one")
+    assert scene.editor.lines(dirty) == ("mine", "one")
     assert scene.editor.loaded[str(dirty)].modified
     assert "restored: dirty; not saved" in said
 
@@ -431,7 +440,7 @@ async def test_what_the_model_thought_of_a_call_is_kept_with_it(tmp_path: Path) 
     scene = UndoScene(tmp_path, tool)
     thoughts = {
         "hidden_assumptions": ["it builds"], "failure_scenarios": ["it does not"],
-        "verdict": "proceed",
+        "verdict": "proceed", "verdict_reason": "it was tested",
     }  # fmt: skip
     said = {"env": "x", "_confidence": 80, "_reverse_thinking": thoughts}
     await scene.turn(("deploy", said))

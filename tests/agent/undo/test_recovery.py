@@ -127,6 +127,24 @@ async def test_a_change_that_failed_is_not_looked_at_again(cut: Cut) -> None:
     assert cut.files() == {"a": b"1", "b": b"0"}
 
 
+async def test_what_a_call_that_never_ended_changed_is_undone_to_its_checkpoint(cut: Cut) -> None:
+    for name in ("a", "b"):
+        (cut.root / name).write_bytes(b"0")
+    journal = JournalWriter.open(cut.state, "chat")
+    journal.record_turn_started(1)
+    files = [FileChange(str(cut.root / name), b"0", b"0") for name in ("a", "b")]
+    journal.record_checkpoint("c1", "files", files)
+    journal.close()
+    (cut.root / "a").write_bytes(b"1")
+    assert await cut.reopen() == ("", "")
+    (cut.root / "b").write_bytes(b"of the user")
+    chat = Reopened(cut.root, cut.state)
+    await chat.recover()
+    assert "restored: a" in await chat.undo()
+    chat.close()
+    assert cut.files() == {"a": b"0", "b": b"of the user"}
+
+
 class SlowLeftovers:
     """A disk on which looking takes until ``go_on``."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -72,19 +73,55 @@ def test_a_tool_with_hooks_never_runs_beside_others() -> None:
     assert world.ran == [("1",), ("2",)]
 
 
+DEEP = a_tool("deep", asks=False, metadata=Metadata(requires_reverse_thinking=True))
+
+
+def thoughts(verdict: str) -> str:
+    """Return the arguments of a call with what the model thinks of it."""
+    thinking = {
+        "hidden_assumptions": ["a"], "failure_scenarios": ["b"], "verdict": verdict,
+        "verdict_reason": "because",
+    }  # fmt: skip
+    return json.dumps({"_reverse_thinking": thinking, "x": 1})
+
+
 def test_second_thoughts_must_be_told_before_a_call_that_needs_them() -> None:
-    deep = a_tool("deep", asks=False, metadata=Metadata(requires_reverse_thinking=True))
-    thoughts = (
-        '{"_reverse_thinking": {"hidden_assumptions": ["a"], "failure_scenarios": ["b"],'
-        ' "verdict": "proceed"}, "x": 1}'
-    )
     kept: list[Any] = []
     world = World(
-        [calls(a_call("1", "deep"), a_call("2", "deep", thoughts)), DONE],
+        [calls(a_call("1", "deep"), a_call("2", "deep", thoughts("proceed"))), DONE],
         on_run=lambda call: kept.append((call.raw_arguments, call.reserved)),
     )
-    world.play(turn(a_chat(deep)))
-    assert world.results()["1"].startswith("requires _reverse_thinking (hidden_assumptions")
+    world.play(turn(a_chat(DEEP)))
+    assert world.results()["1"].splitlines() == [
+        'Validation failed for tool "deep":',
+        "  - _reverse_thinking.hidden_assumptions: send a list of sentences",
+        "  - _reverse_thinking.failure_scenarios: send a list of sentences",
+        "  - _reverse_thinking.verdict: send one of proceed, reconsider, abort",
+        "  - _reverse_thinking.verdict_reason: send a sentence that says why",
+    ]
     ((given, reserved),) = kept
     assert given == {"x": 1}
     assert reserved["_reverse_thinking"]["verdict"] == "proceed"
+
+
+def test_a_call_that_the_model_itself_would_abort_is_not_run() -> None:
+    world = World([calls(a_call("1", "deep", thoughts("abort"))), DONE])
+    world.play(turn(a_chat(DEEP)))
+    assert world.results()["1"] == (
+        "Not run: the verdict in _reverse_thinking is abort. Reason: because"
+    )
+    assert world.ran == []
+    assert not world.questions
+
+
+@pytest.mark.parametrize("attended", [True, False])
+def test_a_doubtful_call_goes_back_to_the_model_once_and_then_to_the_user(attended: bool) -> None:
+    doubtful = [calls(a_call(n, "deep", thoughts("reconsider"))) for n in "12"]
+    world = World([*doubtful, DONE], ["accept"])
+    chat = a_chat(DEEP)
+    chat.policy.mode, chat.policy.attended = "yolo", attended
+    world.play(turn(chat))
+    assert world.results()["1"].startswith("Not run: the verdict in _reverse_thinking is reconsid")
+    reasons = [question.decision.reason_text for question in world.questions]
+    assert reasons == ["the model's own verdict is reconsider: because"] * attended
+    assert world.ran == [("2",)] * attended

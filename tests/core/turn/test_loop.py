@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,7 +13,14 @@ from agentchat.core.messages import Note, Reply, Status, ToolResult, UserText
 from agentchat.core.permissions.policy import MODES, Mode
 from agentchat.core.permissions.rules import Rule
 from agentchat.core.tools.ports import FileTarget, Zone
-from agentchat.core.tools.tool import Capability, DryRunResult, Hooks, Metadata
+from agentchat.core.tools.tool import (
+    Capability,
+    CheckpointHandler,
+    DryRunResult,
+    Hooks,
+    Metadata,
+    SaveFunction,
+)
 from agentchat.core.turn.chat import REMINDER, Chat
 from agentchat.core.turn.effects import (
     ApprovalResponse,
@@ -295,6 +302,20 @@ def test_a_checkpoint_without_a_handler_denies() -> None:
     assert world.results()["1"] == (
         'Checkpoint required: no handler is registered, so "deploy" was not run.'
     )
+
+
+def test_a_checkpoint_is_what_the_question_and_the_run_are_about() -> None:
+    deploy = a_tool("deploy", metadata=Metadata(requires_checkpoint=True))
+    world = World([calls(a_call("1", "deploy")), DONE], ["accept"])
+    chat = a_chat(deploy)
+    save = cast("SaveFunction", None)
+    handlers = [CheckpointHandler("other", ("x",), save, deploy)]
+    chat.toolset.set_checkpoint_handlers(
+        [*handlers, CheckpointHandler("dump", ("deploy",), save, deploy)]
+    )
+    play(chat, world)
+    assert [question.target.checkpoint for question in world.questions] == ["dump"]
+    assert world.ran == [("1",)]
 
 
 def test_a_call_that_cannot_work_is_answered_before_any_question() -> None:

@@ -28,7 +28,7 @@ class Buffer:
         self.number: int = editor.eval("bufnr()")
 
     def snapshot(self) -> dict[str, Any]:
-        return call(self.editor, "snapshot", str(self.path))  # type: ignore[no-any-return]
+        return look(self.editor, self.path)  # type: ignore[no-any-return]
 
     def replace(self, edits: Edits, tick: int | None = None, **form: Any) -> dict[str, Any]:
         """Make edits; at the tick of now unless another is given."""
@@ -50,6 +50,18 @@ class Buffer:
 def call(editor: Editor, name: str, *args: Any) -> Any:
     code = "local name = ...; return require('agentchat.files.buffers')[name](select(2, ...))"
     return editor.lua(code, name, *args)
+
+
+def look(editor: Editor, path: Path | str, **known: int) -> Any:
+    """The loaded buffer of a file, with its text also as ``lines``, where a NUL is a newline."""
+    query = {"path": str(path), "text": True, **known}
+    (seen,) = call(editor, "look", [query])
+    return {**seen, "lines": lines_of(seen)} if seen else None
+
+
+def lines_of(seen: dict[str, Any]) -> list[str]:
+    text = seen.get("text", "")
+    return [] if seen["empty"] else [line.replace("\0", "\n") for line in text.split("\n")]
 
 
 @pytest.fixture
@@ -86,10 +98,10 @@ def test_a_file_without_a_buffer_is_not_seen_and_no_buffer_is_made(
     editor: Editor, workspace: Path
 ) -> None:
     before = editor.eval("len(getbufinfo())")
-    assert call(editor, "snapshot", str(workspace / "notes.txt")) is None
-    assert call(editor, "snapshot", "/nowhere/at/all") is None
+    assert look(editor, str(workspace / "notes.txt")) is None
+    assert look(editor, "/nowhere/at/all") is None
     editor.command(f"badd {workspace}/notes.txt")
-    assert call(editor, "snapshot", str(workspace / "notes.txt")) is None
+    assert look(editor, str(workspace / "notes.txt")) is None
     assert editor.eval("len(getbufinfo())") == before + 1
 
 
@@ -97,7 +109,7 @@ def test_one_file_has_one_identity(buffer: Buffer, workspace: Path) -> None:
     (workspace / "link.txt").symlink_to(buffer.path)
     (workspace / "dir").symlink_to(workspace)
     for name in ("link.txt", "dir/f.txt", "./src/../f.txt"):
-        assert call(buffer.editor, "snapshot", f"{workspace}/{name}")["buf"] == buffer.number
+        assert look(buffer.editor, f"{workspace}/{name}")["buf"] == buffer.number
 
 
 def test_a_file_that_does_not_exist_yet_is_seen_in_its_buffer(
@@ -105,14 +117,14 @@ def test_a_file_that_does_not_exist_yet_is_seen_in_its_buffer(
 ) -> None:
     editor.command("edit new.txt")
     editor.keys("ihello<Esc>")
-    assert call(editor, "snapshot", str(workspace / "new.txt"))["lines"] == ["hello"]
+    assert look(editor, str(workspace / "new.txt"))["lines"] == ["hello"]
 
 
 def test_buffers_that_are_no_files_are_not_seen(editor: Editor, workspace: Path) -> None:
     editor.command("edit notes.txt | setlocal buftype=nofile")
-    assert call(editor, "snapshot", str(workspace / "notes.txt")) is None
+    assert look(editor, str(workspace / "notes.txt")) is None
     editor.command("terminal true")
-    assert call(editor, "snapshots") == []
+    assert call(editor, "unsaved") == []
 
 
 @pytest.mark.parametrize(
@@ -135,13 +147,33 @@ def test_the_text_tells_how_the_file_was(
     assert seen["bomb"] == data.startswith(b"\xef\xbb\xbf")
 
 
+def test_a_text_that_the_caller_has_is_not_sent_again(buffer: Buffer) -> None:
+    seen = buffer.snapshot()
+    known = {"buf": buffer.number, "changedtick": seen["changedtick"]}
+    assert "text" not in look(buffer.editor, buffer.path, **known)
+    buffer.editor.keys("x")
+    assert look(buffer.editor, buffer.path, **known)["text"] == "ne\ntwo\nthree"
+
+
+@pytest.mark.parametrize(
+    ("event", "unchanged"), [("User", True), ("BufWritePre", False), ("BufWritePost", False)]
+)
+def test_saving_reports_whether_the_text_is_still_the_same(
+    buffer: Buffer, event: str, unchanged: bool
+) -> None:
+    buffer.editor.command(f"autocmd {event} * call append(0, 'more')")
+    assert buffer.replace([(0, 1, ["1"])])["ok"]
+    assert buffer.save()["unchanged"] == unchanged
+    assert (buffer.snapshot()["lines"][0] == "1") == unchanged
+
+
 def test_all_unsaved_buffers_are_listed_with_their_text(buffer: Buffer, workspace: Path) -> None:
     buffer.editor.command("set hidden | edit notes.txt")
-    assert call(buffer.editor, "snapshots") == []
+    assert call(buffer.editor, "unsaved") == []
     buffer.editor.keys("dd")
-    (found,) = call(buffer.editor, "snapshots")
+    (found,) = call(buffer.editor, "unsaved")
     assert found["path"] == str(workspace / "notes.txt")
-    assert found["lines"] == ["two", "three"]
+    assert found["text"] == "two\nthree"
 
 
 # --- changing -------------------------------------------------------------------------------
@@ -150,7 +182,8 @@ def test_all_unsaved_buffers_are_listed_with_their_text(buffer: Buffer, workspac
 def test_edits_change_the_buffer_and_tell_its_tick(buffer: Buffer) -> None:
     done = buffer.replace([(2, 3, ["3", "4"]), (0, 1, ["1"])])
     assert buffer.text() == "1\ntwo\n3\n4"
-    assert done == {"ok": True, "changedtick": buffer.snapshot()["changedtick"], "undo": 0}
+    tick = buffer.snapshot()["changedtick"]
+    assert done == {"ok": True, "buf": buffer.number, "changedtick": tick, "undo": 0}
     assert buffer.path.read_bytes() == b"one\ntwo\nthree\n"
 
 
@@ -466,11 +499,11 @@ def test_the_form_can_change_with_the_text(
 def test_a_new_file_is_saved_with_the_folders_it_needs(editor: Editor, workspace: Path) -> None:
     editor.command("edit deep/er/new.txt")
     path = workspace / "deep/er/new.txt"
-    assert call(editor, "snapshot", str(path)) is None
+    assert look(editor, str(path)) is None
     (workspace / "deep").mkdir()
     editor.command("edit deep/new.txt")
     path = workspace / "deep/new.txt"
-    tick = call(editor, "snapshot", str(path))["changedtick"]
+    tick = look(editor, str(path))["changedtick"]
     assert call(editor, "replace", str(path), tick, [[0, 1, ["hello"]]])["ok"]
     assert call(editor, "save", str(path))["ok"]
     assert path.read_text() == "hello\n"
@@ -636,8 +669,8 @@ def test_a_buffer_follows_its_renamed_file_with_its_undo_history(buffer: Buffer)
     tick = buffer.snapshot()["changedtick"]
     call(buffer.editor, "rename", str(buffer.path), str(new))
     assert buffer.editor.eval(f"bufname({buffer.number})") == "f.py"
-    assert call(buffer.editor, "snapshot", str(buffer.path)) is None
-    assert call(buffer.editor, "snapshot", str(new))["changedtick"] == tick
+    assert look(buffer.editor, str(buffer.path)) is None
+    assert look(buffer.editor, str(new))["changedtick"] == tick
     assert buffer.editor.eval("&filetype") == "python"
     assert buffer.mark("k") == 2
     names = buffer.editor.lua(

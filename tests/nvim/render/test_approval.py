@@ -13,7 +13,7 @@ from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT, Decision, Verdict
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import BufferState, FileTarget, Zone
-from agentchat.core.tools.tool import DryRunResult
+from agentchat.core.tools.tool import Capability, DryRunResult, Metadata
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.nvim.render.approval import UNDRAWN, preview_table, request_table
@@ -40,6 +40,30 @@ def test_what_cannot_be_drawn_is_asked_with_its_arguments_and_without_always() -
     assert not table["rule"]
     assert table["warning"] == UNDRAWN
     assert "hello" in "\n".join(table["doc"]["lines"])
+
+
+def test_what_the_model_thought_of_its_call_is_readable() -> None:
+    tool = replace(
+        WRITE,
+        metadata=Metadata(requires_reverse_thinking=True),
+        capability=Capability(min_confidence=50),
+    )
+    thinking = {
+        "hidden_assumptions": ["the tests pass", "nobody else deploys"],
+        "failure_scenarios": ["the site is down"],
+        "verdict": "proceed",
+        "verdict_reason": "it can be rolled back",
+    }
+    asked = a_question(DryRunResult(text="a diff"))
+    reserved = {"_reverse_thinking": thinking, "_confidence": 80}
+    call = replace(asked.call, tool=tool, reserved=reserved)
+    facts = request_table("p1", replace(asked, call=call), "/w")["facts"]
+    assert facts[-4:] == [
+        ["assumes", "the tests pass\nnobody else deploys"],
+        ["risks", "the site is down"],
+        ["verdict", "proceed: it can be rolled back"],
+        ["confidence", "80 of 100"],
+    ]
 
 
 def test_a_preview_that_cannot_be_drawn_says_so() -> None:

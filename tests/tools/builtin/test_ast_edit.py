@@ -421,7 +421,7 @@ async def test_many_files_are_previewed_in_one_go(bench: Bench) -> None:
     ],
 )
 def test_a_call_is_rendered_in_one_line(given: Mapping[str, object], line: str) -> None:
-    assert ast_edit.TOOL.render_call(given) == line
+    assert ast_edit.TOOL.title(given) == line
 
 
 async def test_the_details_count_what_was_made_of_a_rewrite(bench: Bench) -> None:

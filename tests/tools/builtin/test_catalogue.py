@@ -77,7 +77,7 @@ def test_each_schema_is_simple_and_describes_each_field(tool: Tool) -> None:
 @pytest.mark.parametrize("tool", BUILTINS, ids=lambda tool: tool.name)
 def test_a_call_is_one_line_from_the_first_character_on(tool: Tool) -> None:
     for given in ({}, {"path": None}, {"path": "a\nb"}, {"command": "a\nb"}, {"pattern": 3}):
-        line = tool.render_call(given)
+        line = tool.title(given)
         assert line
         assert "\n" not in line
 
@@ -114,7 +114,7 @@ def test_nothing_else_is_converted(given: dict[str, object], problem: tuple[str,
 
 
 def test_importing_the_tools_brings_in_no_library_that_is_used_late() -> None:
-    names = "[m for m in ('PIL', 'pathspec') if m in sys.modules]"
+    names = "[m for m in ('PIL', 'pathspec', 'bs4', 'httpx2') if m in sys.modules]"
     code = f"import agentchat.tools.builtin.catalogue, sys; print({names})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           env={"PYTHONPATH": "python3"})  # fmt: skip

@@ -212,4 +212,4 @@ async def test_a_damaged_image_is_a_clear_error(bench: Bench) -> None:
     ],
 )
 def test_a_call_is_one_line(given: dict[str, object], line: str) -> None:
-    assert TOOL.render_call(given) == line
+    assert TOOL.title(given) == line

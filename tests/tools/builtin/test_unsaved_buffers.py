@@ -31,7 +31,7 @@ async def test_an_unsaved_buffer_is_read_searched_and_edited_and_not_saved(
     first, note = result.text.split("\n")
     assert first == "Edited a: 1 replacement."
     assert note.startswith("Not saved: ")
-    assert editor.loaded[str(path)].lines == ("mine", "pin")
+    assert editor.lines(path) == ("mine", "pin")
     assert path.read_text() == "disk\n"
 
 

@@ -16,7 +16,7 @@ from agentchat.core.tools.tool import Tool
 from agentchat.tools.custom.definition import Definition, definition_of, tool
 from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.pool import WorkerPool
-from agentchat.tools.custom.registry import FileRegistry
+from agentchat.tools.custom.registry import FileRegistry, LoadedFile
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.tools.custom.server import ToolServer
 from agentchat.tools.custom.worker import Worker, start_worker
@@ -106,10 +106,14 @@ async def tools_of(
     ``cwd`` is the workspace; without it, that is the folder of the file. There are at
     ``most`` so many processes.
     """
+    loaded = await loaded_file(folder, code, most)
+    return {tool.name: tool for tool in loaded.tools(str(cwd or folder))}
+
+
+async def loaded_file(folder: Path, code: str, most: int = 8) -> LoadedFile:
+    """Return a file with this code, loaded."""
     path = folder / "own_tools.py"
     path.write_text(f"import os, sys, time\nfrom agentchat import *\n{code}")
-    registry = a_registry(most=most)
-    source = read_source(path)
-    loaded, problems = await registry.load([source])
+    loaded, problems = await a_registry(most=most).load([read_source(path)])
     assert problems == []
-    return {tool.name: tool for contents in loaded for tool in contents.tools(str(cwd or folder))}
+    return loaded[0]

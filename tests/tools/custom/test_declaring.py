@@ -179,7 +179,7 @@ def test_options_reach_the_tool(tmp_path: Path) -> None:
         always_load=True, concurrency_safe=True, destructive=True, min_confidence=70,
         requires_checkpoint=True, requires_reverse_thinking=True, timeout=3, setup_once=True,
         require_approval_before=True, dry_run=lambda a: a, undo=lambda a: a, setup=lambda: None,
-        on_exit=lambda: None, guidelines="Use it well.", reads="a", writes=["b"],
+        on_exit=lambda: None, guidelines="Use it well.", reads="a", writes=["b"], urls="a",
     )  # fmt: skip
     assert found.name == "other"
     assert found.metadata.aliases == ("o",)
@@ -191,7 +191,7 @@ def test_options_reach_the_tool(tmp_path: Path) -> None:
     assert found.capability.reversible
     assert (found.timeout, found.hooks.once, found.asks, found.always_load) == (3, True, True, True)
     touched = found.touches({"a": "x", "b": ""})
-    assert (touched.reads, touched.writes) == (("x",), ("",))
+    assert (touched.reads, touched.writes, touched.urls) == (("x",), ("",), ("x",))
     said = system_prompt([found], [], Environment("/ws"))
     assert "- other: What it does.\n" in said
     assert "- Use it well." in said
@@ -234,6 +234,7 @@ def plain(path: str) -> None:
         (plain, {"reads": "file"}, "file is no argument"),
         (plain, {"dry_run": 3}, "dry_run: Input should be callable"),
         (plain, {"setup": lambda path, other: None}, "a parameter other"),
+        (plain, {"redo": lambda path: None}, "define undo, too"),
         (
             plain,
             {"require_approval_before": 1},

@@ -239,3 +239,47 @@ def test_many_tools_are_found_by_searching_but_for_those_that_are_always_loaded(
     assert "tool_search" in sent[0]
     assert {"counts_3", "counts_7"} <= set(sent[1])
     assert "counts_9" not in sent[1]
+
+
+MAKER = '''\
+from agentchat import register_tool, tool, unregister_tool
+
+for word in ("left", "right"):
+    register_tool(lambda word=word: word, name=f"go_{word}", description="Go.", read_only=True)
+
+@tool(read_only=True)
+def maker(factor: int, name: str = "times") -> str:
+    """Make a tool."""
+    def times(n: int) -> str:
+        return str(n * factor)
+    register_tool(times, name=name, read_only=True)
+    return "made"
+
+@tool(read_only=True)
+def unmake() -> str:
+    """Take it away."""
+    return f"{unregister_tool('times')} {unregister_tool('times')}"
+'''
+
+
+def test_a_function_registers_a_tool_that_the_next_request_offers_until_it_is_unregistered(
+    start_editor: StartEditor, model_server: ModelServer, home: Path
+) -> None:
+    write(own_folder(home), "maker.py", MAKER)
+    given = ["go_left", "go_right", "maker", "unmake", "times"]
+    editor = open_editor(start_editor, model_server, home, default=given)
+    chat = Chat.open(editor)
+    model_server.script(
+        calls(call("maker", {"factor": 3})),
+        calls(call("times", {"n": 4}), call("go_right", {})),
+        calls(call("maker", {"factor": 5}), call("maker", {"factor": 5, "name": "grep"})),
+        calls(call("times", {"n": 4})),
+        calls(call("unmake", {})),
+        text("ok"),
+    )
+    chat.play("go")
+    has = ["times" in request.tools for request in model_server.requests]
+    assert has == [False, True, True, True, True, False]
+    results = list(model_server.requests[-1].results.values())
+    taken = 'The tool name "grep" is taken by the built-in tool grep.'
+    assert results == ["made", "12", "right", "made", taken, "20", "True False"]

@@ -28,10 +28,10 @@ from agentchat.tools.custom.files import read_source
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.workspace.process.sandbox import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
-from tests.agent.undo.test_commands import UndoScene
+from tests.agent.undo.test_commands import UndoScene, write
 from tests.core.turn.world import a_call, a_tool, calls
 from tests.support.launch import CHECKOUT
-from tests.tools.custom.making import OPEN, a_registry, made, start_pool, tools_of
+from tests.tools.custom.making import OPEN, a_registry, loaded_file, made, start_pool, tools_of
 
 pytestmark = pytest.mark.slow
 
@@ -757,6 +757,161 @@ def touch(path: Path, times: int = 1):
     ]
     assert set(scene.files()) == {"locked", "set-up"}
     assert 'not redoable: touch `path="a"`' in await scene.redo()
+    scene.journal.close()
+
+
+async def test_undo_sees_the_result_and_redo_does_again_what_undo_reverted(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tools").mkdir()
+    tools = await tools_of(
+        tmp_path / "tools",
+        """
+def log(line):
+    with open("log", "a") as file:
+        print(line, file=file)
+
+def take_back(arguments, result):
+    log(f"undo {arguments.env} {result.text} {result.details['id']}")
+
+def again(env, result: Result):
+    log(f"redo {env} {result.details['id']}")
+
+@tool(undo=take_back, redo=again)
+def deploy(env: str):
+    return Result("deployed", details={"id": 7})
+
+@tool(undo=lambda env: log(f"undo {env}"))
+def notify(env: str):
+    'Send a message.'
+""",
+        cwd=tmp_path / "ws",
+    )
+    scene = UndoScene(tmp_path, *tools.values())
+    await scene.turn(("deploy", {"env": "x"}), ("notify", {"env": "y"}))
+    await scene.undo()
+    scene.restart()
+    assert (await scene.redo()).splitlines() == [
+        "Redo of turn 1 leaves out these calls: their tools have no redo.",
+        '- not redoable: notify `env="y"`',
+        "Redo of turn 1:",
+        '- redone: deploy `env="x"` (deploy does it again)',
+    ]
+    assert 'undone: deploy `env="x"`' in await scene.undo()
+    assert 'redone: deploy `env="x"`' in await scene.redo()
+    assert scene.files()["log"][0].splitlines() == [
+        "undo y", "undo x deployed 7", "redo x 7", "undo x deployed 7", "redo x 7",
+    ]  # fmt: skip
+    scene.journal.close()
+
+
+@pytest.mark.parametrize("way", ["raise", "return"])
+async def test_an_undo_that_is_impossible_says_what_to_do_by_hand_and_the_rest_goes_on(
+    tmp_path: Path, way: str
+) -> None:
+    (tmp_path / "tools").mkdir()
+    code = """
+def take_back(to):
+    WAY Irreversible(manual_guide=f"Write to {to} again.")
+
+@tool(undo=take_back)
+def mail(to: str):
+    'Send a mail.'
+"""
+    tools = await tools_of(tmp_path / "tools", code.replace("WAY", way), cwd=tmp_path / "ws")
+    scene = UndoScene(tmp_path, *tools.values())
+    await scene.turn(write("a.txt", "a\n"), ("mail", {"to": "eve"}))
+    assert (await scene.undo()).splitlines()[1:] == [
+        '- not undoable: mail `to="eve"`. By hand: Write to eve again.',
+        "- removed: a.txt",
+    ]
+    scene.journal.close()
+
+
+# --- checkpoints -------------------------------------------------------------------------------
+
+CHECKPOINTS = """
+def back(saved, arguments):
+    with open(arguments["name"], "w") as file:
+        file.write(saved)
+
+@checkpoint(restore=back, tools="migrate")
+def copy(tool, arguments, ctx: Context):
+    return ctx.read(arguments["name"])
+
+@tool(requires_checkpoint=True)
+def migrate(name: str):
+    'Change a database.'
+    with open(name, "a") as file:
+        file.write("migrated\\n")
+    if name == "bad":
+        raise ValueError("half way")
+
+@tool(requires_checkpoint=True)
+def publish():
+    'Publish.'
+
+@tool(requires_checkpoint=True, writes="out", affected_resources=lambda files: files)
+def build(out: str, files: list[str]):
+    'Change files.'
+    for name in files:
+        os.remove(name)
+    open(out, "w").write("built")
+"""
+
+
+async def checkpoint_scene(folder: Path) -> UndoScene:
+    (folder / "tools").mkdir()
+    loaded = await loaded_file(folder / "tools", CHECKPOINTS)
+    root = str(folder / "ws")
+    return UndoScene(folder, *loaded.tools(root), handlers=loaded.handlers(root))
+
+
+async def test_a_call_with_a_checkpoint_handler_runs_and_is_undone_to_its_checkpoint(
+    tmp_path: Path,
+) -> None:
+    scene = await checkpoint_scene(tmp_path)
+    for name in ("db", "bad"):
+        scene.write(name, "old\n")
+    await scene.turn(
+        ("migrate", {"name": "db"}), ("migrate", {"name": "bad"}),
+        ("migrate", {"name": "missing"}), ("publish", {}),
+    )  # fmt: skip
+    results = {m.call_id: m.text for m in scene.chat.history.messages if isinstance(m, ToolResult)}
+    assert scene.files()["db"][0] == scene.files()["bad"][0] == "old\nmigrated\n"
+    assert "missing" not in scene.files()
+    assert results["c3"].startswith("Checkpoint failed: ")
+    assert results["c3"].endswith(' "migrate" was not run.')
+    assert results["c4"] == (
+        'Checkpoint required: no handler is registered, so "publish" was not run.'
+    )
+    scene.restart()
+    undone = "(checkpoint copy restores what it saved)"
+    lines = (await scene.undo()).splitlines()
+    assert f'- undone: migrate `name="bad"` {undone}' in lines
+    assert f'- undone: migrate `name="db"` {undone}' in lines
+    assert {text for text, _ in scene.files().values()} == {"old\n"}
+    scene.journal.close()
+
+
+async def test_the_files_that_a_call_declares_are_its_checkpoint_without_a_handler(
+    tmp_path: Path,
+) -> None:
+    scene = await checkpoint_scene(tmp_path)
+    for name in ("a", "b"):
+        scene.write(name, f"{name}\n", 0o640)
+    given = {"out": "new", "files": ["a", "b"]}
+    await scene.turn(("build", given), ("build", {"out": "new", "files": ["no file"]}))
+    assert scene.files().keys() == {"new"}
+    assert "no handler is registered" in scene.chat.history.messages[-2].text
+    scene.restart()
+    lines = (await scene.undo()).splitlines()[1:]
+    assert sorted(lines) == ["- brought back: a", "- brought back: b", "- removed: new"]
+    assert scene.files() == {"a": ("a\n", 0o640), "b": ("b\n", 0o640)}
+    await scene.redo()
+    assert scene.files().keys() == {"new"}
+    log = "\n".join(render_log(scene.journal.records()))
+    assert "checkpoint before c1: files" in log
     scene.journal.close()
 
 

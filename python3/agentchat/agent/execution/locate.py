@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,9 +15,10 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.text import clip
 from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget, Workspace
+from agentchat.core.tools.ports import FileTarget, Workspace, Zone
 from agentchat.core.tools.tool import Access, Condition, Tool
 from agentchat.core.turn.chat import Chat
+from agentchat.core.urls import parse_url
 from agentchat.workspace.shfmt import parse_shell
 
 log = logging.getLogger(__name__)
@@ -46,11 +48,12 @@ async def locate_call(
     # A directory outside asks, as reading there does.
     reads = (*touch.reads, *(path for path in folder if located[path].zone in UNUSUAL_READS))
     unknown = access is not None and callable(call.tool.asks)
-    return CallTarget(
+    target = CallTarget(
         cwd=cwd,
         reads=tuple(located[path] for path in reads),
         writes=tuple(located[path] for path in touch.writes),
         command=touch.command,
+        urls=tuple(map(parse_url, touch.urls)),
         script=script,
         evidence=evidence,
         asks=None if unknown else await _asks(call),
@@ -60,6 +63,7 @@ async def locate_call(
         targets_by_path=located,
         resources=() if call.arguments is None else await _resources(call),
     )
+    return replace(target, savable=await _savable(call, target, workspace))
 
 
 async def locate_named_call(
@@ -129,6 +133,28 @@ def _plain_arguments(call: ValidCall) -> Mapping[str, Any]:
     return call.raw_arguments
 
 
+async def _savable(
+    call: ValidCall, target: CallTarget, workspace: Workspace
+) -> tuple[FileTarget, ...]:
+    """Return the files to save before a call that needs a checkpoint.
+
+    None if it declares that it affects anything else, or a file that must not be stored.
+    """
+    if not call.tool.metadata.requires_checkpoint:
+        return ()
+    files = {file.path: file for file in target.writes}
+    for resource in target.resources:
+        try:
+            file = await workspace.locate(resource)
+        except (ToolError, OSError):
+            return ()
+        if file.path not in files and await workspace.kind(file.path) != "file":
+            return ()
+        files[file.path] = file
+    storable = all(file.zone is not Zone.SECRET for file in files.values())
+    return tuple(files.values()) if storable else ()
+
+
 async def _resources(call: ValidCall) -> tuple[str, ...]:
     """Return what the tool says that the call affects."""
     declared = call.tool.affected_resources
@@ -175,10 +201,12 @@ def _names(tool: Tool) -> tuple[str, ...]:
 
 
 def _named_access(tool: Tool, argument: str) -> Access:
-    """Return what a call touches whose command or path is ``argument``."""
+    """Return what a call touches whose command, address or path is ``argument``."""
     fields = tool.arguments.schema().get("properties") or {}
     if argument and "command" in fields:
         return Access(command=argument)
+    if argument and "url" in fields:
+        return Access(urls=(argument,))
     if argument and "path" in fields:
         is_read = tool.metadata.read_only
         return Access(reads=(argument,)) if is_read else Access(writes=(argument,))

@@ -13,14 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
-from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.limits import LONGEST_ERROR, RESULT_BYTES
 from agentchat.core.messages import Status, ToolResult
+from agentchat.core.permissions.policy import Policy
+from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, head_and_tail, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import FileTarget, Frontend, Workspace
+from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
     DryRunResult,
@@ -40,11 +43,13 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-OWN_LIMIT = frozenset({"read", "bash"})
+OWN_LIMIT = frozenset({"read", "bash", "fetch"})
 """Tools that limit their results themselves."""
 
 HOOK_SECONDS = 30.0
 FORMAT_SECONDS = 2.0
+GUIDE = "manual_guide"
+"""Among the details of an undo that is impossible: what the user can do by hand."""
 STAGED = "Staged as a preview - nothing has been changed yet."
 
 
@@ -87,16 +92,19 @@ class ToolRunner:
         previews: Previews,
         results: ResultStore,
         toolbox: Toolset,
+        policy: Policy,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
         self._toolbox = toolbox
+        self._policy = policy
         self._frontend = frontend
         self._journal = journal
         self._view = view
         self._previews = previews
         self._results = results
         self._flags: dict[str, bool] = {}
+        self._checkpoints = Checkpoints(workspace, journal, toolbox)
 
     async def run(self, ready: ReadyCall) -> ToolResult:
         """Run a call; an error is its result.
@@ -106,10 +114,12 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedChange] = []
-        context = self._context(call, staged.append, ready.preview, ready.target.targets_by_path)
-        result = await _run_safely(call.tool, call.arguments, context)
+        context = self._context(call, staged.append, ready.preview, ready.target)
+        result = await self._checkpoints.run(
+            ready, context, lambda: _run_safely(call.tool, call.arguments, context)
+        )
         await self._previews.stage(call, staged)
-        if _status(result) is Status.SUCCESS:
+        if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
         return self.make_result(call.call.id, call.tool.name, result, STAGED if staged else "")
 
@@ -117,7 +127,7 @@ class ToolRunner:
         """Return what a call would do; raises ToolError if it would fail."""
         if call.tool.dry_run is None:
             return DryRunResult()
-        context = self._context(call, refuse_staging, None, target.targets_by_path)
+        context = self._context(call, refuse_staging, None, target)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError:
@@ -205,14 +215,18 @@ class ToolRunner:
         call: ValidCall,
         stage: Callable[[StagedChange], None],
         preview: DryRunResult | None,
-        located: Mapping[str, FileTarget] | None = None,
+        target: CallTarget | None = None,
     ) -> ToolContext:
         def progress(text: str) -> None:
             self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
         workspace = JournaledWorkspace(
-            self._workspace, self._journal, call.call.id, located=located or {}
+            self._workspace,
+            self._journal,
+            call.call.id,
+            located=target.targets_by_path if target is not None else {},
         )
+        rules = self._policy.rules
         return ToolContext(
             workspace=cast("Workspace", workspace),
             cwd=self._workspace.root,
@@ -225,6 +239,7 @@ class ToolRunner:
             open_preview=self._previews.find_collecting(),
             frontend=self._frontend,
             tool_finder=self._toolbox,
+            private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
             flags=self._flags,
         )
 
@@ -259,7 +274,8 @@ async def _run_safely(tool: Tool, arguments: Any, context: ToolContext) -> ToolO
     except StalePreview:
         raise
     except ToolError as error:
-        return ToolOutput(clip(str(error), LONGEST_ERROR), is_error=True)
+        details = {GUIDE: error.manual_guide} if isinstance(error, Irreversible) else None
+        return ToolOutput(clip(str(error), LONGEST_ERROR), is_error=True, details=details)
     except _OutOfTime:
         return ToolOutput(f"{tool.name} timed out after {tool.timeout:g} s.", is_error=True)
     except Exception as error:

@@ -118,7 +118,10 @@ class Approvals:
         # The user was there when the request was opened, and may come back.
         policy = replace(self._chat.policy, attended=True)
         if request.staged_preview is None:
-            return decide(request.call, request.target, policy)
+            decision = decide(request.call, request.target, policy)
+            # No mode and no rule answers the doubts of the model itself.
+            doubted = request.decision.reason.kind == "own_verdict"
+            return None if doubted and decision.verdict is Verdict.ALLOW else decision
         if request.staged_preview.is_standing:
             return None
         return decide_resolution(policy, request.staged_preview, "apply")

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from dataclasses import replace
 
 from agentchat.agent.execution.tool_runner import ToolRunner
-from agentchat.agent.undo.rollback import Rollback, UndoOutcome, find_tool, read_file
+from agentchat.agent.undo.rollback import (
+    Rollback,
+    UndoOutcome,
+    find_tool,
+    read_file,
+    render_call,
+)
 from agentchat.core.diff.changeset import digest
 from agentchat.core.permissions.policy import PLANNING
 from agentchat.core.tools.ports import Workspace
@@ -21,6 +28,8 @@ from agentchat.journal.undo_plan import (
     unreported_undos,
 )
 from agentchat.journal.writer import JournalWriter
+
+NOT_REDOABLE = "Redo of turn {} leaves out these calls: their tools have no redo."
 
 
 class UndoCommands:
@@ -62,7 +71,18 @@ class UndoCommands:
     async def redo(self) -> None:
         """Redo the last undo; raises UserError as ``undo`` does."""
         timeline = await self._timeline()
-        await self._perform(timeline, plan_redo(timeline))
+        plan = plan_redo(timeline)
+        left_out = [c for c in plan.items if isinstance(c, CallRun) and not c.can_be_undone]
+        if left_out:
+            # What was undone by a tool stays undone: the user learns it before files change.
+            calls = (render_call(call, find_tool(self._toolbox, call.tool)) for call in left_out)
+            lines = "\n".join(f"- not redoable: {call}" for call in calls)
+            head = NOT_REDOABLE.format(plan.turn)
+            self._view.add_note("info", f"{head}\n{lines}")
+            self._observer.add_note(f"{head}\n{lines}")
+        items = tuple(item for item in plan.items if item not in left_out)
+        if items:
+            await self._perform(timeline, replace(plan, items=items))
 
     async def _timeline(self) -> Timeline:
         timeline = await asyncio.to_thread(read_timeline, self._journal.records())

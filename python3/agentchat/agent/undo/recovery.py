@@ -39,6 +39,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Protocol
 
+from agentchat.agent.execution.checkpoints import record_changes
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.undo.rollback import one_line, read_file
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
@@ -106,7 +107,8 @@ class Recovery:
     def is_needed(self) -> bool:
         """Whether a change is unfinished, or files of this machine may have leftovers."""
         timeline = self._timeline
-        return bool(timeline.unfinished or (timeline.steps and not self._workspace.host))
+        unfinished = timeline.unfinished or timeline.open_checkpoints
+        return bool(unfinished or (timeline.steps and not self._workspace.host))
 
     async def recover(self) -> None:
         """End every unfinished change, the newest first; remove leftovers of all changes."""
@@ -119,9 +121,31 @@ class Recovery:
             await self._recover(change)
             folders = {step.path: step.folders for step in change.steps}
             await self._sweep(folders)
+        for checkpoint in timeline.open_checkpoints:
+            await self._settle(checkpoint)
         # Leftovers of earlier changes that could not be removed then may be removable now.
         paths = dict.fromkeys((step.path for step in timeline.steps), 0)
         await self._sweep(paths)
+
+    async def _settle(self, checkpoint: UnfinishedChange) -> None:
+        """Record what a call that did not end changed in the files of its checkpoint."""
+        hashes = {step.before for step in checkpoint.steps if step.before}
+        contents = await asyncio.to_thread(read_contents, self._journal.records(), hashes)
+        before = [
+            FileChange(
+                path=step.path,
+                before=None if step.before is None else contents[step.before],
+                after=None,
+                mode=step.mode,
+                owner=step.owner,
+                attributes=step.attributes,
+            )
+            for step in checkpoint.steps
+            # A content with a secret is not in the journal: such a file cannot be restored.
+            if step.before is None or contents.get(step.before) is not None
+        ]
+        await record_changes(self._workspace, self._journal, checkpoint.source, before)
+        self._journal.record_change_settled(checkpoint.source)
 
     async def _sweep(self, folders: Mapping[str, int]) -> None:
         if not self._workspace.host:

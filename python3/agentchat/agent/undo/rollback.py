@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import json
 import os
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
-from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
+from agentchat.agent.execution.tool_runner import GUIDE, ToolRunner, parse_arguments
 from agentchat.core.diff.aspects import LINK, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
-from agentchat.core.errors import StalePreview, ToolError
+from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.messages import Status, ToolCall
 from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import AppliedFile, Workspace
-from agentchat.core.tools.tool import ArgumentError, Hooks, Tool, UndoCall
+from agentchat.core.tools.tool import (
+    ArgumentError,
+    Hooks,
+    Step,
+    Tool,
+    ToolContext,
+    ToolOutput,
+    UndoCall,
+)
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
 from agentchat.journal.timeline import CallRun, Timeline
@@ -158,21 +168,28 @@ class Rollback:
 
     async def _undo_call(self, call: CallRun) -> UndoOutcome:
         tool, undo = find_tool(self._toolbox, call.tool), call.undo
-        line = _render_call(call, tool)
+        line = render_call(call, tool)
         word = "redoable" if self._plan.undone else "undoable"
         if undo is None or not call.can_be_undone:
             return UndoOutcome(f"not {word}: {line}{_guide(undo)}", False)
-        undo_tool = find_tool(self._toolbox, undo.tool)
+        handler = self._toolbox.checkpoint_handler(undo.tool)
+        undo_tool = handler.restore if handler else find_tool(self._toolbox, undo.tool)
         if undo_tool is None:
             missing = f"there is no tool {one_line(undo.tool)}"
             return UndoOutcome(f"not {word}: {line}: {missing}", False)
-        if undo_tool.undo is not None and tool is not None and undo_tool.name == tool.name:
-            undo_tool = replace(undo_tool, steps=(undo_tool.undo,), hooks=Hooks(), dry_run=None)
         try:
-            await self._run(undo_tool, undo, self._ids[call.call_id])
+            await self._run(_reverting(undo_tool, call, undo), undo, self._ids[call.call_id])
+        except Irreversible as error:
+            guide = f". By hand: {one_line(error.manual_guide)}" if error.manual_guide else ""
+            return UndoOutcome(f"not {word}: {line}{guide}", False)
         except (ArgumentError, ToolError) as error:
-            return UndoOutcome(f"could not undo {line}: {one_line(str(error))}", False)
-        return UndoOutcome(f"undone: {line} ({one_line(undo.description)})", True)
+            verb = "redo" if undo.is_redo else "undo"
+            return UndoOutcome(f"could not {verb} {line}: {one_line(str(error))}", False)
+        if undo_tool.redo is not None and not undo.is_redo:
+            again = replace(undo, description=f"{undo.tool} does it again", is_redo=True)
+            self._journal.record_undo_offered(self._ids[call.call_id], again)
+        verb = "redone" if undo.is_redo else "undone"
+        return UndoOutcome(f"{verb}: {line} ({one_line(undo.description)})", True)
 
     async def _run(self, tool: Tool, undo: UndoCall, call_id: str) -> None:
         """Run a call that undoes another one; raises ArgumentError or ToolError."""
@@ -191,8 +208,30 @@ class Rollback:
         self._journal.record_call_started(ready)
         outcome = await self._runner.run(ready)
         self._journal.record_call_finished(outcome)
+        guide = (outcome.details or {}).get(GUIDE)
+        if guide is not None:
+            raise Irreversible(guide)
         if outcome.status is not Status.SUCCESS:
             raise ToolError(outcome.text)
+
+
+def _reverting(tool: Tool, call: CallRun, undo: UndoCall) -> Tool:
+    """Return the tool as it undoes or redoes a call of its own; another tool is just called."""
+    function = tool.redo if undo.is_redo else tool.undo
+    if function is None or tool.name != call.tool:
+        return tool
+    return replace(tool, steps=(_with_result(function, undo),), hooks=Hooks(), dry_run=None)
+
+
+def _with_result(function: Step, undo: UndoCall) -> Step:
+    """Return a step that has the output of the call to undo as its last output."""
+    output = ToolOutput(str(undo.result.get("text", "")), details=undo.result.get("details"))
+
+    async def step(arguments: Any, context: ToolContext) -> Any:
+        value = function(arguments, replace(context, last_output=output))
+        return await value if inspect.isawaitable(value) else value
+
+    return step
 
 
 def find_tool(toolbox: Toolset, name: str) -> Tool | None:
@@ -236,7 +275,7 @@ def _older_changes(restore: FileRestore) -> list[str]:
     return ["older changes stay, for it was changed by something else in between"]
 
 
-def _render_call(call: CallRun, tool: Tool | None) -> str:
+def render_call(call: CallRun, tool: Tool | None) -> str:
     """Return a call like ``bash `make all` ``."""
     command = call.arguments.get("command")
     if isinstance(command, str):

@@ -14,7 +14,7 @@ each file before and after, and this value goes through every stage:
    meanwhile, the change is *stale*: :func:`rebase` puts it on top of the new text, and it is shown
    and approved again. If the two conflict, nothing is written.
 5. *Applied* to all files or to none (``workspace/files/transaction``; loaded buffers change by
-   :func:`line_edits` in one undo step). The journal records the change before the first file
+   minimal edits in one undo step). The journal records the change before the first file
    changes, and its outcome afterwards.
 6. *Undone*: :meth:`ChangeSet.reversed` of the journal's copy is applied in the same way, and only
    to the bytes that the change left.

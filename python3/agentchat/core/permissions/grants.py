@@ -17,7 +17,8 @@ from agentchat.core.tools.ports import FileTarget
 class Scope:
     """Exactly what an *always* would cover; equal scopes are the same grant.
 
-    ``key`` starts with ``command``, ``paths`` or ``tool``; ``description`` is for the user.
+    ``key`` starts with ``command``, ``hosts``, ``paths`` or ``tool``; ``description`` is for the
+    user.
     """
 
     tool: str
@@ -67,6 +68,8 @@ def scope_of(call: ValidCall, target: CallTarget) -> Scope | None:
         return None
     if target.command is not None and not call.tool.source:
         return _command_scope(call, target)
+    if target.urls:
+        return _host_scope(call, target)
     if target.unusual or (call.tool.metadata.destructive and target.writes):
         return path_scope(name, call.tool.definition, (*target.reads, *target.writes))
     return tool_scope(name, call.tool.definition, bool(target.writes))
@@ -114,6 +117,17 @@ def _command_scope(call: ValidCall, target: CallTarget) -> Scope:
         description += f" on {target.host}"
     return Scope(
         tool=call.tool.name, definition=call.tool.definition, key=key, description=description
+    )
+
+
+def _host_scope(call: ValidCall, target: CallTarget) -> Scope:
+    hosts = sorted({url.authority for url in target.urls})
+    paths = sorted({file.path for file in (*target.reads, *target.writes)})
+    return Scope(
+        tool=call.tool.name,
+        definition=call.tool.definition,
+        key=("hosts", *hosts, "paths", *paths),
+        description=f"{call.tool.name} on {', '.join((*hosts, *paths))}",
     )
 
 

@@ -7,6 +7,7 @@ line of this table that matches:
 ====  ====================================================================  ======
  1    the mode forbids it: in *plan* only reading runs                      denied
  2    a ``deny`` rule matches it, or any part of its command                denied
+      or it is about a local host that no ``allow`` rule names exactly      denied
  3    an ``ask`` rule matches it, or any part of its command                asks
  4    this chat remembers *always* for exactly its scope (``grants.py``)    runs
  5    a path is protected, secret, outside or has a second hard link        asks
@@ -15,7 +16,7 @@ line of this table that matches:
       if the options of the tool allow it there
  8    ``allow`` rules match it, and all parts of its command                runs
  9    the options of the tool, or else the tool itself, say whether it      either
-      asks; by default only reading runs
+      asks; by default only reading runs, not from the network
 ====  ====================================================================  ======
 
 So ``deny`` rules win over ``ask`` rules and these over ``allow`` rules, in any order. Denials come
@@ -52,12 +53,14 @@ from agentchat.core.permissions.rules import (
     Rule,
     allowing_rules,
     judge_parts,
+    named_hosts,
     refusing_rule,
     suggest_rules,
 )
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Tool
+from agentchat.core.urls import is_local
 
 Mode = Literal["ask", "edit", "plan", "yolo"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -78,7 +81,8 @@ class Verdict(StrEnum):
 
 ReasonKind = Literal[
     "rule", "mode", "grant", "user", "command", "discard", "effect", "reads", "unasked", "settings",
-    "path", "hard_link", "not_understood", "unreadable_rule", "failure", "unattended",
+    "path", "hard_link", "not_understood", "unreadable_rule", "failure", "unattended", "local_host",
+    "own_verdict",
 ]  # fmt: skip
 
 _TEXTS: Mapping[ReasonKind, str] = {
@@ -98,6 +102,8 @@ _TEXTS: Mapping[ReasonKind, str] = {
     "unreadable_rule": "a rule cannot be read ({})",
     "failure": "the gate failed: {}",
     "unattended": "nobody is here to answer: {}",
+    "own_verdict": "the model's own verdict is {}",
+    "local_host": "no rule names {}, which is in this computer or its network",
 }
 
 
@@ -173,7 +179,9 @@ def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
         scope = replace(scope, key=(*scope.key, f"confined {confinement}"))
     decision = _denial(call, target, policy)
     if decision is None:
-        decision = _while_unreadable(call, policy, _first_match(call, target, policy, scope))
+        decision = _while_unreadable(
+            call, target, policy, _first_match(call, target, policy, scope)
+        )
     if decision.verdict is Verdict.ASK and not policy.attended:
         decision = _while_unattended(call, target, decision)
     parts = judge_parts(policy.rules, call, target)
@@ -186,10 +194,26 @@ def _denial(call: ValidCall, target: CallTarget, policy: Policy) -> Decision | N
         message = f"Not allowed in plan mode: {name}."
         return Decision(Verdict.DENY, Reason("mode", policy.mode), message=message)
     rule = refusing_rule(policy.rules, "deny", call, target)
-    if rule is None:
+    if rule is not None:
+        message = f"Denied by rule: {rule}"
+        return Decision(Verdict.DENY, Reason("rule", rule.label), message=message)
+    named = named_hosts(policy.rules, call, target)
+    local = next((u.host for u in target.urls if is_local(u.host) and u.host not in named), "")
+    if not local:
         return None
-    message = f"Denied by rule: {rule}"
-    return Decision(Verdict.DENY, Reason("rule", rule.label), message=message)
+    return Decision(
+        Verdict.DENY, Reason("local_host", local), message=local_host_message(name, local)
+    )
+
+
+def local_host_message(tool: str, host: str, address: str = "") -> str:
+    """Return the message about a host that is not public; ``address`` is what it resolves to."""
+    where = f"{host} is {address}, an address" if address else f"{host} is a host"
+    rule = f'{{ action = "allow", tool = "{tool}", host = "{host}" }}'
+    return (
+        f"{where} of this computer or its network, which no rule allows. Nothing was sent. "
+        f"To allow it, the user adds {rule} to g:agentchat.rules."
+    )
 
 
 def _first_match(
@@ -219,7 +243,7 @@ def _first_match(
 def _tool_default(call: ValidCall, target: CallTarget) -> Decision:
     if target.settings_ask is False:
         return Decision(Verdict.ALLOW, _settings_reason(call, "require_approval_before"))
-    only_reads = call.tool.metadata.read_only
+    only_reads = call.tool.metadata.read_only and not target.urls
     asks = target.asks if target.asks is not None else not only_reads
     if not asks:
         return Decision(Verdict.ALLOW, Reason("reads" if only_reads else "unasked"))
@@ -239,9 +263,12 @@ def _path_reason(target: FileTarget) -> Reason:
     return Reason("path", f"{target.display_path} is {target.zone.value}")
 
 
-def _while_unreadable(call: ValidCall, policy: Policy, decision: Decision) -> Decision:
-    """Ask about every effect while a rule cannot be read, because it may be one that denies."""
-    harmless = call.tool.metadata.read_only or call.tool.name in PLANNING
+def _while_unreadable(
+    call: ValidCall, target: CallTarget, policy: Policy, decision: Decision
+) -> Decision:
+    """Ask about every effect and host while a rule cannot be read: it may be one that denies."""
+    only_reads = call.tool.metadata.read_only and not target.urls
+    harmless = only_reads or call.tool.name in PLANNING
     if decision.verdict is not Verdict.ALLOW or harmless or not policy.problems:
         return decision
     return Decision(Verdict.ASK, Reason("unreadable_rule", policy.problems[0]))

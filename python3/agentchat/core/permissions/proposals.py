@@ -14,6 +14,7 @@ from agentchat.core.shell.parse import LONGEST, Part
 from agentchat.core.shell.programs import has_commands
 from agentchat.core.text import has_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.urls import is_address
 
 RuleHome = Literal["chat", "project", "user"]
 """Where a rule is stored: only in this chat, in the project's file or in the user's file."""
@@ -34,7 +35,8 @@ def offers_rule(call: ValidCall, target: CallTarget) -> bool:
 def propose_rules(call: ValidCall, target: CallTarget) -> tuple[Rule, ...]:
     """Return at least one rule that allows calls like this one, the most likely first."""
     tool = call.tool.name
-    rules = [*_by_words(tool, target), *_by_path(tool, target), Rule(action="allow", tool=tool)]
+    rules = [*_by_words(tool, target), *_by_host(tool, target), *_by_path(tool, target)]
+    rules.append(Rule(action="allow", tool=tool))
     if call.tool.metadata.server:
         rules.append(Rule(action="allow", server=call.tool.metadata.server))
     return tuple(dict.fromkeys(rules))
@@ -81,6 +83,14 @@ def _leads(part: Part) -> list[int]:
     leads = [name_length, len(texts)]
     safe = [lead for lead in leads if not part.doubt and not why_not_safe(part, lead)]
     return safe or leads[:1]
+
+
+def _by_host(tool: str, target: CallTarget) -> Iterator[Rule]:
+    for url in target.urls:
+        yield Rule(action="allow", tool=tool, host=url.host)
+        domain = url.host.partition(".")[2]
+        if "." in domain and not is_address(url.host):
+            yield Rule(action="allow", tool=tool, host=f"*.{domain}")
 
 
 def _by_path(tool: str, target: CallTarget) -> Iterator[Rule]:

@@ -82,6 +82,7 @@ def rule_fields(rule: Rule) -> dict[str, Any]:
         "path": rule.path,
         "words": list(rule.words) if rule.words is not None else None,
         "server": rule.server,
+        "host": rule.host,
     }
     return {name: value for name, value in values.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""The user's rules: deny, ask or allow by tool, path, or the first words of a command."""
+"""The user's rules: deny, ask or allow by tool, path, host, or the first words of a command."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.core.shell.covers import base_name, why_not_covered, write_kind
 from agentchat.core.shell.parse import Part, candidate_words
 from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.urls import Url, canonical_pattern, matches_host, names_host
 
 Action = Literal["deny", "ask", "allow"]
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 """The strongest first."""
 
-KEYS = frozenset({"action", "tool", "path", "words", "server"})
+KEYS = frozenset({"action", "tool", "path", "words", "server", "host"})
 SETTING = "g:agentchat.rules"
 _JOINTS = frozenset("=:@,")
 _LETTERS = 40
@@ -32,7 +33,8 @@ _SKIPPED = 20
 class Rule:
     """One rule. ``None`` matches everything; ``path`` is a glob on the displayed path.
 
-    ``source`` is the place of the rule, like ``.agentchat/rules.json:4``.
+    ``host`` is a canonical pattern of hosts, see ``core/urls.py``. ``source`` is the place of the
+    rule, like ``.agentchat/rules.json:4``.
     """
 
     action: Action
@@ -40,10 +42,16 @@ class Rule:
     path: str | None = None
     words: tuple[str, ...] | None = None
     server: str | None = None
+    host: str | None = None
     source: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        parts = {"tool": self.tool, "path": self.path, "server": self.server}
+        parts = {
+            "tool": self.tool,
+            "path": self.path,
+            "server": self.server,
+            "host": self.host,
+        }
         conditions = [f"{name} {value}" for name, value in parts.items() if value]
         if self.words:
             conditions.append("words " + " ".join(self.words))
@@ -102,7 +110,7 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         isinstance(words, (list, tuple)) and words and all(isinstance(w, str) and w for w in words)
     ):
         raise UserError('words must be a list of strings like { "git", "status" }.')
-    for name in ("tool", "path", "server"):
+    for name in ("tool", "path", "server", "host"):
         if not isinstance(item.get(name), (str, type(None))) or item.get(name) == "":
             raise UserError(f"{name} must be a string that is not empty.")
     return Rule(
@@ -111,6 +119,7 @@ def parse_rule(item: Any, source: str = "") -> Rule:
         path=item.get("path"),
         words=tuple(words) if words is not None else None,
         server=item.get("server"),
+        host=canonical_pattern(item["host"]) if item.get("host") is not None else None,
         source=source,
     )
 
@@ -223,15 +232,37 @@ def _always_asks(path: str, whole: bool) -> bool:
     return path.startswith("/") or ".." in parts or is_protected(parts) or (whole and not parts)
 
 
-def _is_about(rule: Rule, call: ValidCall, target: CallTarget) -> bool:
-    """Whether a rule matches this call, apart from its words."""
+def _names_tool(rule: Rule, call: ValidCall) -> bool:
     if rule.tool is not None and rule.tool not in (call.tool.name, *call.tool.metadata.aliases):
         return False
-    if rule.server is not None and rule.server != call.tool.metadata.server:
+    return rule.server is None or rule.server == call.tool.metadata.server
+
+
+def _is_about(rule: Rule, call: ValidCall, target: CallTarget) -> bool:
+    """Whether a rule matches this call, apart from its words."""
+    if not _names_tool(rule, call):
         return False
     if rule.path is not None and not _path_matches(rule, target):
         return False
+    if rule.host is not None and not _host_matches(rule, target.urls):
+        return False
     return rule.words is None or target.command is not None
+
+
+def _host_matches(rule: Rule, urls: Sequence[Url]) -> bool:
+    pattern = rule.host or ""
+    if rule.action == "allow":
+        return bool(urls) and all(matches_host(pattern, url) for url in urls)
+    return any(matches_host(pattern, url) for url in urls)
+
+
+def named_hosts(rules: Iterable[Rule], call: ValidCall, target: CallTarget) -> frozenset[str]:
+    """Return the hosts of a call that an ``allow`` rule names exactly.
+
+    An ``ask`` rule does not count: the rules of a project that is not trusted may be such rules.
+    """
+    naming = [r.host for r in rules if r.action == "allow" and r.host and _names_tool(r, call)]
+    return frozenset(u.host for u in target.urls if any(names_host(host, u) for host in naming))
 
 
 def _path_matches(rule: Rule, target: CallTarget) -> bool:
@@ -294,7 +325,9 @@ def suggest_rules(call: ValidCall, target: CallTarget) -> str:
         return ""
     if target.command is None:
         paths = sorted({t.display_path for t in (*target.reads, *target.writes)})
-        conditions = [f"path = {_quote(escape_glob(path))}" for path in paths] or [""]
+        conditions = [f"path = {_quote(escape_glob(path))}" for path in paths]
+        conditions += [f"host = {_quote(host)}" for host in sorted({u.host for u in target.urls})]
+        conditions = conditions or [""]
         return ", ".join(_rule_text(call.tool.name, condition) for condition in conditions)
     parts = target.script.parts if target.script is not None else ()
     if not parts or any(part.doubt or why_not_safe(part, len(part.texts)) for part in parts):

@@ -10,7 +10,10 @@ from agentchat.core.messages import ToolCall
 from agentchat.core.shell.parse import Script
 from agentchat.core.tools.ports import FileTarget, Zone
 from agentchat.core.tools.tool import DryRunResult, Metadata, Tool
+from agentchat.core.urls import Url
 
+SAVED_FILES = "files"
+"""The checkpoint that consists of files in the journal."""
 CUSTOM = "custom"
 """The permission class of a custom tool that declares none."""
 
@@ -36,12 +39,13 @@ class ValidCall:
 
 @dataclass(frozen=True, slots=True)
 class CallTarget:
-    """The files that a call would read and write, its working directory and its command."""
+    """The files that a call would read and write, its directory, command and web addresses."""
 
     cwd: str
     reads: tuple[FileTarget, ...] = ()
     writes: tuple[FileTarget, ...] = ()
     command: str | None = None
+    urls: tuple[Url, ...] = ()
     script: Script | None = None
     """The parsed command."""
     evidence: tuple[str, ...] = ()
@@ -58,6 +62,10 @@ class CallTarget:
     """The same files by the paths that the model wrote: a run need not locate them again."""
     resources: tuple[str, ...] = ()
     """What the tool says that the call affects."""
+    savable: tuple[FileTarget, ...] = ()
+    """The files to save before a call that needs a checkpoint, if it affects nothing else."""
+    checkpoint: str = ""
+    """What makes the checkpoint before the call, if it needs one."""
 
     @property
     def unusual(self) -> tuple[FileTarget, ...]:

@@ -32,7 +32,14 @@ FILES = ("read", "grep", "find", "ls", "edit", "write", "delete")
 READONLY = ("read", "grep", "find", "ls", "diagnostics")
 AGENT = (*READONLY, "edit", "write", "delete", "bash", "ast_edit", "ask")
 
-BUILTIN_GROUPS = (Group("agent", AGENT), Group("files", FILES), Group("readonly", READONLY))
+WEB = ("fetch",)
+
+BUILTIN_GROUPS = (
+    Group("agent", AGENT),
+    Group("files", FILES),
+    Group("readonly", READONLY),
+    Group("web", WEB),
+)
 
 
 def parse_groups(settings: Mapping[str, Mapping[str, Any]]) -> tuple[Group, ...]:

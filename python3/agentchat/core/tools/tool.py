@@ -93,7 +93,7 @@ class Capability:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The paths (as the model wrote them) and the command in the arguments of a call.
+    """The paths (as the model wrote them), command and web addresses in the arguments of a call.
 
     ``cwd`` is the directory of the command; empty for that of the chat.
     """
@@ -101,6 +101,7 @@ class Access:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     command: str | None = None
+    urls: tuple[str, ...] = ()
     cwd: str = ""
 
 
@@ -201,6 +202,8 @@ class ToolContext:
     last_output: Any = None
     frontend: Frontend | None = None
     tool_finder: ToolFinder | None = None
+    private_hosts: frozenset[str] = frozenset()
+    """Hosts of the call that a rule names: only these may be in this computer or its network."""
     flags: dict[str, bool] = field(default_factory=dict)
     """Flags that commands of this chat set, by name: whether the last one succeeded."""
 
@@ -210,7 +213,9 @@ class UndoCall:
     """How to undo a successful call.
 
     ``tool`` with ``arguments`` is the call that undoes it; an ``irreversible`` one has only a
-    ``guide`` for the user.
+    ``guide`` for the user. A tool that undoes its own calls receives the ``result`` of the call
+    (its text and details). If the call is itself an undo, ``is_redo`` is set, and the tool's
+    ``redo`` reverts it.
     """
 
     description: str
@@ -218,6 +223,8 @@ class UndoCall:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     irreversible: bool = False
     guide: str = ""
+    result: Mapping[str, Any] = field(default_factory=dict)
+    is_redo: bool = False
 
 
 Condition = bool | Callable[[Mapping[str, Any]], Awaitable[bool]]
@@ -253,9 +260,10 @@ class Hooks:
     undo: Callable[[Any, ToolOutput], UndoCall | None] | None = None
 
 
-def summarize_arguments(arguments: Mapping[str, Any]) -> str:
-    """Return the arguments as a short line: the default title of a call."""
-    return " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())[:200]
+def plain_title(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call in one line, for a tool that does not render it."""
+    given = " ".join(f"{key}={json.dumps(value)}" for key, value in arguments.items())
+    return f"{name} {given[:200]}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -265,14 +273,16 @@ class Tool:
     Args:
         steps: run in order, each with the previous output in ``context.last_output``; sync or
             async; the last one returns the result (a ToolOutput, text, or a value shown as JSON).
-        touches: the paths and the command that a call would touch.
+        touches: the paths, the command and the web addresses that a call would touch.
         dry_run: what a call would do; raises ToolError if it cannot work at all.
         render_call: the call in one line; gets the arguments that have arrived so far.
         describe: the description, if it depends on the chat's environment.
         label: its name for people, if that is not ``name``.
         always_load: whether it is sent even while many tools are deferred.
         system_prompt: text for the model while it has the tool; the user does not see it.
-        undo: reverts a call whose ``UndoCall`` names this tool; gets that call's arguments.
+        undo: reverts a call whose ``UndoCall`` names this tool; gets that call's arguments, and
+            its output as ``context.last_output``.
+        redo: does again what ``undo`` reverted; gets the same.
         source: a hash of the file that defines a custom tool; empty for a built-in one.
         options: what the user's settings say about it.
     """
@@ -285,7 +295,7 @@ class Tool:
     capability: Capability = Capability()
     touches: Callable[[Any], Access] = lambda arguments: Access()
     dry_run: DryRunFunction | None = None
-    render_call: Callable[[Mapping[str, Any]], str] = summarize_arguments
+    render_call: Callable[[Mapping[str, Any]], str] | None = None
     snippet: str = ""
     guidelines: tuple[str, ...] = ()
     timeout: float | None = None
@@ -298,6 +308,7 @@ class Tool:
     asks: bool | Callable[[Any], bool | Awaitable[bool]] | None = None
     """Whether a call asks, or how to find out; ``None``: it asks unless it only reads."""
     undo: Step | None = None
+    redo: Step | None = None
     source: str = ""
     options: ToolOptions = ToolOptions()
     affected_resources: tuple[str, ...] | Callable[[Any], Awaitable[tuple[str, ...]]] = ()
@@ -305,6 +316,8 @@ class Tool:
 
     def title(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line; the tool's name if the tool cannot render it."""
+        if self.render_call is None:
+            return plain_title(self.label or self.name, arguments)
         try:
             return clip(str(self.render_call(arguments)), TITLE_CHARACTERS)
         except Exception:
@@ -328,3 +341,24 @@ class Tool:
         schema = json.dumps(self.arguments.schema(), sort_keys=True, default=str)
         text = "\0".join([self.name, self.description, schema, self.source])
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+SaveFunction = Callable[[str, Mapping[str, Any], ToolContext], Awaitable[Mapping[str, Any]]]
+"""Saves the state before a call of this tool with these arguments; returns JSON data."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointHandler:
+    """Saves the state before calls of ``tools`` (all if there are none), and restores it.
+
+    ``restore`` is a tool that no model is given; its arguments are what ``save`` returned.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    save: SaveFunction
+    restore: Tool
+
+    def covers(self, tool: Tool) -> bool:
+        """Whether the handler is for calls of this tool."""
+        return not self.tools or not {tool.name, *tool.metadata.aliases}.isdisjoint(self.tools)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from agentchat.core.limits import DEFERRED_THRESHOLD
 from agentchat.core.tools.registry import Group, Registry
-from agentchat.core.tools.tool import Tool, ToolOptions
+from agentchat.core.tools.tool import CheckpointHandler, Tool, ToolOptions
 
 NAME, HINT, DESCRIPTION = 10, 5, 2
 """Weights of a word in the name, the search hint and the description."""
@@ -100,6 +100,7 @@ class Toolset:
         self._activated: set[str] = set()
         self._found: dict[str, None] = {}
         self._removed: set[str] = set()
+        self._handlers: tuple[CheckpointHandler, ...] = ()
 
     def configure(self, options: Mapping[str, ToolOptions]) -> None:
         """Replace the user's options of single tools, by name or alias."""
@@ -186,6 +187,18 @@ class Toolset:
     def given_groups(self) -> tuple[Group, ...]:
         """Return the groups this chat was given, in order."""
         return tuple(group for name in self._given if (group := self.group(name)))
+
+    def set_checkpoint_handlers(self, handlers: Iterable[CheckpointHandler]) -> None:
+        """Replace the handlers of checkpoints."""
+        self._handlers = tuple(handlers)
+
+    def handler_for(self, tool: Tool) -> CheckpointHandler | None:
+        """Return the first handler of checkpoints that is for this tool."""
+        return next((handler for handler in self._handlers if handler.covers(tool)), None)
+
+    def checkpoint_handler(self, name: str) -> CheckpointHandler | None:
+        """Return the handler of checkpoints with this name."""
+        return next((handler for handler in self._handlers if handler.name == name), None)
 
     def all_tools(self) -> tuple[Tool, ...]:
         """Return every tool that can be mentioned, given or not."""

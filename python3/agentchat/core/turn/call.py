@@ -13,7 +13,7 @@ from agentchat.core.limits import LONGEST_ERROR, PREVIEWS_PER_CALL
 from agentchat.core.messages import Message, Status, ToolResult
 from agentchat.core.permissions.policy import Decision, Verdict, decide
 from agentchat.core.text import clip
-from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.call import SAVED_FILES, CallTarget, ValidCall
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import (
     count_use,
@@ -41,6 +41,7 @@ from agentchat.core.turn.effects import (
     RunTools,
     do,
 )
+from agentchat.core.turn.reverse_thinking import apply_verdict
 from agentchat.core.turn.validate import InvalidCall
 
 
@@ -142,7 +143,9 @@ class CallAttempt:
 
     def ready_for_batch(self) -> Plan[ReadyCall | None]:
         """Return the call ready to run together with its neighbours, if that is allowed."""
-        if not self.call.tool.runs_beside_others or self.call.tool.metadata.requires_checkpoint:
+        metadata = self.call.tool.metadata
+        is_gated = metadata.requires_checkpoint or metadata.requires_reverse_thinking
+        if not self.call.tool.runs_beside_others or is_gated:
             return None
         try:
             target = yield from self._current_target()
@@ -201,11 +204,24 @@ class CallAttempt:
         if decision.verdict is Verdict.DENY:
             return self._deny(decision)
         if self.call.tool.metadata.requires_checkpoint:
-            return self._deny(decision, no_checkpoint_message(self.call))
+            target = replace(target, checkpoint=self._checkpoint(target))
+            if not target.checkpoint:
+                return self._deny(decision, no_checkpoint_message(self.call))
+        messages = self.chat.history.messages
+        decision = apply_verdict(self.call, decision, self.chat.policy, messages)
+        if decision.verdict is Verdict.DENY:
+            return self._deny(decision)
         if decision.verdict is Verdict.ALLOW:
             return (yield from self._run_and_count(decision, self.run_unasked(target, decision)))
         request = yield from self.request(target, decision)
         return (yield from self._ask((yield from self._number_request(request))))
+
+    def _checkpoint(self, target: CallTarget) -> str:
+        """Return what saves the state before the call; empty if nothing can."""
+        handler = self.chat.toolset.handler_for(self.call.tool)
+        if handler is not None:
+            return handler.name
+        return SAVED_FILES if target.savable else ""
 
     def _number_request(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
         """Return the request with its number, and with what changed since the last one."""

@@ -14,6 +14,7 @@ from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import Environment, Tool
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.preview_stack import PreviewStack
+from agentchat.core.turn.spending import Spending
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ class Chat:
     turn: int = 0
     max_rounds: int = MAX_ROUNDS
     """Requests of one turn before the user is asked whether to go on."""
+    spending: Spending = field(default_factory=Spending)
 
     def request(self) -> ModelRequest:
         """Return the request for the model.

@@ -118,6 +118,7 @@ class CallHooks:
 def turn(chat: Chat) -> Plan[TurnEnd]:
     """Plan one turn of ``chat``; at the end every call has exactly one result."""
     try:
+        chat.spending.begin_turn()
         yield from do(Prepare())
         return (yield from _rounds(chat))
     except Cancelled:

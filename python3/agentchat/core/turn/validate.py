@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentchat.core.errors import ToolError
@@ -18,25 +18,15 @@ from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import ArgumentError, Tool
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import Parse, Plan, do
+from agentchat.core.turn.reverse_thinking import REVERSE_THINKING, SCHEMA, thinking_problems
 
 CONFIDENCE = "_confidence"
-REVERSE_THINKING = "_reverse_thinking"
-THOUGHTS = ("hidden_assumptions", "failure_scenarios", "verdict")
 LISTED_PROBLEMS = 20
 """Problems of one call's arguments that are listed."""
 
 _SCHEMAS: dict[str, dict[str, Any]] = {
     CONFIDENCE: {"type": "number", "minimum": 0, "maximum": 100},
-    REVERSE_THINKING: {
-        "type": "object",
-        "properties": {
-            "hidden_assumptions": {"type": "array", "items": {"type": "string"}},
-            "failure_scenarios": {"type": "array", "items": {"type": "string"}},
-            "verdict": {"type": "string", "enum": ["proceed", "reconsider"]},
-            "verdict_reason": {"type": "string"},
-        },
-        "required": list(THOUGHTS),
-    },
+    REVERSE_THINKING: SCHEMA,
 }
 
 
@@ -81,13 +71,17 @@ def _parse_arguments(tool: Tool, raw_arguments: Mapping[str, Any]) -> Plan[Any]:
     try:
         return (yield from do(Parse(tool, raw_arguments)))
     except ArgumentError as error:
-        lines = [f"  - {clip(name)}: {clip(reason)}" for name, reason in error.problems]
-        more = len(lines) - LISTED_PROBLEMS
-        lines[LISTED_PROBLEMS:] = [f"  - and {more} more"] if more > 0 else []
-        head = f'Validation failed for tool "{tool.name}":'
-        raise InvalidCall("\n".join([head, *lines])) from error
+        raise InvalidCall(_validation_message(tool, error.problems)) from error
     except ToolError as error:
         raise InvalidCall(str(error)) from error
+
+
+def _validation_message(tool: Tool, problems: Sequence[tuple[str, str]]) -> str:
+    """Return the message that names each field (with its reason) of a call that does not fit."""
+    lines = [f"  - {clip(name)}: {clip(reason)}" for name, reason in problems]
+    more = len(lines) - LISTED_PROBLEMS
+    lines[LISTED_PROBLEMS:] = [f"  - and {more} more"] if more > 0 else []
+    return "\n".join([f'Validation failed for tool "{tool.name}":', *lines])
 
 
 def parse_object(call: ToolCall) -> dict[str, Any]:
@@ -150,7 +144,8 @@ def required_fields(tool: Tool) -> dict[str, str]:
     if minimum > 0:
         fields[CONFIDENCE] = f"requires {CONFIDENCE} (0-100) in input, min={minimum}"
     if tool.metadata.requires_reverse_thinking:
-        fields[REVERSE_THINKING] = f"requires {REVERSE_THINKING} ({', '.join(THOUGHTS)}) in input"
+        names = ", ".join(SCHEMA["required"])
+        fields[REVERSE_THINKING] = f"requires {REVERSE_THINKING} ({names}) in input"
     return fields
 
 
@@ -172,20 +167,17 @@ def model_schema(tool: Tool) -> dict[str, Any]:
 
 def reserved_problem(tool: Tool, reserved: Mapping[str, Any]) -> str | None:
     """Return what is wrong with a call's reserved fields, if anything."""
-    for name, text in required_fields(tool).items():
-        is_complete = _is_confidence if name == CONFIDENCE else _has_all_thoughts
-        if not is_complete(reserved.get(name)):
-            return text
     minimum = tool.capability.min_confidence
+    if minimum > 0 and not _is_confidence(reserved.get(CONFIDENCE)):
+        return required_fields(tool)[CONFIDENCE]
     if minimum > 0 and reserved[CONFIDENCE] < minimum:
         return f"confidence {reserved[CONFIDENCE]:g} below required {minimum}"
-    return None
+    if not tool.metadata.requires_reverse_thinking:
+        return None
+    problems = thinking_problems(reserved.get(REVERSE_THINKING))
+    return _validation_message(tool, problems) if problems else None
 
 
 def _is_confidence(value: Any) -> bool:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return number and 0 <= value <= 100
-
-
-def _has_all_thoughts(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(value.get(name) for name in THOUGHTS)

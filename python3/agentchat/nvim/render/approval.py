@@ -11,13 +11,15 @@ from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
 from agentchat.core.text import escape_hidden_characters
-from agentchat.core.tools.call import declared_effects
+from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.ports import BufferState
 from agentchat.core.tools.tool import DryRunResult
 from agentchat.core.turn.approval_request import offers_always
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.hunk_decisions import change_hash
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.reverse_thinking import reverse_thinking
+from agentchat.core.turn.validate import CONFIDENCE
 from agentchat.nvim.render.diff import (
     Document,
     command_document,
@@ -38,7 +40,7 @@ SHOWN_PATHS = 3
 
 _VERDICTS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
 NO_EFFECT = -1
-"""The safety level of a question after which nothing runs by itself."""
+"""The safety level of a question after which nothing changes."""
 IRREVERSIBLE = "This cannot be undone by :AgentUndo."
 UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
 HOOKS = "the open buffer, as your own :write would: autocommands and formatters run"
@@ -138,13 +140,16 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
 
 
 def safety(request: ApprovalRequest) -> int:
-    """Return the safety level: ``NO_EFFECT`` for a mere question.
+    """Return the safety level: ``NO_EFFECT`` for a mere question, and for reading a page.
 
     Applying a preview counts as a change shown in advance.
     """
-    if request.question:
+    only_reads_web = request.call.tool.metadata.read_only and request.target.urls
+    if request.question or only_reads_web:
         return NO_EFFECT
-    return 2 if request.staged_preview is not None else request.call.tool.capability.safety_level
+    if request.staged_preview is not None:
+        return 2
+    return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
 
 def _describe_scope(scope: Scope) -> str:
@@ -163,6 +168,9 @@ def title(request: ApprovalRequest) -> str:
         return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
     if request.target.command is not None:
         return f"{name} wants to run a command"
+    if request.target.urls:
+        hosts = dict.fromkeys(url.authority for url in request.target.urls)
+        return f"{name} wants to reach {escape_hidden_characters(', '.join(hosts))}"
     targets = request.target.writes or request.target.reads
     if len(targets) == 1:
         verb = "read" if request.call.tool.metadata.read_only else "change"
@@ -186,7 +194,8 @@ def _preview_document(preview: DryRunResult, root: str) -> Document:
 
 def _facts(request: ApprovalRequest) -> list[list[str]]:
     target = request.target
-    facts = _paths(request)
+    facts = [["url", escape_hidden_characters(str(url))] for url in target.urls]
+    facts += _paths(request)
     if target.command is not None or not facts:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
     if target.host:
@@ -216,12 +225,30 @@ def _effects(request: ApprovalRequest) -> list[list[str]]:
         ["affects", "\n".join(_shortened(effects.get("would_affect", [])))],
         ["impact", ", ".join(f"{name}: {value}" for name, value in impact.items())],
     ]
+    thinking = reverse_thinking(request.call)
+    if thinking is not None:
+        facts += [
+            ["assumes", "\n".join(_shortened(list(thinking.hidden_assumptions)))],
+            ["risks", "\n".join(_shortened(list(thinking.failure_scenarios)))],
+            ["verdict", f"{thinking.verdict}: {thinking.verdict_reason}"],
+        ]
+    if CONFIDENCE in request.call.reserved and request.call.tool.capability.min_confidence:
+        facts.append(["confidence", f"{request.call.reserved[CONFIDENCE]:g} of 100"])
+    if request.target.checkpoint:
+        facts.append(["checkpoint", _describe_checkpoint(request.target)])
     return [[label, _visible(text)] for label, text in facts if text]
 
 
 def _shortened(texts: list[str]) -> list[str]:
     more = len(texts) - SHOWN_PARTS
     return [*texts[:SHOWN_PARTS], f"and {more} more"] if more > 0 else texts
+
+
+def _describe_checkpoint(target: CallTarget) -> str:
+    """Return what is saved before the call."""
+    if target.checkpoint != SAVED_FILES:
+        return f"made by {target.checkpoint.removeprefix('checkpoint ')}"
+    return "saves " + ", ".join(_shortened([file.display_path for file in target.savable]))
 
 
 def _visible(text: str) -> str:

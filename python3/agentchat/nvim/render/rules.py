@@ -44,6 +44,7 @@ def _decision_lines(decision: Decision, target: CallTarget, mode: str) -> list[s
     lines += [
         f"path      {escape_hidden_characters(file.path)} ({file.zone.value})" for file in files
     ]
+    lines += [f"url       {escape_hidden_characters(str(url))}" for url in target.urls]
     if target.command is not None:
         lines += [f"in        {escape_hidden_characters(target.cwd)}"]
     if target.host:
@@ -133,6 +134,8 @@ def meaning(rule: Rule) -> str:
         subject += f" from {rule.server}"
     if rule.path:
         subject += f" on {rule.path}"
+    if rule.host:
+        subject += f" on the host {rule.host}"
     if rule.words and rule.action == "allow":
         subject += f": what begins with {' '.join(rule.words)}"
     elif rule.words:

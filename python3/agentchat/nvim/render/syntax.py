@@ -16,6 +16,11 @@ LONGEST_TEXT = 60_000
 
 # A token has the group of its own type, or else of the nearest parent type in this table.
 _GROUPS = {
+    "Generic.Deleted": "AgentChatCodeDeleted",
+    "Generic.Heading": "AgentChatCodeKeyword",
+    "Generic.Inserted": "AgentChatCodeAdded",
+    "Generic.Prompt": "AgentChatCodeOperator",
+    "Generic.Subheading": "AgentChatCodeFunction",
     "Comment": "AgentChatCodeComment",
     "Comment.Preproc": "AgentChatCodeKeyword",
     "Keyword": "AgentChatCodeKeyword",
@@ -37,6 +42,9 @@ _GROUPS = {
     "Operator": "AgentChatCodeOperator",
     "Operator.Word": "AgentChatCodeKeyword",
 }
+
+_FENCE_NAMES = {"jsonc": "json5", "svelte": "html", "astro": "html", "viml": "vim"}
+"""Languages under names that Pygments does not know."""
 
 _INTERPRETERS = {"python": "python", "bash": "bash", "sh": "bash", "node": "javascript"}
 
@@ -66,7 +74,7 @@ def highlight_code(lines: Sequence[str], language: str) -> list[list[HighlightSp
     if lexer is None or sum(map(len, lines)) > LONGEST_TEXT:
         return spans
     line, start = 0, 0
-    for offset, kind, value in lexer.get_tokens_unprocessed("\n".join(lines)):
+    for offset, kind, value in lexer.get_tokens_unprocessed("\n".join([*lines, ""])):
         while line + 1 < len(lines) and offset > start + len(lines[line]):
             start += len(lines[line]) + 1
             line += 1
@@ -75,6 +83,34 @@ def highlight_code(lines: Sequence[str], language: str) -> list[list[HighlightSp
             for number, span in _split_lines(offset - start, value, group):
                 _append(spans[line + number], span)
     return spans
+
+
+def code_marks(lines: Sequence[str], language: str) -> list[str]:
+    """Return the marks of each line of a block of code, like ``4:9:Group``, in bytes.
+
+    Args:
+        language: as after a fence: a language, an ending of file names, or a file name.
+    """
+    found = highlight_code(lines, fence_language(language))
+    return [_byte_marks(line, spans) for line, spans in zip(lines, found, strict=True)]
+
+
+def fence_language(name: str) -> str:
+    """Return the language that a fence names; empty if unknown."""
+    alias = _FENCE_NAMES.get(name.lower(), name.lower())
+    for known in (alias, language_of(name), language_of(f"file.{name}")):
+        if known and _lexer(known) is not None:
+            return known
+    return ""
+
+
+def _byte_marks(line: str, spans: Sequence[HighlightSpan]) -> str:
+    return " ".join(f"{_bytes(line, s.start)}:{_bytes(line, s.end)}:{s.group}" for s in spans)
+
+
+def _bytes(line: str, index: int) -> int:
+    """Return how many bytes come before a character."""
+    return index if line.isascii() else len(line[:index].encode("utf-8", "surrogateescape"))
 
 
 def _append(spans: list[HighlightSpan], span: HighlightSpan) -> None:

@@ -46,6 +46,7 @@ from agentchat.tools.builtin import (
 )
 from agentchat.tools.files import apply_change
 from agentchat.tools.format import count_summary
+from agentchat.tools.web import fetch
 
 MIN_SIMILARITY = 0.5
 """The share of equal lines from which on a file counts as renamed, as in git."""
@@ -278,6 +279,7 @@ BUILTINS: tuple[Tool, ...] = (
     bash.TOOL,
     ast_edit.TOOL,
     ask.TOOL,
+    fetch.TOOL,
     resolve.TOOL,
     tool_search.TOOL,
 )

@@ -133,7 +133,7 @@ def result_of(value: Any, name: str) -> Result:
     """
     if not isinstance(value, Result):
         return Result(_text(value, name))
-    details = None if value.details is None else _plain(value.details, name)
+    details = None if value.details is None else plain(value.details, name)
     if not isinstance(details, (dict, type(None))):
         kind = type(value.details).__name__
         raise ToolError(f"{name} failed: details must be a mapping, not {kind}.")
@@ -154,7 +154,7 @@ def dry_run_of(value: Any, name: str) -> dict[str, Any]:
     """
     if not isinstance(value, DryRun):
         value = DryRun(preview=result_of(value, name).text)
-    impact = _plain(value.estimated_impact, name)
+    impact = plain(value.estimated_impact, name)
     if not isinstance(impact, dict):
         raise ToolError(f"{name} failed: estimated_impact must be a mapping.")
     return {
@@ -193,7 +193,7 @@ def _text(value: Any, name: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _plain(value: Any, name: str) -> Any:
+def plain(value: Any, name: str) -> Any:
     """Return a value as JSON data: numbers, text, lists, mappings."""
     with _refuse(value, name):
         text = json.dumps(to_jsonable_python(value), allow_nan=False)

@@ -33,7 +33,7 @@ MARK = "__agentchat_tool__"
 ASKS = "require_approval_before"
 RESOURCES = "affected_resources"
 HOOKS = (
-    "dry_run", "undo", "setup", "on_exit", "render_call", "render_result", ASKS, RESOURCES,
+    "dry_run", "undo", "redo", "setup", "on_exit", "render_call", "render_result", ASKS, RESOURCES,
 )  # fmt: skip
 METADATA = (
     "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
@@ -77,8 +77,10 @@ class Options(TypedDict, total=False):
     flag: str
     reads: Texts
     writes: Texts
+    urls: Texts
     dry_run: Hook | None
     undo: Hook | None
+    redo: Hook | None
     setup: Hook | None
     on_exit: Hook | None
     render_call: Hook | None
@@ -121,6 +123,7 @@ class ToolSpec:
     aliases: tuple[str, ...]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    urls: tuple[str, ...]
     resources: tuple[str, ...]
     guidelines: tuple[str, ...]
     line: int
@@ -202,7 +205,13 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
     steps = _steps(function, options, names)
     functions = {str(n): step for n, step in enumerate(steps) if isinstance(step, BoundFunction)}
     functions |= {
-        role: bind(options[role], names, earlier=int(role == "render_result"), role=role)
+        role: bind(
+            options[role],
+            names,
+            earlier=int(role == "render_result"),
+            takes_result=role in ("undo", "redo"),
+            role=role,
+        )
         for role in HOOKS
         if callable(options.get(role))
     }
@@ -220,8 +229,9 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
         if "render_call" in functions
         else (),
         aliases=tuple(_valid_name(alias) for alias in options.get("aliases", ())),
-        reads=_path_arguments("reads", options, names),
-        writes=_path_arguments("writes", options, names),
+        reads=_argument_names("reads", options, names),
+        writes=_argument_names("writes", options, names),
+        urls=_argument_names("urls", options, names),
         resources=() if RESOURCES in functions else tuple(options.get(RESOURCES, ())),
         guidelines=tuple(options.get("guidelines", ())),
         line=function.__code__.co_firstlineno,
@@ -241,6 +251,8 @@ def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
         raise DefinitionError("a tool is read_only or destructive, not both")
     if checked.get("flag") and checked.get("command") is None:
         raise DefinitionError("flag is for tools with a command: it reports its exit code")
+    if checked.get("redo") and not checked.get("undo"):
+        raise DefinitionError("redo does again what undo reverted: define undo, too")
     return checked
 
 
@@ -271,7 +283,7 @@ def _valid_name(text: str) -> str:
     raise DefinitionError(f"{text!r} is no name for a tool: a name has {rule}")
 
 
-def _path_arguments(
+def _argument_names(
     option: str, options: Mapping[str, Any], names: tuple[str, ...]
 ) -> tuple[str, ...]:
     arguments = tuple(options.get(option, ()))

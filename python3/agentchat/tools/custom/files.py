@@ -20,8 +20,10 @@ from typing import Any
 
 from agentchat.core.tools.registry import Group
 from agentchat.rpc.frames import error_text
+from agentchat.tools.custom.checkpoint import CheckpointDefinition, checkpoint_of
 from agentchat.tools.custom.definition import Definition, definition_of
 from agentchat.tools.custom.parameters import DefinitionError
+from agentchat.tools.custom.registration import ImportedTools, registering_with
 
 PROJECT_FOLDER = Path(".agentchat", "tools")
 LARGEST = 1024 * 1024
@@ -139,6 +141,7 @@ class Contents:
     """The tools and groups of one file."""
 
     definitions: tuple[Definition, ...] = ()
+    checkpoints: tuple[CheckpointDefinition, ...] = ()
     groups: tuple[Group, ...] = ()
 
 
@@ -154,9 +157,11 @@ def import_source(source: Source) -> Contents:
     """Run a file and return its contents; raises ImportProblem, whatever the file does."""
     module = _module(source)
     sys.modules[module.__name__] = module
+    registered = ImportedTools()
     try:
-        exec(compile(source.data, str(source.path), "exec", dont_inherit=True), vars(module))
-        return _contents(module)
+        with registering_with(registered):
+            exec(compile(source.data, str(source.path), "exec", dont_inherit=True), vars(module))
+        return _contents(module, registered.definitions)
     except BaseException as error:
         sys.modules.pop(module.__name__, None)
         raise ImportProblem(_problem(source, error)) from error
@@ -170,15 +175,17 @@ def _module(source: Source) -> ModuleType:
     return module
 
 
-def _contents(module: ModuleType) -> Contents:
+def _contents(module: ModuleType, registered: tuple[Definition, ...]) -> Contents:
     values = list({id(value): value for value in vars(module).values()}.values())
     marked = map(definition_of, values)
-    definitions = tuple(definition for definition in marked if definition is not None)
+    definitions = (*(definition for definition in marked if definition is not None), *registered)
     groups = [value for value in values if isinstance(value, Group)]
     groups += _groups(getattr(module, "GROUPS", {}))
-    if not (definitions or groups):
+    found = map(checkpoint_of, values)
+    checkpoints = tuple(handler for handler in found if handler is not None)
+    if not (definitions or groups or checkpoints):
         raise DefinitionError("no tools: put @tool before a function")
-    return Contents(definitions, tuple(groups))
+    return Contents(definitions, checkpoints, tuple(groups))
 
 
 def _groups(declared: Any) -> Iterator[Group]:

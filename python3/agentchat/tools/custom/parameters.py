@@ -153,6 +153,9 @@ class ValueSource(Enum):
     DEFAULT = auto()
 
 
+RESULT = "result"
+
+
 @dataclass(frozen=True, slots=True)
 class BoundFunction:
     """A function of the user, with the source of each parameter's value."""
@@ -161,7 +164,7 @@ class BoundFunction:
     sources: tuple[tuple[Parameter, ValueSource], ...]
 
     def call(self, arguments: Mapping[str, Any], context: Any, *earlier: Any) -> Any:
-        """Call the function; ``earlier`` are as many values as it was bound with."""
+        """Call the function; ``earlier`` are as many values as it was bound with, or more."""
         values = iter(earlier)
         positional: list[Any] = []
         named: dict[str, Any] = {}
@@ -196,13 +199,20 @@ class BoundFunction:
 
 
 def bind(
-    function: Callable[..., Any], names: tuple[str, ...], *, earlier: int = 0, role: str = "it"
+    function: Callable[..., Any],
+    names: tuple[str, ...],
+    *,
+    earlier: int = 0,
+    takes_result: bool = False,
+    role: str = "it",
 ) -> BoundFunction:
     """Find the source of each parameter once, for many calls.
 
     Args:
         names: the arguments of the tool.
         earlier: how many values come before the arguments.
+        takes_result: whether a parameter ``result``, anywhere, receives a value that comes before
+            the arguments; it may have none.
         role: how an error names the function.
 
     Raises:
@@ -212,8 +222,9 @@ def bind(
         raise DefinitionError(f"{role} must be a function, not {type(function).__name__}")
     sources: list[tuple[Parameter, ValueSource]] = []
     for parameter in _signature(function, earlier):
-        source = _source(parameter, names, earlier)
-        earlier -= source is ValueSource.EARLIER
+        is_result = takes_result and parameter.name == RESULT and RESULT not in names
+        source = ValueSource.EARLIER if is_result else _source(parameter, names, earlier)
+        earlier -= source is ValueSource.EARLIER and not is_result
         if source is not ValueSource.DEFAULT:
             sources.append((parameter, source))
     others = [p.name for p, source in sources if source is ValueSource.ALL_ARGUMENTS]

@@ -16,7 +16,7 @@ States of a worker: *starting* until it has answered ``ready``; *idle*; *busy* w
 worker that became idle last, so consecutive calls share a process and the state of its modules. If
 none is idle it waits for those that settle, or else starts one: calls at the same time run in
 different processes. At most ``MOST_WORKERS`` calls run; the others wait. More than ``MOST_IDLE``
-idle workers are ended, except those that keep the callbacks of a preview.
+idle workers are ended, except those that keep the callbacks of a preview or a registered tool.
 
 What it costs if a function
 
@@ -46,7 +46,7 @@ from agentchat.core.errors import ToolError
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.custom.files import GONE, Source
-from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
+from agentchat.tools.custom.worker import CallServices, Registrar, Worker, WorkerEnded
 
 IMPORT_SECONDS = 10.0
 """How long importing one file may take."""
@@ -82,6 +82,8 @@ class WorkerPool:
         self._idle: list[Worker] = []
         self._settling: set[asyncio.Task[None]] = set()
         self._tasks = BackgroundTasks()
+        self.registrar: Registrar | None = None
+        """Takes the tools that functions register while they run."""
 
     async def load(self, source: Source) -> dict[str, Any]:
         """Import a file and return its contents, see ``server``.
@@ -107,28 +109,44 @@ class WorkerPool:
                 await self._import_again(worker, file)
             return await worker.request(method, {"file": file, **params}, services)
 
-    async def call_in(self, worker: Worker, method: str, params: Mapping[str, Any]) -> Any:
+    async def call_in(
+        self,
+        worker: Worker,
+        method: str,
+        params: Mapping[str, Any],
+        services: CallServices | None = None,
+    ) -> Any:
         """Return the answer of this very worker, which may have to finish another call first."""
         is_idle = worker in self._idle
         if is_idle:
             self._idle.remove(worker)
         try:
-            return await worker.request(method, params)
+            return await worker.request(method, params, services)
         finally:
             if is_idle:
                 self._release(worker)
             elif not worker.is_settled():
                 self._tasks.start(worker.settle())
 
-    def call_now(self, file: str, method: str, params: Mapping[str, Any], seconds: float) -> Any:
+    def call_now(
+        self,
+        file: str,
+        method: str,
+        params: Mapping[str, Any],
+        seconds: float,
+        only: Worker | None = None,
+    ) -> Any:
         """Block until an idle worker answers a request about a file that it has imported.
+
+        Args:
+            only: the one worker that can answer, if there is only one.
 
         Raises:
             TimeoutError: it takes too long.
             RemoteError: there is no such worker.
         """
         suitable = (w for w in reversed(self._idle) if w.alive and file in w.loaded)
-        worker = next(suitable, None)
+        worker = next((w for w in suitable if only in (None, w)), None)
         if worker is None:
             raise RemoteError("no worker is idle")
         self._idle.remove(worker)
@@ -185,6 +203,7 @@ class WorkerPool:
     async def _started(self) -> Worker:
         try:
             worker = self._start()
+            worker.registrar = self.registrar
             self._workers.add(worker)
             try:
                 async with asyncio.timeout(START_SECONDS):
@@ -221,7 +240,7 @@ class WorkerPool:
             self._end_spare_workers()
 
     def _end_spare_workers(self) -> None:
-        spare = [worker for worker in self._idle if not worker.previews]
+        spare = [worker for worker in self._idle if not (worker.previews or worker.tools)]
         for worker in spare[: max(0, len(self._idle) - MOST_IDLE)]:
             self._idle.remove(worker)
             self._workers.discard(worker)

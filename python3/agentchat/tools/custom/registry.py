@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agentchat.core.errors import UserError
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
-from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.tool import CheckpointHandler, Tool, ToolContext
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
 from agentchat.rpc.frames import RemoteError
+from agentchat.tools.custom.checkpoint import CheckpointSpec, make_handler
 from agentchat.tools.custom.definition import ToolSpec
 from agentchat.tools.custom.files import FileProblem, Source
 from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.remote_tool import RemoteTool
-from agentchat.tools.custom.worker import WorkerEnded
+from agentchat.tools.custom.worker import CallServices, WorkerEnded, refuse_previews
 
 RESERVED = frozenset(
     {TOOL_SEARCH, "resolve"}
@@ -24,6 +25,22 @@ RESERVED = frozenset(
     | {name for group in BUILTIN_GROUPS for name in group.tools}
 )
 """Names of the plugin, whether or not a tool has them now."""
+
+
+class ToolSource(Protocol):
+    """Where tools come from; ``path`` and a line for each tool name the place for people."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def lines(self) -> tuple[int, ...]: ...
+
+    @property
+    def groups(self) -> tuple[Group, ...]: ...
+
+    def tools(self, cwd: str, chat: str = "") -> list[Tool]:
+        """Return its tools for a chat (a uuid) in this workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +51,34 @@ class LoadedFile:
     source: Source
     specs: tuple[ToolSpec, ...] = ()
     groups: tuple[Group, ...] = ()
+    checkpoints: tuple[CheckpointSpec, ...] = ()
 
-    def tools(self, cwd: str) -> list[Tool]:
-        """Return its tools for a chat in this workspace."""
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.source.path
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The line of each tool."""
+        return tuple(spec.line for spec in self.specs)
+
+    def tools(self, cwd: str, chat: str = "") -> list[Tool]:
+        """Return its tools for a chat (a uuid) in this workspace."""
         source = self.source
         tools = (RemoteTool(self.pool, source.key, spec, cwd) for spec in self.specs)
         return [tool.tool(source.digest) for tool in tools]
+
+    def handlers(self, cwd: str) -> list[CheckpointHandler]:
+        """Return its handlers of checkpoints for a chat in this workspace."""
+
+        async def request(params: Mapping[str, Any], context: ToolContext) -> Any:
+            call = {"cwd": cwd, "call_id": context.call_id, "flags": {}, "linked": True}
+            services = CallServices(context, refuse_previews)
+            file = self.source.key
+            return await self.pool.call(file, "checkpoint", {**call, **params}, services)
+
+        return [make_handler(spec, request) for spec in self.checkpoints]
 
 
 @dataclass
@@ -82,14 +121,22 @@ class FileRegistry:
     def _loaded(self, source: Source, data: dict[str, Any]) -> LoadedFile:
         specs = tuple(ToolSpec.from_data(spec) for spec in data["tools"])
         groups = ({**group, "tools": tuple(group["tools"])} for group in data["groups"])
-        return LoadedFile(self.pool, source, specs, tuple(Group(**group) for group in groups))
+        handlers = ((spec["name"], tuple(spec["tools"])) for spec in data["checkpoints"])
+        return LoadedFile(
+            pool=self.pool,
+            source=source,
+            specs=specs,
+            groups=tuple(Group(**group) for group in groups),
+            checkpoints=tuple(CheckpointSpec(name, tools) for name, tools in handlers),
+        )
 
 
 class CustomRegistry:
-    """Registers the tools of files in a chat, and unregisters those that no longer exist."""
+    """Registers the user's tools in a chat, and unregisters those that no longer exist."""
 
-    def __init__(self, registry: Registry, toolbox: Toolset, cwd: str) -> None:
+    def __init__(self, registry: Registry, toolbox: Toolset, cwd: str, chat: str = "") -> None:
         self.cwd = cwd
+        self._chat = chat
         self._registry = registry
         self._toolbox = toolbox
         self._origins: dict[str, tuple[Path, int]] = {}
@@ -99,27 +146,33 @@ class CustomRegistry:
         """The tools that are registered now."""
         return tuple(self._origins)
 
-    def replace_all(self, loaded: Iterable[LoadedFile]) -> list[FileProblem]:
-        """Replace all tools by those of these files; return what could not be registered."""
+    def replace_all(self, sources: Sequence[ToolSource]) -> list[FileProblem]:
+        """Replace all tools by those of these sources; return what could not be registered."""
         for name in self._origins:
             self._registry.unregister(name)
         self._origins.clear()
         problems: list[FileProblem] = []
         groups: dict[str, Group] = {}
-        for contents in loaded:
-            problems += self._add_tools(contents)
-            problems += self._add_groups(contents, groups)
+        for source in sources:
+            problems += self._add_tools(source)
+            problems += self._add_groups(source, groups)
         self._toolbox.add_groups(groups.values())
+        self._toolbox.set_checkpoint_handlers(
+            handler
+            for source in sources
+            if isinstance(source, LoadedFile)
+            for handler in source.handlers(self.cwd)
+        )
         return problems
 
-    def _add_tools(self, contents: LoadedFile) -> list[FileProblem]:
-        tools = zip(contents.tools(self.cwd), contents.specs, strict=True)
-        problems = [self._add(contents.source.path, tool, spec.line) for tool, spec in tools]
+    def _add_tools(self, source: ToolSource) -> list[FileProblem]:
+        tools = zip(source.tools(self.cwd, self._chat), source.lines, strict=True)
+        problems = [self._add(source.path, tool, line) for tool, line in tools]
         return [problem for problem in problems if problem is not None]
 
     def _add(self, path: Path, tool: Tool, line: int) -> FileProblem | None:
         for name in (tool.name, *tool.metadata.aliases):
-            owner = self._owner(name)
+            owner = self.owner(name)
             if owner:
                 return FileProblem(path, line, f'the tool name "{name}" is taken by {owner}')
         try:
@@ -129,7 +182,7 @@ class CustomRegistry:
         self._origins[tool.name] = (path, line)
         return None
 
-    def _owner(self, name: str) -> str:
+    def owner(self, name: str) -> str:
         """Return who uses a name already; empty if it is free."""
         owner = self._registry.get(name)
         if owner is None:
@@ -137,14 +190,14 @@ class CustomRegistry:
         if owner.name not in self._origins:
             return f"the built-in tool {owner.name}"
         path, line = self._origins[owner.name]
-        return f"{path}:{line}"
+        return f"{path}:{line}" if line else str(path)
 
-    def _add_groups(self, contents: LoadedFile, groups: dict[str, Group]) -> list[FileProblem]:
+    def _add_groups(self, source: ToolSource, groups: dict[str, Group]) -> list[FileProblem]:
         problems = []
-        for group in contents.groups:
+        for group in source.groups:
             if group.name in RESERVED or group.name in groups:
                 problem = f'the group name "{group.name}" is taken'
-                problems.append(FileProblem(contents.source.path, 0, problem))
+                problems.append(FileProblem(source.path, 0, problem))
             else:
                 groups[group.name] = group
         return problems

@@ -10,10 +10,11 @@ import json
 import logging
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
-from agentchat.core.limits import BASH_SECONDS
+from agentchat.core.limits import BASH_SECONDS, RESULT_BYTES
+from agentchat.core.text import clip
 from agentchat.core.tools.call import CUSTOM
 from agentchat.core.tools.tool import (
     Access,
@@ -29,13 +30,12 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
     UndoCall,
-    summarize_arguments,
+    plain_title,
 )
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
 from agentchat.tools.custom.context import NO_OUTPUT
 from agentchat.tools.custom.definition import ASKS, RESOURCES, ToolSpec
-from agentchat.tools.custom.pool import WorkerPool
 from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
 
@@ -56,6 +56,25 @@ class CallArguments(dict[str, Any]):
         self.sent = dict(sent)
 
 
+class Calls(Protocol):
+    """Runs requests in workers: in any of them, or in one."""
+
+    async def call(
+        self,
+        file: str,
+        method: str,
+        params: Mapping[str, Any],
+        services: CallServices | None = None,
+    ) -> Any:
+        """Return the answer to a request about a file."""
+
+    async def call_in(self, worker: Worker, method: str, params: Mapping[str, Any]) -> Any:
+        """Return the answer of this very worker."""
+
+    def call_now(self, file: str, method: str, params: Mapping[str, Any], seconds: float) -> Any:
+        """Block until an idle worker answers; raises TimeoutError or RemoteError."""
+
+
 class RemoteTool:
     """A tool of one file in one chat; also its ``core.tools.tool.Arguments``.
 
@@ -64,7 +83,7 @@ class RemoteTool:
         cwd: the workspace of the chat.
     """
 
-    def __init__(self, pool: WorkerPool, file: str, spec: ToolSpec, cwd: str) -> None:
+    def __init__(self, pool: Calls, file: str, spec: ToolSpec, cwd: str) -> None:
         self.pool = pool
         self.file = file
         self.spec = spec
@@ -104,7 +123,8 @@ class RemoteTool:
             ),
             always_load=spec.always_load,
             asks=self._asks if ASKS in hooks else spec.asks,
-            undo=self._undo if undoable else None,
+            undo=self._reverting("undo") if undoable else None,
+            redo=self._reverting("redo") if "redo" in hooks else None,
             source=digest,
             affected_resources=self._resources if RESOURCES in hooks else spec.resources,
         )
@@ -163,7 +183,13 @@ class RemoteTool:
         if not label:
             raise ToolError("A preview needs a label that says what applying it does.")
         preview, name = params["preview"], self.spec.name
-        target = {"preview": preview, "name": name, "cwd": context.cwd, "call_id": context.call_id}
+        target = {
+            "file": self.file,
+            "preview": preview,
+            "name": name,
+            "cwd": context.cwd,
+            "call_id": context.call_id,
+        }
         worker.previews.add(preview)
 
         async def resolve(action: str, reason: str, extra: Extra) -> ToolOutput | None:
@@ -230,21 +256,33 @@ class RemoteTool:
 
         return hook
 
-    async def _undo(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
-        result = await self.call("hook", arguments, context, role="undo")
-        return ToolOutput(NO_OUTPUT) if result is None else _output(result)
+    def _reverting(self, role: str) -> Step:
+        """Return the step that undoes or redoes a call, whose output is the last output."""
+
+        async def step(arguments: CallArguments, context: ToolContext) -> ToolOutput:
+            last = context.last_output
+            given = [{"text": last.text, "details": last.details}]
+            result = await self.call("hook", arguments, context, role=role, given=given)
+            return ToolOutput(NO_OUTPUT) if result is None else _output(result)
+
+        return step
 
     def _undo_record(self, arguments: CallArguments, result: ToolOutput) -> UndoCall:
         """Return how the tool's ``undo`` takes the call back."""
-        name = self.spec.name
-        return UndoCall(f"{name} takes it back", tool=name, arguments=arguments.sent)
+        return UndoCall(
+            f"{self.spec.name} takes it back",
+            tool=self.spec.name,
+            arguments=arguments.sent,
+            result={"text": clip(result.text, RESULT_BYTES), "details": result.details},
+        )
 
     def _touches(self, arguments: Mapping[str, Any]) -> Access:
         command = self.spec.command(0)
         return Access(
-            reads=_paths(self.spec.reads, arguments),
-            writes=_paths(self.spec.writes, arguments),
+            reads=_texts(self.spec.reads, arguments),
+            writes=_texts(self.spec.writes, arguments),
             command=None if command is None else command.fill(arguments),
+            urls=_texts(self.spec.urls, arguments),
         )
 
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
@@ -272,7 +310,7 @@ class RemoteTool:
 
     def _render_call(self, arguments: Mapping[str, Any]) -> str:
         """Return the call in one line, from the arguments that have arrived."""
-        plain = f"{self.spec.label or self.spec.name} {summarize_arguments(arguments)}".rstrip()
+        plain = plain_title(self.spec.label or self.spec.name, arguments)
         names = self.spec.defaults.keys() | arguments.keys()
         if not self._renders("render_call") or not names >= set(self.spec.render_needs):
             return plain
@@ -308,12 +346,13 @@ class RemoteTool:
         self._renders_slowly = self._renders_slowly or isinstance(error, TimeoutError)
 
 
-def _paths(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    paths: list[Any] = []
+def _texts(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the values of arguments that are texts or lists of texts."""
+    texts: list[Any] = []
     for name in names:
         value = arguments.get(name)
-        paths += [] if value is None else value if isinstance(value, list) else [value]
-    return tuple(str(path) for path in paths)
+        texts += [] if value is None else value if isinstance(value, list) else [value]
+    return tuple(map(str, texts))
 
 
 def _output(result: Mapping[str, Any]) -> ToolOutput:

@@ -30,22 +30,25 @@ from typing import Any, BinaryIO, cast
 
 from typing_extensions import override
 
-from agentchat.core.errors import ToolError
+from agentchat.core.errors import Irreversible, ToolError
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.frames import RequestCancelled, error_text
 from agentchat.rpc.peer import IncomingRequest, Peer
+from agentchat.tools.custom.checkpoint import CheckpointDefinition
 from agentchat.tools.custom.context import (
     OVER,
     CommandResult,
     Context,
     Result,
     dry_run_of,
+    plain,
     result_of,
     texts_of,
 )
 from agentchat.tools.custom.definition import ASKS, RESOURCES, Definition
 from agentchat.tools.custom.files import GONE, ImportProblem, Source, import_source
 from agentchat.tools.custom.parameters import BoundFunction, bind
+from agentchat.tools.custom.registration import NO_REGISTRAR, registering_with
 
 PRINT_SECONDS = 1 / 30
 MOST_PRINTED = 16 * 1024
@@ -72,6 +75,7 @@ class ToolServer:
         self._interruptible = False
         self._current: IncomingRequest | None = None
         self._waiting: queue.SimpleQueue[IncomingRequest | None] = queue.SimpleQueue()
+        self._checkpoints: dict[str, dict[str, CheckpointDefinition]] = {}
         self._previews: dict[int, dict[str, BoundFunction]] = {}
         self._numbers = itertools.count(1)
         self._handlers = {
@@ -81,6 +85,7 @@ class ToolServer:
             "run": self._run,
             "hook": self._hook,
             "resolve": self._resolve,
+            "checkpoint": self._checkpoint,
         }
         sink = os.dup(connection.fileno())
         self.peer = Peer(connection.makefile("rb"), sink, self._waiting.put)
@@ -90,8 +95,32 @@ class ToolServer:
         """Serve requests in this thread until the connection ends."""
         self.peer.end_reason.add_done_callback(lambda _: self._waiting.put(None))
         self.peer.start()
-        while (incoming := self._waiting.get()) is not None:
-            self._serve(incoming)
+        with registering_with(self):
+            while (incoming := self._waiting.get()) is not None:
+                self._serve(incoming)
+
+    def register(self, definition: Definition) -> None:
+        """Add a tool that a function registers to its file; raises ToolError."""
+        file = self._current_file()
+        self._ask_plugin("register", {"file": file, "spec": asdict(definition.spec)})
+        self.definitions.setdefault(file, {})[definition.spec.name] = definition
+
+    def unregister(self, name: str) -> bool:
+        """Remove a tool that a function of the file has registered."""
+        params = {"file": self._current_file(), "name": str(name)}
+        return bool(self._ask_plugin("unregister", params))
+
+    def _current_file(self) -> str:
+        file: str | None = self._current.params.get("file") if self._current is not None else None
+        if file is None:
+            raise ToolError(NO_REGISTRAR)
+        return file
+
+    def _ask_plugin(self, method: str, params: Mapping[str, Any]) -> Any:
+        try:
+            return self.peer.request_blocking(method, params)
+        except RequestCancelled:
+            raise ToolError(OVER) from None
 
     def interrupted(self) -> bool:
         """Whether the request that runs is cancelled and must end; true once for each."""
@@ -139,9 +168,11 @@ class ToolServer:
         # Of two tools with one name the first has it.
         by_name = {definition.spec.name: definition for definition in contents.definitions[::-1]}
         self.definitions[source.key] = by_name
+        self._checkpoints[source.key] = {c.spec.name: c for c in contents.checkpoints}
         return {
             "tools": [asdict(definition.spec) for definition in contents.definitions],
             "groups": [asdict(group) for group in contents.groups],
+            "checkpoints": [asdict(handler.spec) for handler in contents.checkpoints],
         }
 
     def _check(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,6 +213,8 @@ class ToolServer:
             arguments = self._parse(definition, params["arguments"])
         with self._context(params) as context:
             value = _value(function, arguments, context, *given)
+        if isinstance(value, Irreversible):
+            raise value
         if role == ASKS:
             return bool(value)
         if role == RESOURCES:
@@ -203,6 +236,21 @@ class ToolServer:
         answer = None if value is None else asdict(result_of(value, params["name"]))
         self._previews.pop(params["preview"], None)
         return answer
+
+    def _checkpoint(self, params: Mapping[str, Any]) -> Any:
+        """Save the state before a call and return it as JSON data, or restore it."""
+        name, action = params["name"], params["action"]
+        handler = self._checkpoints.get(params["file"], {}).get(name)
+        if handler is None:
+            raise ToolError(GONE)
+        call = {"tool": params["tool"], "arguments": params["arguments"]}
+        with self._context(params) as context:
+            if action == "save":
+                return plain(_value(handler.functions[action], call, context), name)
+            value = _value(handler.functions[action], call, context, params["saved"])
+        if isinstance(value, Irreversible):
+            raise value
+        return result_of(value, name).text
 
     def add_preview(self, **callbacks: Callable[..., Any] | None) -> int:
         """Keep the callbacks of a preview by action; return the number to resolve it by."""

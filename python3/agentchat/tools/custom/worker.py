@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS
-from agentchat.core.tools.tool import StagedChange, ToolContext
+from agentchat.core.tools.tool import NO_STORE, StagedChange, ToolContext
 from agentchat.rpc.background import run_in_thread
 from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import IncomingRequest, OutgoingRequest, Peer, RequestTasks
@@ -108,21 +108,32 @@ class CallServices:
         return result.code, result.text
 
 
+def refuse_previews(
+    worker: Worker, context: ToolContext, params: Mapping[str, Any]
+) -> StagedChange:
+    """Raise ToolError: what runs here is no call that could stage a preview."""
+    raise ToolError(NO_STORE)
+
+
 class Worker:
     """One process, used for one call at a time.
 
     ``loaded`` are the keys of the files that were imported there, ``previews`` the numbers of the
-    previews whose callbacks it keeps.
+    previews whose callbacks it keeps, ``tools`` the names of the tools that its functions have
+    registered. ``registrar`` takes these.
     """
 
     def __init__(self, connection: socket.socket, process: Process) -> None:
         self.loaded: set[str] = set()
         self.previews: set[int] = set()
+        self.tools: set[str] = set()
+        self.registrar: Registrar | None = None
         self._process = process
         self._kill_reason = self._ending = ""
         self._services: dict[int, CallServices] = {}
         self._cancelled: set[concurrent.futures.Future[Any]] = set()
         methods = dict.fromkeys(("stage", "read", "command"), self._serve)
+        methods |= dict.fromkeys(("register", "unregister"), self._register)
         sink = os.dup(connection.fileno())
         self._peer = Peer(connection.makefile("rb"), sink, RequestTasks(methods))
         self._peer.end_reason.add_done_callback(lambda _: process.kill())
@@ -207,6 +218,15 @@ class Worker:
         if services is None:
             raise ToolError(OVER)
         return await services.serve(self, incoming.method, incoming.params)
+
+    async def _register(self, incoming: IncomingRequest) -> bool:
+        if self.registrar is None:
+            raise ToolError("Tools cannot be registered in this runtime.")
+        return self.registrar(self, incoming.method, incoming.params)
+
+
+Registrar = Callable[[Worker, str, Mapping[str, Any]], bool]
+"""Serves ``register`` and ``unregister`` of a worker; raises ToolError."""
 
 
 class Groups(Protocol):

@@ -217,9 +217,7 @@ def _without_implied_folders(files: Iterable[FileChange]) -> list[FileChange]:
     ]
 
 
-def _differences(
-    old: Mapping[str, FileChange], new: Mapping[str, FileChange]
-) -> list[FileChange]:
+def _differences(old: Mapping[str, FileChange], new: Mapping[str, FileChange]) -> list[FileChange]:
     """Return the change from one state of an overlay to the next one."""
     found = []
     for path, file in new.items():

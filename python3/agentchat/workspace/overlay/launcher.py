@@ -157,7 +157,9 @@ class OverlayLauncher:
 
     def explain_missing(self, error: OSError) -> str:
         """Return a message for an interpreter that cannot be started."""
-        return f"Cannot run {sys.executable}: {error.strerror or error}. Run :checkhealth agentchat."
+        return (
+            f"Cannot run {sys.executable}: {error.strerror or error}. Run :checkhealth agentchat."
+        )
 
     def explain_failure(self, output: str) -> str:
         """Return why there is no overlay and what to do, in one line."""

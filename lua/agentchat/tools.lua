@@ -1,0 +1,275 @@
+--- Tools that Lua registers: declared to Python, run here. Python never sees the functions.
+local host = require('agentchat.host.process')
+local registry = require('agentchat.chat.registry')
+local schema = require('agentchat.config.schema')
+
+local M = {}
+
+---@class agentchat.ToolSpec
+---@field name string
+---@field description? string what it does, for the model; by default its name in words
+---@field schema? table JSON Schema of the arguments, or a function definition that has one
+---@field run fun(args: table<string, any>, ctx: agentchat.ToolContext): any
+---@field aliases? string[]
+---@field label? string its name for people
+---@field prompt_snippet? string one line in the system prompt's list of tools
+---@field system_prompt? string
+---@field guidelines? string[]
+---@field search_hint? string
+---@field always_load? boolean
+---@field read_only? boolean
+---@field concurrency_safe? boolean
+---@field destructive? boolean
+---@field reads? string[] arguments that are paths
+---@field writes? string[]
+---@field require_approval_before? boolean|fun(args: table<string, any>): boolean
+---@field min_confidence? number
+---@field timeout? number seconds
+
+---@class agentchat.ToolContext
+---@field chat? string uuid
+---@field buf? integer of the chat
+---@field call_id string
+---@field cwd string the workspace
+---@field done fun(result: any) ends a call whose `run` returned nil; later calls do nothing
+---@field progress fun(text: string) shows a line while it runs
+---@field on_cancel fun(callback: fun()) called when the call is stopped or times out
+
+local KINDS = {
+  string = { 'name', 'description', 'label', 'prompt_snippet', 'system_prompt', 'search_hint' },
+  boolean = { 'always_load', 'read_only', 'concurrency_safe', 'destructive' },
+  strings = { 'aliases', 'guidelines', 'reads', 'writes' },
+  number = { 'min_confidence', 'timeout' },
+  table = { 'schema' },
+  ['function'] = { 'run' },
+  ['boolean or function'] = { 'require_approval_before' },
+}
+
+---@type table<string, string> the kind of each field
+local FIELDS = {}
+for kind, names in pairs(KINDS) do
+  for _, name in ipairs(names) do
+    FIELDS[name] = kind
+  end
+end
+
+local NAME = '^[%a_][%w_-]*$' -- names of functions that model servers accept
+local LONGEST_NAME = 64
+
+---@type table<string, { spec: agentchat.ToolSpec, revision: integer }>
+local registered = {}
+local revision = 0
+
+---@class agentchat.ToolRun
+---@field name string
+---@field over boolean
+---@field on_cancel? fun()
+
+---@type table<string, agentchat.ToolRun> calls that run, by id
+local running = {}
+
+local function fits(kind, value)
+  if kind == 'strings' then
+    return vim.islist(value) and vim.iter(value):all(function(v) return type(v) == 'string' end)
+  end
+  return vim.list_contains(vim.split(kind, ' or ', { plain = true }), type(value))
+end
+
+local function refuse(text, ...) error(('register_tool: ' .. text):format(...), 0) end
+
+local function check_field(name, value)
+  local kind = FIELDS[name]
+  if not kind then
+    local near = schema.nearest(tostring(name), vim.tbl_keys(FIELDS))
+    refuse('unknown field %s%s', name, near and (': did you mean %s?'):format(near) or '')
+  end
+  if not fits(kind, value) then
+    local wanted = kind == 'strings' and 'list of strings' or kind
+    refuse('%s must be a %s, got %s', name, wanted, type(value))
+  end
+end
+
+--- The fields of a function definition, `{ type = 'function', ['function'] = { … } }`.
+local function unwrapped(spec)
+  local inner = type(spec.schema) == 'table' and spec.schema['function']
+  if type(inner) ~= 'table' then return spec end
+  return vim.tbl_extend('force', spec, {
+    name = spec.name or inner.name,
+    description = spec.description or inner.description,
+    schema = inner.parameters or {},
+  })
+end
+
+local function check(spec)
+  if type(spec) ~= 'table' then refuse('the tool must be a table, got %s', type(spec)) end
+  spec = unwrapped(spec)
+  for name, value in vim.spairs(spec) do
+    check_field(name, value)
+  end
+  if not spec.name then refuse('name is missing') end
+  if not spec.run then refuse('run is missing: function(args, ctx) … end') end
+  if not spec.name:match(NAME) or #spec.name > LONGEST_NAME then
+    local rule = 'letters, digits, _ and -, at most %d, and begins with a letter'
+    refuse('%q is no name for a tool: a name has ' .. rule, spec.name, LONGEST_NAME)
+  end
+  if spec.read_only and spec.destructive then
+    refuse('a tool is read_only or destructive, not both')
+  end
+  return spec
+end
+
+--- What Python is told of a tool.
+local function declaration(entry)
+  local out = { revision = entry.revision }
+  for name, value in pairs(entry.spec) do
+    if type(value) ~= 'function' then out[name] = value end
+  end
+  if type(entry.spec.require_approval_before) == 'function' then
+    out.require_approval_before = 'function'
+  end
+  return out
+end
+
+local function declare_all()
+  local entries = vim.tbl_values(registered)
+  table.sort(entries, function(a, b) return a.revision < b.revision end)
+  host.send('lua_tools', { tools = vim.tbl_map(declaration, entries) })
+end
+
+--- Registers a tool, or replaces the one of this name. It is there for open chats, too.
+---@param spec agentchat.ToolSpec
+function M.register(spec)
+  spec = check(spec)
+  revision = revision + 1
+  registered[spec.name] = { spec = spec, revision = revision }
+  if host.is_ready() then declare_all() end
+end
+
+---@return boolean whether there was such a tool
+function M.unregister(name)
+  local known = registered[name] ~= nil
+  registered[name] = nil
+  if known and host.is_ready() then declare_all() end
+  return known
+end
+
+--- Without the place in a file that `error` puts before a message.
+local function plain_error(problem)
+  if type(problem) ~= 'string' then return vim.inspect(problem) end
+  return (problem:gsub('^[^\n]-%.lua:%d+: ', ''):gsub('^%[string .-%]:%d+: ', ''))
+end
+
+---@return { text: string, is_error: boolean, shown?: string, details?: string }
+local function plain_result(value)
+  local out = { is_error = false }
+  local kind = type(value)
+  if kind == 'table' and (value.text ~= nil or value.data ~= nil) and not vim.islist(value) then
+    out.is_error = value.is_error == true or value.status == 'error'
+    if value.shown ~= nil then out.shown = tostring(value.shown) end
+    if value.details ~= nil then out.details = vim.json.encode(value.details) end
+    value = value.text == nil and value.data or value.text
+    kind = type(value)
+  end
+  out.text = kind == 'string' and value or vim.json.encode(value)
+  return out
+end
+
+local function answer(id, result)
+  result.run = id
+  host.send('lua_tool_done', result)
+end
+
+--- Takes the result of a call, once.
+local function finish(id, value)
+  local run = running[id]
+  if not run or run.over then return end
+  run.over, running[id] = true, nil
+  local ok, result = pcall(plain_result, value)
+  if ok then return answer(id, result) end
+  answer(id, { error = ('it returned a %s that is no text and no JSON'):format(type(value)) })
+end
+
+local function fail(id, name, problem, trace)
+  local run = running[id]
+  if not run or run.over then return end
+  run.over, running[id] = true, nil
+  host.send('failed', { text = ('the tool %s: %s'):format(name, trace) })
+  answer(id, { error = plain_error(problem) })
+end
+
+--- Calls a function from anywhere: in a fast event, as soon as that is possible.
+local function whenever(callback)
+  if vim.in_fast_event() then return vim.schedule(callback) end
+  callback()
+end
+
+local function context(id, run, about)
+  local chat = registry.get(about.chat)
+  return {
+    chat = chat and chat.id,
+    buf = chat and chat.buf,
+    call_id = about.call_id,
+    cwd = about.cwd,
+    done = function(value)
+      whenever(function() finish(id, value) end)
+    end,
+    progress = function(text)
+      whenever(function()
+        if not run.over then host.send('lua_tool_progress', { run = id, text = tostring(text) }) end
+      end)
+    end,
+    on_cancel = function(callback)
+      vim.validate('callback', callback, 'function')
+      run.on_cancel = callback
+    end,
+  }
+end
+
+--- Runs a call. Its result is sent when it is there, as an event.
+---@param id string of this run
+---@param about { chat: string, call_id: string, cwd: string }
+function M.run(id, name, args, about)
+  local entry = registered[name]
+  local run = { name = name, over = false }
+  running[id] = run
+  if not entry then return fail(id, name, 'it is not registered any more', 'not registered') end
+  local problem
+  local function handler(err)
+    problem = err
+    return debug.traceback(tostring(err), 2)
+  end
+  local ok, value = xpcall(entry.spec.run, handler, args, context(id, run, about))
+  if not ok then return fail(id, name, problem, value) end
+  if value ~= nil then finish(id, value) end
+end
+
+--- Ends a call that nobody waits for any more.
+function M.cancel(id)
+  local run = running[id]
+  if not run then return end
+  run.over, running[id] = true, nil
+  if run.on_cancel then run.on_cancel() end
+end
+
+--- Whether a call needs approval, as the tool's function says. An error is raised in Python.
+function M.asks(name, args)
+  local entry = registered[name]
+  local asks = entry and entry.spec.require_approval_before
+  if type(asks) ~= 'function' then return true end
+  return asks(args) and true or false
+end
+
+local function cancel_all()
+  for _, id in ipairs(vim.tbl_keys(running)) do
+    M.cancel(id)
+  end
+end
+
+host.listen({
+  ready = function()
+    if next(registered) then declare_all() end
+  end,
+  lost = cancel_all,
+})
+
+return M

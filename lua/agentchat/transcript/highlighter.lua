@@ -1,0 +1,299 @@
+--- Highlights the texts of a chat: what is in view or near it, in slices, also while it arrives.
+---
+--- A text waits as one extmark until it is near the view. It is then split into sections, each with an
+--- extmark of its own that goes once the section is highlighted. No parser is attached to the buffer,
+--- which would parse the growing chat again at every piece.
+local code = require('agentchat.transcript.code')
+local markdown = require('agentchat.transcript.markdown')
+local render = require('agentchat.ui.render')
+local sections = require('agentchat.transcript.sections')
+
+local M = {}
+
+local api = vim.api
+local ns = api.nvim_create_namespace('agentchat.markdown')
+local regions = api.nvim_create_namespace('agentchat.sections')
+
+local AHEAD = 30 -- lines above and below the view
+local CHUNK = 100 -- lines that are split at once
+local STREAM_MS = 100 -- between two highlightings of a section that grows
+local REST = 10 -- a section that grows is highlighted in at most one tenth of the time
+local ANSWER_MS = 5000 -- after which the host is asked again
+local PRIORITY = 101 -- of a mark that has none
+
+---@class agentchat.Section
+---@field text agentchat.WaitingText it is part of
+---@field lang? string of a block of code
+---@field indent integer blanks before each line that are no part of it
+---@field drawn table<integer, string> the marks of each line that has any, from 1
+---@field asked? integer ms, when the host was asked
+---@field found? agentchat.Found its answer
+---@field due integer ms, when a section that grows is highlighted again
+---@field wakes? boolean whether a timer runs until then
+
+---@class agentchat.WaitingText
+---@field open boolean more of it arrives
+---@field next integer extmark of the first line that is not split yet
+---@field splitter agentchat.Splitter
+---@field section? integer extmark of the section that grows
+
+---@class agentchat.Highlighting of a chat
+---@field texts table<integer, agentchat.WaitingText> by extmark
+---@field sections table<integer, agentchat.Section> by extmark
+---@field current? integer extmark of the text that arrives
+---@field busy? boolean
+---@field again? boolean
+
+---@return agentchat.Highlighting
+function M.new() return { texts = {}, sections = {} } end
+
+local function now() return vim.uv.hrtime() / 1e6 end
+
+--- Rows of a region, the last one excluded; nil if its text was deleted.
+---@return integer? first, integer? last, integer? complete as `last`, without a line that has no end yet
+local function rows_of(buf, id)
+  local at = api.nvim_buf_get_extmark_by_id(buf, regions, id, { details = true })
+  if not at[1] or at[3].invalid then return nil end
+  local last = at[3].end_row or at[1]
+  return at[1], (at[3].end_col or 0) > 0 and last + 1 or last, last
+end
+
+---@param grows? boolean with what is written at either end; else it goes with its text
+local function set_region(buf, id, first, last, grows)
+  return api.nvim_buf_set_extmark(buf, regions, first, 0, {
+    id = id,
+    end_row = last,
+    end_col = 0,
+    right_gravity = not grows,
+    end_right_gravity = grows,
+    invalidate = last > first,
+    strict = false,
+  })
+end
+
+local function drop(chat, id)
+  local pending = chat.transcript.highlighting
+  pending.texts[id], pending.sections[id] = nil, nil
+  api.nvim_buf_del_extmark(chat.buf, regions, id)
+end
+
+-- Splitting ------------------------------------------------------------------------------------------
+
+local function end_section(chat, text, row)
+  if not text.section then return end
+  local first = rows_of(chat.buf, text.section)
+  if first then set_region(chat.buf, text.section, first, row) end
+  text.section = nil
+end
+
+local function begin_section(chat, text, row)
+  end_section(chat, text, row)
+  local splitter = text.splitter
+  text.section = set_region(chat.buf, nil, row, row)
+  chat.transcript.highlighting.sections[text.section] = {
+    text = text,
+    lang = splitter.lang,
+    indent = splitter.indent,
+    drawn = {},
+    due = 0,
+  }
+end
+
+--- Splits complete lines of a text, at most `CHUNK`.
+---@return boolean more whether there may be more
+local function split(chat, id, text)
+  local _, stop, complete = rows_of(chat.buf, id)
+  local first = rows_of(chat.buf, text.next)
+  stop = text.open and complete or stop
+  if not first or not stop or first >= stop then return false end
+  local last = math.min(stop, first + CHUNK)
+  for i, line in ipairs(api.nvim_buf_get_lines(chat.buf, first, last, false)) do
+    local begins = sections.step(text.splitter, line)
+    if begins or not text.section then begin_section(chat, text, first + i - 1) end
+  end
+  set_region(chat.buf, text.next, last, last, true)
+  return true
+end
+
+local function split_all(chat, id, text, pause)
+  while split(chat, id, text) do
+    pause()
+  end
+  if text.open then return end
+  local _, last = rows_of(chat.buf, id)
+  if last then end_section(chat, text, last) end
+  api.nvim_buf_del_extmark(chat.buf, regions, text.next)
+  drop(chat, id)
+end
+
+-- Highlighting ---------------------------------------------------------------------------------------
+
+local function draw_line(buf, row, shift, marks)
+  api.nvim_buf_clear_namespace(buf, ns, row, row + 1)
+  for first, last, group, priority in marks:gmatch('(%d+):(%d+):([^%s:]+):?(%d*)') do
+    api.nvim_buf_set_extmark(buf, ns, row, first + shift, {
+      end_col = last + shift,
+      hl_group = group,
+      priority = tonumber(priority) or PRIORITY,
+      strict = false,
+    })
+  end
+end
+
+---@class agentchat.Found
+---@field rows string[] the marks of each line
+---@field shifts integer[] columns by which they are moved
+---@field whole boolean whether these are all lines of a section that is complete
+
+--- Draws the marks of a section; lines that have them already stay as they are.
+---@param found agentchat.Found
+local function draw(chat, id, section, found, pause)
+  local first = rows_of(chat.buf, id)
+  for i, marks in ipairs(found.rows) do
+    if not first then break end
+    if (section.drawn[i] or '') ~= marks then
+      draw_line(chat.buf, first + i - 1, found.shifts[i], marks)
+      section.drawn[i] = marks
+    end
+    if pause() then first = rows_of(chat.buf, id) end
+  end
+  if found.whole then drop(chat, id) end
+end
+
+--- The lines of a section without the indent of its fence.
+local function read(chat, section, first, last)
+  local lines, shifts = api.nvim_buf_get_lines(chat.buf, first, last, false), {}
+  for i, line in ipairs(lines) do
+    shifts[i] = math.min(section.indent, #line:match('^%s*'))
+    lines[i] = line:sub(shifts[i] + 1)
+  end
+  return lines, shifts
+end
+
+--- Where a section ends; one that grows, with the text for now.
+local function last_row(chat, id, section)
+  local current = chat.transcript.highlighting.current
+  if section.text.section ~= id then return select(2, rows_of(chat.buf, id)) end
+  if not current then return nil end
+  local _, last, complete = rows_of(chat.buf, current)
+  -- Half a line of code has its colours; half a line of prose may mean something else.
+  return section.lang and last or complete
+end
+
+local function is_due(chat, id, section)
+  if section.asked and now() - section.asked < ANSWER_MS then return false end
+  if section.text.section ~= id then return true end
+  local wait = section.due - now()
+  if wait <= 0 then return true end
+  if not section.wakes then
+    section.wakes = true
+    vim.defer_fn(function()
+      section.wakes = nil
+      M.refresh(chat)
+    end, wait)
+  end
+  return false
+end
+
+local function highlight(chat, id, section, pause)
+  local found, first = section.found, rows_of(chat.buf, id)
+  if not first then return drop(chat, id) end
+  section.found = nil
+  if found then draw(chat, id, section, found, pause) end
+  if found and found.whole or not is_due(chat, id, section) then return end
+  local last, began = last_row(chat, id, section), now()
+  if not last or last <= first then return end
+  local lines, shifts = read(chat, section, first, last)
+  found = { rows = {}, shifts = shifts, whole = section.text.section ~= id }
+  if code.is_for_host(section.lang, lines) then
+    local asked = code.ask(section.lang, lines, function(rows)
+      found.rows, section.found, section.asked = rows, found, nil
+      M.refresh(chat)
+    end)
+    section.asked = asked and now() or nil
+  else
+    found.rows = markdown.rows(lines, pause) or {}
+    draw(chat, id, section, found, pause)
+  end
+  section.due = now() + math.max(STREAM_MS, (now() - began) * REST)
+end
+
+--- What is in the view of a window or near it, in order.
+local function near(chat)
+  local ids = {}
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if api.nvim_win_get_buf(win) == chat.buf then
+      local first = math.max(0, vim.fn.line('w0', win) - 1 - AHEAD)
+      local last = vim.fn.line('w$', win) - 1 + AHEAD
+      local opts = { overlap = true }
+      local marks = api.nvim_buf_get_extmarks(chat.buf, regions, { first, 0 }, { last, -1 }, opts)
+      for _, mark in ipairs(marks) do
+        table.insert(ids, mark[1])
+      end
+    end
+  end
+  return ids
+end
+
+local function visit(chat, pause)
+  local pending = chat.transcript.highlighting
+  for _, id in ipairs(near(chat)) do
+    local text = pending.texts[id]
+    if text then split_all(chat, id, text, pause) end
+  end
+  for _, id in ipairs(near(chat)) do
+    local section = pending.sections[id]
+    if section then highlight(chat, id, section, pause) end
+    pause()
+  end
+end
+
+--- Highlights soon what is near the view: not while a batch of writes is under way, and never long
+--- enough to be felt.
+function M.refresh(chat)
+  local pending = chat.transcript.highlighting
+  pending.again = pending.busy
+  if pending.busy then return end
+  pending.busy = true
+  local function is_wanted()
+    pending.busy = api.nvim_buf_is_loaded(chat.buf)
+    return pending.busy
+  end
+  vim.schedule(function()
+    pending.again = false
+    render.in_slices(function(pause)
+      visit(chat, pause)
+      pending.busy = false
+      if pending.again then M.refresh(chat) end
+    end, is_wanted)
+  end)
+end
+
+-- The texts of a chat --------------------------------------------------------------------------------
+
+--- A text begins that grows where its last piece ended.
+function M.start(chat, row)
+  local pending = chat.transcript.highlighting
+  pending.current = set_region(chat.buf, nil, row, row, true)
+  pending.texts[pending.current] = {
+    open = true,
+    next = set_region(chat.buf, nil, row, row, true),
+    splitter = sections.new(),
+  }
+end
+
+--- The text has ended.
+---@param first? integer row
+---@param last? integer row after the last one; nil if the text is gone
+function M.finish(chat, first, last)
+  local pending = chat.transcript.highlighting
+  local id = pending.current
+  pending.current = nil
+  if not id then return end
+  pending.texts[id].open = false
+  if not first then return drop(chat, id) end
+  set_region(chat.buf, id, first, last)
+  M.refresh(chat)
+end
+
+return M

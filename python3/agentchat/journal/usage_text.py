@@ -1,0 +1,76 @@
+"""Renders what a chat used as text, for ``:AgentLog usage``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agentchat.core.messages import Reply
+from agentchat.core.turn.spending import Totals
+from agentchat.journal import records as r
+
+UNKNOWN = "price unknown"
+COLUMNS = ("requests", "input", "cached", "written", "output", "cost")
+WIDTHS = (9, 8, 8, 8, 8, len(UNKNOWN) + 2)
+LABEL = 17
+NOTES = (
+    "Input is the whole prompt; cached is what of it the server read from its cache,",
+    "written what it put there. Prices are list prices in US dollars.",
+)
+
+
+def render_usage(records: Iterable[r.Record], today: Totals) -> list[str]:
+    """Return a table with a line for each turn, the chat and the day.
+
+    Args:
+        today: what all chats used today.
+    """
+    turns: dict[int, Totals] = {}
+    chat, turn = Totals(), 0
+    for record in records:
+        if isinstance(record, r.TurnStarted):
+            turn = record.number
+        elif isinstance(record, r.MessageRecorded) and isinstance(record.message, Reply):
+            usage = record.message.usage
+            turns[turn] = turns.get(turn, Totals()).add(usage)
+            chat = chat.add(usage)
+    rows = [_row(f"turn {number}", total) for number, total in turns.items() if total.requests]
+    if not rows:
+        rows = ["No server has counted tokens in this chat yet."]
+    ends = [_row("this chat", chat), _row("today, all chats", today)]
+    return [_line("", COLUMNS), *rows, "", *ends, "", *NOTES]
+
+
+def format_cost(cost: float | None) -> str:
+    """Return US dollars, with more digits where it is little."""
+    if cost is None:
+        return UNKNOWN
+    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
+
+
+def _row(label: str, total: Totals) -> str:
+    usage = total.usage
+    counts = (
+        usage.prompt_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.completion_tokens,
+    )
+    return _line(label, (str(total.requests), *map(_tokens, counts), _cost(total)))
+
+
+def _cost(total: Totals) -> str:
+    """Return what is known of the cost; ``+ ?`` stands for requests whose price is not."""
+    if total.cost is not None or not total.known_cost:
+        return format_cost(total.cost if total.requests else 0.0)
+    return f"{format_cost(total.known_cost)} + ?"
+
+
+def _line(label: str, cells: Iterable[str]) -> str:
+    padded = (cell.rjust(width) for cell, width in zip(cells, WIDTHS, strict=True))
+    return label.ljust(LABEL) + "".join(padded)
+
+
+def _tokens(count: int) -> str:
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1_000_000:.2f}M"

@@ -1,0 +1,1 @@
+"""Pages of the web: which addresses are contacted, and pages as text."""

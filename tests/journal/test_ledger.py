@@ -1,0 +1,83 @@
+"""What all chats used in a day."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentchat.core.messages import Reply, Usage, UserText
+from agentchat.core.turn.spending import Totals
+from agentchat.journal import records as r
+from agentchat.journal.ledger import FOLDER, UsageLedger
+from agentchat.journal.usage_text import format_cost, render_usage
+
+USAGE = Usage(12_000, 300, 12_300, 0.25, cache_read_tokens=10_000, cache_write_tokens=1_500)
+
+
+def test_a_day_has_the_requests_of_all_processes(tmp_path: Path) -> None:
+    here, there = UsageLedger(tmp_path), UsageLedger(tmp_path)
+    assert here.today() == Totals()
+    here.add("a", "m", USAGE)
+    assert here.today().cost == 0.25
+    there.add("b", "m", USAGE)
+    assert here.today() == there.today() == Totals().add(USAGE).add(USAGE)
+
+
+def test_an_invalid_line_costs_only_itself(tmp_path: Path) -> None:
+    ledger = UsageLedger(tmp_path)
+    ledger.add("a", "m", USAGE)
+    (file,) = (tmp_path / FOLDER).iterdir()
+    with file.open("ab") as out:
+        out.write(b'{"cost": 1e999, "prompt_tokens": "x"}\n\xff\n[]\n{"prompt_tokens": 7}\n{"cut')
+    total = ledger.today()
+    assert (total.requests, total.usage.prompt_tokens) == (2, 12_007)
+
+
+def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).write_text("in the way")
+    ledger = UsageLedger(tmp_path)
+    ledger.add("a", "m", USAGE)
+    assert ledger.today() == Totals()
+
+
+def said(usage: Usage | None) -> r.MessageRecorded:
+    return r.MessageRecorded(Reply("x", usage=usage))
+
+
+def test_the_table_has_a_line_for_each_turn_the_chat_and_the_day() -> None:
+    unknown = Usage(900, 10, 910)
+    records: list[r.Record] = [
+        r.TurnStarted(1),
+        r.MessageRecorded(UserText("hi")),
+        said(USAGE),
+        said(USAGE),
+        r.TurnStarted(2),
+        said(None),
+        r.TurnStarted(3),
+        said(unknown),
+    ]
+    day = Totals().add(Usage(2_500_000, 1, 2_500_001, 4.5))
+    lines = render_usage(records, day)
+    assert lines[:7] == [
+        "                  requests   input  cached written  output           cost",
+        "turn 1                   2   24.0k   20.0k    3.0k     600        $0.5000",
+        "turn 3                   1     900       0       0      10  price unknown",
+        "",
+        "this chat                3   24.9k   20.0k    3.0k     610    $0.5000 + ?",
+        "today, all chats         1   2.50M       0       0       1          $4.50",
+        "",
+    ]
+    assert max(map(len, lines)) < 80
+
+
+def test_a_chat_without_counts_says_so() -> None:
+    assert "No server has counted tokens" in render_usage([said(None)], Totals())[1]
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown"),
+    [(None, "price unknown"), (0.0, "$0.00"), (0.00123, "$0.0012"), (1.234, "$1.23")],
+)
+def test_a_small_cost_has_more_digits(cost: float | None, shown: str) -> None:
+    assert format_cost(cost) == shown

@@ -1,0 +1,87 @@
+"""What the host asks Neovim about buffers: once, together, and no text that it has."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from agentchat.nvim.lua_api import LuaFunction
+from agentchat.nvim.workspaces import NvimBuffers
+from agentchat.workspace.editor_port import TextForm
+
+STATE = {
+    "buf": 3,
+    "modified": False,
+    "modifiable": True,
+    "readonly": False,
+    "empty": False,
+    "eol": True,
+    "bomb": False,
+    "fileformat": "unix",
+    "encoding": "utf-8",
+}
+
+
+class Lua:
+    """The Lua half, with one buffer of the file ``/a``."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, Any]] = []
+        self.tick = 7
+        self.text = "one\ntwo"
+
+    async def request(self, name: LuaFunction, *args: Any) -> Any:
+        self.requests.append((name, args[0]))
+        if name == "buffers.look":
+            return [self._look(query) for query in args[0]]
+        if name == "buffers.save":
+            self.tick += 1
+            return {"ok": True, "changedtick": self.tick, "unchanged": True}
+        self.tick += 1
+        return {"ok": True, "buf": 3, "changedtick": self.tick, "undo": 0}
+
+    def _look(self, query: Mapping[str, Any]) -> dict[str, Any] | bool:
+        if query["path"] != "/a":
+            return False
+        text = {"text": self.text} if query.get("text") else {}
+        if query.get("changedtick") == self.tick:
+            text = {}
+        return {**STATE, "changedtick": self.tick, **text}
+
+
+async def test_what_is_asked_together_is_one_request() -> None:
+    lua = Lua()
+    buffers = NvimBuffers(lua)
+    flags, other, seen = await asyncio.gather(
+        buffers.flags("/a"), buffers.flags("/b"), buffers.snapshot("/a")
+    )
+    assert flags is not None
+    assert (flags.tick, flags.modified, other) == (7, False, None)
+    assert seen is not None
+    assert seen.to_bytes() == b"one\ntwo\n"
+    assert len(lua.requests) == 1
+
+
+async def test_a_text_is_asked_for_again_only_with_what_is_known_of_it() -> None:
+    lua = Lua()
+    buffers = NvimBuffers(lua)
+    await buffers.snapshot("/a")
+    seen = await buffers.snapshot("/a")
+    assert seen is not None
+    assert seen.text == b"one\ntwo"
+    assert lua.requests[1][1] == [{"path": "/a", "text": True, "buf": 3, "changedtick": 7}]
+    lua.tick, lua.text = 8, "new"
+    seen = await buffers.snapshot("/a")
+    assert seen is not None
+    assert seen.text == b"new"
+
+
+async def test_the_text_after_an_edit_is_known_and_stays_so_when_it_is_saved() -> None:
+    lua = Lua()
+    buffers = NvimBuffers(lua)
+    await buffers.replace("/a", 7, [(0, 1, ["1"])], (b"1\ntwo", TextForm()))
+    assert (await buffers.save("/a")).saved
+    seen = await buffers.snapshot("/a")
+    assert seen is not None
+    assert (seen.tick, seen.text) == (9, b"1\ntwo")
