@@ -20,6 +20,7 @@ local function defaults()
     mode = 'ask',
     max_rounds = 100,
     sandbox = 'off',
+    stage = { network = 'ask', quota_mb = 2048 },
     ssh = { command = { 'ssh' } },
     ui = { prompt_delay_ms = 400, side_by_side = 'auto' },
   }

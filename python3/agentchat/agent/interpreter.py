@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from agentchat.agent.accounts import Accounts
-from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
 from agentchat.agent.message_queue import MessageQueue
@@ -20,7 +19,6 @@ from agentchat.agent.stream import ReplyStream, show_result
 from agentchat.core.errors import Cancelled, StalePreview, UserError
 from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
@@ -50,7 +48,6 @@ class Interpreter:
     def __init__(
         self,
         *,
-        workspace: Workspace,
         view: View,
         journal: JournalWriter,
         runner: ToolRunner,
@@ -63,7 +60,6 @@ class Interpreter:
         max_parallel: int,
         observer: Observer,
     ) -> None:
-        self._workspace = workspace
         self._view = view
         self._journal = journal
         self._runner = runner
@@ -198,7 +194,7 @@ class Interpreter:
 
     async def _locate(self, call: ValidCall) -> CallTarget:
         await self._approvals.refresh()
-        return await locate_call(call, self._workspace)
+        return await self._runner.locate(call)
 
     async def _request_approval(self, request: e.ApprovalRequest) -> e.ApprovalResponse:
         if not request.question:

@@ -140,7 +140,8 @@ class CallStarted:
     """A call is about to run with these arguments.
 
     ``operation`` and ``permission`` are declared by the tool for audit. ``reserved`` are the
-    reserved arguments of the model, like its confidence.
+    reserved arguments of the model, like its confidence. ``staged``: it works in an overlay, so
+    its effects are recorded as changes of files, when they are applied.
     """
 
     call_id: str
@@ -149,6 +150,7 @@ class CallStarted:
     operation: str = ""
     permission: str = ""
     reserved: Mapping[str, Any] = field(default_factory=dict)
+    staged: bool = False
     time: float = 0.0
 
 

@@ -137,6 +137,7 @@ class JournalWriter:
             operation=metadata.audit_operation,
             permission=metadata.permission_class,
             reserved=call.reserved,
+            staged=ready.decision.staged,
         )
         self._file.append(started, durable=not metadata.read_only)
 

@@ -109,7 +109,7 @@ class Rollback:
             # A symlink itself is restored, not what it leads to: its folder must be the same.
             folder, base = os.path.split(entry) if aspect == LINK else (entry, "")
             target = await self._workspace.locate(folder)
-            shown = os.path.normpath(os.path.join(target.display_path, base))
+            shown = f"{target.display_path}/{base}".removeprefix("./").rstrip("/")
             name = one_line(shown)
             if target.path != folder:
                 raise ToolError("its path leads to another file now")

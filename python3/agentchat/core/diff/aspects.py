@@ -1,9 +1,9 @@
 """Paths of what a change can alter besides the bytes of a file.
 
-A change of files is bytes by path. A symlink, an empty folder and permission bits are bytes by path,
-too: the path of the entry, two slashes, and the name of the *aspect*. A resolved path has no two
-slashes in a row, so such a path is never that of a file. Whatever stores, compares, shows or undoes
-a change needs to know nothing of this; only a workspace reads and writes aspects.
+A change of files is bytes by path. A symlink, an empty folder and permission bits are bytes by
+path, too: the path of the entry, two slashes, and the name of the *aspect*. A resolved path has no
+two slashes in a row, so such a path is never that of a file. Whatever stores, compares, shows or
+undoes a change needs to know nothing of this; only a workspace reads and writes aspects.
 
 ==========  =============================================  =========================
 aspect      exists for                                     content

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.errors import Cancelled, StalePreview
+from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.grants import hides_characters
-from agentchat.core.permissions.policy import Decision, Reason, Verdict
-from agentchat.core.tools.call import ValidCall
-from agentchat.core.tools.tool import DryRunResult
+from agentchat.core.permissions.policy import EFFECT, Decision, Reason, Verdict
+from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.tool import ArgumentError, Capability, DryRunResult, Metadata, Tool
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse, Plan, RequestApproval, do
 from agentchat.core.turn.hunk_decisions import (
@@ -31,6 +32,46 @@ def request_approval(request: ApprovalRequest) -> Plan[ApprovalResponse]:
     if response.choice == "cancel":
         raise Cancelled
     return response
+
+
+# --- questions that are not about a call of the model ------------------------------------
+
+
+class _NoArguments:
+    """The schema of a question that is no call of the model's."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def schema(self) -> dict[str, object]:
+        return {"type": "object"}
+
+    def parse(self, value: object) -> object:
+        raise ArgumentError(((self._name, "this is no tool"),))
+
+
+def question_tool(name: str, description: str) -> Tool:
+    """Return what stands for a tool in such a question; it cannot be called."""
+    return Tool(
+        name=name,
+        description=description,
+        arguments=_NoArguments(name),
+        steps=(),
+        metadata=Metadata(destructive=True),
+        capability=Capability(dry_run=True),
+    )
+
+
+def make_question(chat: Chat, tool: Tool, question: str, text: str) -> ApprovalRequest:
+    """Return the request that asks ``question`` and shows ``text``."""
+    call = ValidCall(ToolCall(tool.name, tool.name, "{}"), tool, {}, None)
+    return ApprovalRequest(
+        call,
+        CallTarget(chat.environment.cwd, host=chat.environment.host),
+        Decision(Verdict.ASK, EFFECT),
+        preview=DryRunResult(text=text),
+        question=question,
+    )
 
 
 # --- the request after a response ---------------------------------------------------------------
@@ -116,7 +157,8 @@ def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalRespo
     always = response.choice == "always" and offers_always(request)
     if scope is not None and (always or reads_once):
         chat.policy.grants.remember(scope)
-    return Decision(Verdict.ALLOW, Reason("user", response.choice), scope)
+    staged = request.decision.staged
+    return Decision(Verdict.ALLOW, Reason("user", response.choice), scope, staged=staged)
 
 
 def offers_always(request: ApprovalRequest) -> bool:

@@ -27,6 +27,8 @@ class Preview(StagedChange):
     targets: tuple[FileTarget, ...] = ()
     scope: Scope | None = None
     original_change: ChangeSet | None = None
+    staged: bool = False
+    """Whether it changes the overlay of the workspace instead of the workspace."""
     is_standing: bool = False
     """Whether it is the handler of a mode, which is resolved many times and changes no file."""
 
@@ -43,11 +45,11 @@ class Preview(StagedChange):
 
 
 def make_preview(
-    staged: StagedChange, id: str, targets: tuple[FileTarget, ...], scope: Scope | None
+    staged: StagedChange, id: str, targets: tuple[FileTarget, ...], *, in_overlay: bool = False
 ) -> Preview:
     """Return the preview of what a tool staged."""
     values = {field.name: getattr(staged, field.name) for field in fields(StagedChange)}
-    return Preview(**values, id=id, targets=targets, scope=scope)
+    return Preview(**values, id=id, targets=targets, staged=in_overlay)
 
 
 class PreviewStack:
@@ -69,9 +71,18 @@ class PreviewStack:
             raise ValueError(f"a preview with the id {preview.id} is pending already")
         self._stack.append(preview)
 
+    @property
+    def must_be_resolved(self) -> bool:
+        """Whether the model must resolve one before it goes on."""
+        return any(not preview.for_user for preview in self._stack)
+
     def newest(self) -> Preview | None:
-        """Return what ``resolve`` acts on: the newest preview, else the standing handler."""
+        """Return what the user's command acts on: the newest preview, else the standing handler."""
         return self._stack[-1] if self._stack else self.standing
+
+    def newest_for_model(self) -> Preview | None:
+        """Return what ``resolve`` acts on: the newest that the model may resolve."""
+        return next((preview for preview in self if not preview.for_user), self.standing)
 
     def replace(self, preview: Preview) -> None:
         """Replace the preview with the same id, if it is still pending."""

@@ -147,7 +147,7 @@ def safety(request: ApprovalRequest) -> int:
     only_reads_web = request.call.tool.metadata.read_only and request.target.urls
     if request.question or only_reads_web:
         return NO_EFFECT
-    if request.staged_preview is not None:
+    if request.staged_preview is not None or request.decision.staged:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 

@@ -157,9 +157,8 @@ class OverlayLauncher:
 
     def explain_missing(self, error: OSError) -> str:
         """Return a message for an interpreter that cannot be started."""
-        return (
-            f"Cannot run {sys.executable}: {error.strerror or error}. Run :checkhealth agentchat."
-        )
+        reason = error.strerror or str(error)
+        return f"Cannot run {sys.executable}: {reason}. Run :checkhealth agentchat."
 
     def explain_failure(self, output: str) -> str:
         """Return why there is no overlay and what to do, in one line."""

@@ -96,8 +96,10 @@ class OverlayWorkspace(RemoteWorkspace):
 
     async def _wait_until_full(self) -> None:
         """Return when the changes exceed the quota."""
-        while await asyncio.to_thread(self.staged.size) <= self._overlay.quota:
+        size = 0
+        while size <= self._overlay.quota:
             await asyncio.sleep(QUOTA_SECONDS)
+            size = await asyncio.to_thread(self.staged.size)
 
     def _full(self) -> str:
         return (
@@ -143,6 +145,10 @@ class OverlayWorkspace(RemoteWorkspace):
         async with self._lock:
             return await self.staged.update()
 
+    def has_changes(self) -> bool:
+        """Whether the folder holds changes, perhaps of an earlier process."""
+        return self._overlay.folder.holds_changes()
+
     async def pause(self) -> None:
         """End the server and everything that runs in the overlay; the changes stay."""
         await self.disconnect()
@@ -155,7 +161,7 @@ class OverlayWorkspace(RemoteWorkspace):
             self.staged.forget()
 
     async def close(self) -> None:
-        """End the server; remove the folder, unless it holds changes for the chat to offer again."""
+        """End the server; remove the folder, unless it holds changes to offer again."""
         await super().close()
         if not await asyncio.to_thread(self._overlay.folder.holds_changes):
             await asyncio.to_thread(self._overlay.folder.remove)
