@@ -156,19 +156,19 @@ class StagedChanges:
 
 
 _ASPECT_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
-_ORDER = {FOLDER: 0, "": 1, LINK: 2, MODE: 3}
+_ORDER = {FOLDER: 1, "": 2, LINK: 3, MODE: 4}
 
 
 def apply_order(file: FileChange) -> tuple[int, int, str]:
-    """Return the key that sorts changes: folders before files, modes last, then what is deleted.
+    """Return the key that sorts changes so that each can be made after those before it.
 
-    A folder is deleted after everything in it.
+    Deleted files come first, since a link may take their names; deleted folders last, the deepest
+    before those that contain them; new folders before the files in them; modes after the rest.
     """
     path, aspect = split_aspect(file.path)
     if file.letter != "D":
         return (_ORDER[aspect], 0, path)
-    depth = path.count("/")
-    return (5, -depth, path) if aspect == FOLDER else (4, 0, path)
+    return (5, -path.count("/"), path) if aspect == FOLDER else (0, 0, path)
 
 
 def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
