@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, gate, matching, opening, queue, response, review, startup, tools
+from bench import calls, gate, matching, opening, prompt, queue, response, review, startup, tools
 from bench.figures import Row, table
 
 FIGURES: dict[str, Callable[[], list[Row]]] = {
     "startup": startup.measure,
     "opening": opening.measure,
     "response": response.measure,
+    "prompt": prompt.measure,
     "queue": queue.measure,
     "tools": tools.measure,
     "gate": gate.measure,

@@ -1,9 +1,9 @@
 """A model server in a process of its own that requests calls and measures how long they take.
 
-``python -m bench.call_server PID`` prints its URL. Each line on its standard input is a JSON list
-of calls ``[tool, arguments]``, which the next reply requests. After the request that has their
-results it prints a JSON list: the seconds from the end of that reply to this request, and the
-seconds that the main thread of process PID, a Neovim, was busy meanwhile.
+``python -m bench.call_server PID …`` prints its URL. Each line on its standard input is a JSON
+list of calls ``[tool, arguments]``, which the next reply requests. After the request that has
+their results it prints a JSON list: the seconds from the end of that reply to this request, and
+for each PID the seconds that the main thread of that process was busy meanwhile.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ PAUSE = 0.2
 
 
 class Clock:
-    """The time, and the processor time of the main thread of a process, in seconds."""
+    """The time, and the processor time of the main thread of each process, in seconds."""
 
-    def __init__(self, process: str) -> None:
-        self._schedule = Path(f"/proc/{process}/task/{process}/schedstat")
+    def __init__(self, processes: list[str]) -> None:
+        self._schedules = [Path(f"/proc/{pid}/task/{pid}/schedstat") for pid in processes]
 
-    def read(self) -> tuple[float, float]:
-        """Return both; the processor time is 0 on a system that does not report it."""
-        busy = self._schedule.read_text().split()[0] if self._schedule.exists() else 0
-        return time.monotonic(), int(busy) / 1e9
+    def read(self) -> list[float]:
+        """Return all; a processor time is 0 on a system that does not report it."""
+        return [time.monotonic(), *map(_busy, self._schedules)]
+
+
+def _busy(schedule: Path) -> float:
+    return int(schedule.read_text().split()[0]) / 1e9 if schedule.exists() else 0.0
 
 
 def play(
@@ -39,7 +42,7 @@ def play(
 ) -> list[float]:
     """Serve a turn: a reply that requests the calls, then one that ends it; return the times."""
     requested, end, answered = threading.Event(), threading.Event(), threading.Event()
-    finished: list[tuple[float, float]] = []
+    finished: list[list[float]] = []
 
     def begin(request: Request) -> bool:
         requested.set()
@@ -65,7 +68,7 @@ def play(
 
 def main() -> None:
     """Serve a turn for each line, until the standard input closes."""
-    server, clock = ModelServer(), Clock(sys.argv[1])
+    server, clock = ModelServer(), Clock(sys.argv[1:])
     print(server.url, flush=True)
     for line in sys.stdin:
         print(json.dumps(play(server, clock, json.loads(line))), flush=True)

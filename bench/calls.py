@@ -25,12 +25,20 @@ READS = (20, 200)
 LINES = 5_000
 PLAIN_EDIT = """
 local row, text = ...
-local start = vim.uv.hrtime()
+local function busy()
+  local used = vim.uv.getrusage()
+  return used.utime.sec + used.stime.sec + (used.utime.usec + used.stime.usec) / 1e6
+end
+local start, used = vim.uv.hrtime(), busy()
 vim.api.nvim_buf_set_text(0, row, 0, row, 0, { text })
 vim.cmd('silent write')
+vim.treesitter.get_parser():parse() -- as the highlighter does
 vim.cmd.redraw()
-return (vim.uv.hrtime() - start) / 1e9
+return { (vim.uv.hrtime() - start) / 1e9, busy() - used }
 """
+
+Series = list[tuple[float, float]]
+"""Seconds, and those in which Neovim's thread was busy."""
 
 
 class Turns:
@@ -39,17 +47,18 @@ class Turns:
     def __init__(self, editor: Editor, server: subprocess.Popen[str]) -> None:
         self.editor = editor
         self._server = server
-        self.chat = Chat.open(editor)
-        editor.wait_event("AgentHostStarted")
 
     def play(self, calls: list[tuple[str, dict[str, Any]]]) -> tuple[float, float]:
-        """Play a turn; return the seconds of the calls, and how long the thread was busy."""
+        """Play a turn in a new chat; return the seconds of the calls and of the busy thread."""
+        chat = Chat.open(self.editor, "AgentChat!")
+        self.editor.command("AgentMode edit")
         assert self._server.stdin
         self._server.stdin.write(json.dumps(calls) + "\n")
         self._server.stdin.flush()
-        self.chat.send("go")
+        chat.send("go")
         seconds, busy = json.loads(line(self._server))
-        self.chat.finished()
+        chat.finished()
+        self.editor.command("close")
         return seconds, busy
 
 
@@ -58,7 +67,6 @@ def measure() -> list[Row]:
     with bench_editor() as editor, module("bench.call_server", str(editor.process.pid)) as server:
         editor.lua("vim.env.OPENAI_BASE_URL, vim.env.OPENAI_API_KEY = ..., 'bench'", line(server))
         turns = Turns(editor, server)
-        editor.command("AgentMode edit")
         rows = [row for count in READS for row in _reads(turns, count)]
         return [*rows, *_edits(turns)]
 
@@ -71,9 +79,9 @@ def _reads(turns: Turns, count: int) -> list[Row]:
         path.write_text(f"{path.name}: a line of text\n" * 50)
     calls = [("read", {"path": str(path)}) for path in paths]
     turns.play(calls)
-    base = [_timed(paths) for _ in range(RUNS)]
+    base = [(_timed(paths),) * 2 for _ in range(RUNS)]
     taken = [turns.play(calls) for _ in range(RUNS)]
-    return _rows(f"{count} reads", "read in a loop", base, taken)
+    return _rows(f"{count} reads / a loop", base, taken)
 
 
 def _edits(turns: Turns) -> list[Row]:
@@ -86,7 +94,7 @@ def _edits(turns: Turns) -> list[Row]:
     editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", str(path))
     base = [editor.lua(PLAIN_EDIT, run * 100, f"local a{run} = 1 ") for run in range(RUNS)]
     taken = [turns.play([_edit(path, run * 500 + 7)]) for run in range(RUNS)]
-    return _rows(f"an edit in {LINES:,} lines", "bare Neovim", base, taken)
+    return _rows(f"edit of {LINES:,} lines / bare Neovim", base, taken)
 
 
 def _edit(path: Path, number: int) -> tuple[str, dict[str, Any]]:
@@ -104,9 +112,9 @@ def _timed(paths: list[Path]) -> float:
     return time.perf_counter() - began
 
 
-def _rows(what: str, floor: str, base: list[float], taken: list[tuple[float, float]]) -> list[Row]:
-    seconds, busy = zip(*taken, strict=True)
-    rows = [compare("calls", f"{what} / {floor}", base, seconds)]
+def _rows(what: str, base: Series, taken: Series) -> list[Row]:
+    (floor, floor_busy), (seconds, busy) = zip(*base, strict=True), zip(*taken, strict=True)
+    rows = [compare("calls", what, floor, seconds)]
     if statistics.median(busy):
-        rows.append(compare("calls: Neovim's thread", f"{what} / {floor}", base, busy))
+        rows.append(compare("calls: Neovim's thread", what, floor_busy, busy))
     return rows

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.agent.scene import KeptScreen
 
-from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.session import Session
 from agentchat.core.messages import Reply, ToolCall
 from agentchat.core.tools.model import ModelRequest, Piece
@@ -38,6 +38,7 @@ class OneBatch:
     """A model that requests all calls in one reply and then ends the turn."""
 
     name = "bench"
+    window: int | None = None
 
     def __init__(self, tool: str, calls: int) -> None:
         arguments = f'{{"path": "{FILE}"}}'
@@ -51,6 +52,9 @@ class OneBatch:
     def current(self) -> OneBatch:
         """Return itself, as a source of models does."""
         return self
+
+    async def learn_window(self) -> None:
+        """Nothing to ask."""
 
     def warm_up(self) -> None:
         """Nothing to load."""

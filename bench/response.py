@@ -22,7 +22,7 @@ def measure() -> list[Row]:
             _stream(chat)  # the first turn imports the model client
             idle = pinged(editor, lambda: editor.settle(IDLE))
             busy = pinged(editor, lambda: _stream(chat))
-    return spread("Neovim's answer", idle, busy, "while 5,000 chunks arrive / idle ")
+    return spread("Neovim's answer", idle, busy, "while 10,000 chunks arrive / idle ")
 
 
 def _stream(chat: Chat) -> None:

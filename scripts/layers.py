@@ -22,6 +22,7 @@ LEVELS = (
     "core/diff core/shell",
     "core/edit",
     "core/tools",
+    "core/context",
     "core/permissions",
     "core/turn",
     "rpc",

@@ -6,6 +6,7 @@ local history = require('agentchat.chat.history')
 local host = require('agentchat.host.process')
 local install = require('agentchat.host.install')
 local mentions = require('agentchat.prompt.mentions')
+local models = require('agentchat.chat.models')
 local notify = require('agentchat.notify')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
@@ -21,7 +22,7 @@ local MODES = { 'ask', 'edit', 'plan', 'stage', 'yolo' }
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
 local APPROVALS = { 'clear', 'explain', 'rule', 'trust' }
-local RECORDS = { 'decisions', 'usage' }
+local RECORDS = { 'decisions', 'usage', 'export' }
 local TOOLS = { 'add', 'remove', 'reload', 'trust' }
 
 --- The chat a command is about; without one the user is warned.
@@ -112,11 +113,15 @@ RUN.AgentMode = with_chat(function(chat, args)
   host.send('mode', { chat = chat.id, mode = args.args })
 end)
 
-RUN.AgentModel = with_chat(
-  function(chat, args)
-    host.send('model', { chat = chat.id, name = args.args ~= '' and args.args or nil })
-  end
-)
+RUN.AgentModel = with_chat(function(chat, args)
+  if args.args == '' then return models.select(chat) end
+  models.choose(chat, args.args)
+end)
+
+RUN.AgentCompact = with_chat(function(chat, args)
+  if vim.trim(args.args) == 'undo' then return host.send('compact_undo', { chat = chat.id }) end
+  actions.compact(chat, vim.trim(args.args))
+end)
 
 local function turn_number(text)
   if text:match('^[1-9]%d*$') then return tonumber(text) end
@@ -143,8 +148,12 @@ function RUN.AgentTools(args)
 end
 
 RUN.AgentLog = with_chat(function(chat, args)
-  if args.args ~= '' and not is_known('argument', args.args, RECORDS) then return end
-  host.send('log', { chat = chat.id, only = args.args })
+  local word, path = first_word(args.args)
+  if word ~= '' and not is_known('argument', word, RECORDS) then return end
+  if word ~= 'export' then return host.send('log', { chat = chat.id, only = word }) end
+  if not path then return notify.warn(':AgentLog export needs the path of a file') end
+  local full = vim.fn.fnamemodify(path, ':p')
+  host.send('export_log', { chat = chat.id, path = full, overwrite = args.bang })
 end)
 
 function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork = args.bang }) end
@@ -169,17 +178,6 @@ local function workspaces()
   return vim.fn.uniq(vim.fn.sort(vim.tbl_filter(typed, vim.tbl_values(urls))))
 end
 
-local function models()
-  local chat = registry.near()
-  local model = settings.get().model or {}
-  local seen = { offline = true }
-  if chat and chat.status.model ~= '' then seen[chat.status.model] = true end
-  for _, name in pairs({ model.name or '', vim.env.AGENTCHAT_MODEL or '' }) do
-    if name ~= '' then seen[name] = true end
-  end
-  return vim.fn.sort(vim.tbl_keys(seen))
-end
-
 local function turns()
   local chat, found = registry.near(), {}
   for number = chat and chat.status.turn or 0, 1, -1 do
@@ -201,9 +199,10 @@ local WORDS = {
   AgentResolve = function() return ACTIONS end,
   AgentApprove = function() return CHOICES end,
   AgentApprovals = function() return APPROVALS end,
+  AgentCompact = function() return { 'undo' } end,
   AgentLog = function() return RECORDS end,
   AgentMode = function() return MODES end,
-  AgentModel = models,
+  AgentModel = function() return models.names(registry.near()) end,
   AgentTools = function() return TOOLS end,
   AgentUndo = turns,
 }
@@ -220,6 +219,8 @@ function M.complete(name, lead, line)
     words = WORDS[name]()
   elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then
     words = names_of(names(), function(item) return item.kind == 'tool' end)
+  elseif name == 'AgentLog' and line:match('%sexport%s+%S*$') then
+    words = vim.fn.getcompletion(lead, 'file')
   elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then
     words = tool_names(line:match('%sremove%s') ~= nil)
   end

@@ -4,6 +4,7 @@ local commands = require('agentchat.commands')
 local history = require('agentchat.chat.history')
 local host = require('agentchat.host.process')
 local install = require('agentchat.host.install')
+local models = require('agentchat.chat.models')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local review = require('agentchat.review.list')
@@ -77,12 +78,14 @@ function M.mode(bufnr, mode)
   host.send('mode', { chat = need_chat(bufnr).id, mode = mode })
 end
 
---- Chooses the model of a chat; without a name, shows which one it is.
+--- Chooses the model of a chat; without a name, the user does.
 ---@param bufnr integer
 ---@param name? string
 function M.model(bufnr, name)
   vim.validate('name', name, 'string', true)
-  host.send('model', { chat = need_chat(bufnr).id, name = name })
+  local chat = need_chat(bufnr)
+  if not name then return models.select(chat) end
+  models.choose(chat, name)
 end
 
 --- Registers a tool that runs in this Neovim, or replaces the one of this name.

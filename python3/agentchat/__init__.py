@@ -1,7 +1,8 @@
 """agentchat.nvim: an AI coding agent that lives in a Neovim buffer and asks before it acts.
 
 Files with tools of your own import ``tool``, ``Context``, ``Result``, ``DryRun``, ``ToolError``,
-``Irreversible`` and ``Group`` from here: see ``:help agentchat-custom-tools``.
+``Irreversible``, ``Group``, ``checkpoint`` and ``result_processor`` from here: see
+``:help agentchat-custom-tools``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from agentchat.tools.custom.checkpoint import checkpoint
     from agentchat.tools.custom.context import Context, DryRun, Result
     from agentchat.tools.custom.definition import tool
+    from agentchat.tools.custom.processor import result_processor
     from agentchat.tools.custom.registration import register_tool, unregister_tool
 
 __version__ = "0.1.0"
@@ -28,6 +30,7 @@ __all__ = [
     "__version__",
     "checkpoint",
     "register_tool",
+    "result_processor",
     "tool",
     "unregister_tool",
 ]
@@ -41,6 +44,7 @@ _HOMES = {
     "ToolError": "agentchat.core.errors",
     "checkpoint": "agentchat.tools.custom.checkpoint",
     "register_tool": "agentchat.tools.custom.registration",
+    "result_processor": "agentchat.tools.custom.processor",
     "tool": "agentchat.tools.custom.definition",
     "unregister_tool": "agentchat.tools.custom.registration",
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
-from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session
@@ -40,6 +40,7 @@ class ScriptedModel:
     def __init__(self, replies: list[Script]) -> None:
         self.replies = replies
         self.requests: list[ModelRequest] = []
+        self.window: int | None = None
 
     async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
         self.requests.append(request)
@@ -53,6 +54,9 @@ class ScriptedModel:
     def current(self) -> ScriptedModel:
         """Return itself, as a source of models does."""
         return self
+
+    async def learn_window(self) -> None:
+        """Nothing to ask."""
 
     def warm_up(self) -> None:
         """Nothing to load."""

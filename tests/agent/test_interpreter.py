@@ -14,7 +14,7 @@ import pytest
 
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Note, Reply, ToolResult
-from agentchat.core.tools.tool import Hooks, Metadata, Tool, ToolContext
+from agentchat.core.tools.tool import CallOutcome, Hooks, Metadata, Tool, ToolContext
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import turn
 from agentchat.tools.builtin import edit, grep, read, write
@@ -250,10 +250,10 @@ async def test_a_stop_while_a_tool_runs_gives_its_exit_hook_a_second(tmp_path: P
 async def test_a_stop_does_not_wait_for_a_result_that_is_being_formatted(tmp_path: Path) -> None:
     begun, goes_on = threading.Event(), threading.Event()
 
-    def slow(result: ToolResult) -> ToolResult:
+    def slow(outcome: CallOutcome) -> ToolResult:
         begun.set()
         goes_on.wait(30)
-        return result
+        return outcome.result
 
     scene = Scene(tmp_path, [CALL], tool(works, hooks=Hooks(result=slow)))
     scene.session.send("go")

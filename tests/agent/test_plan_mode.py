@@ -10,6 +10,7 @@ from agentchat.core.messages import Reply
 from agentchat.core.turn.chat import PLANNING
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.preview_stack import NOTHING_PENDING
+from agentchat.nvim.render.approval import NO_EFFECT, request_table
 from tests.agent.scene import Scene
 from tests.core.turn.world import a_call, a_tool
 
@@ -54,6 +55,7 @@ async def test_the_user_reads_the_plan_and_a_yes_leaves_the_mode(tmp_path: Path)
     assert question.staged_preview.label == "Plan: Two steps"
     assert question.preview is not None
     assert question.preview.text == "1. Look\n2. Change"
+    assert request_table("p", question, "/")["safety"] == NO_EFFECT
     await scene.answer("accept")
     await scene.finished()
     assert scene.results()["1"] == (

@@ -357,6 +357,27 @@ async def test_apply_by_the_model_runs_once_with_all_its_details(
     assert scene.screen.staged == []
 
 
+async def test_a_resolution_that_is_stopped_is_drawn_as_cancelled(tmp_path: Path) -> None:
+    started = asyncio.Event()
+
+    async def waits(reason: str, extra: Any) -> ToolOutput:
+        started.set()
+        await asyncio.Event().wait()
+        return ToolOutput("")
+
+    stager = Stager()
+    stager.apply = waits  # type: ignore[method-assign]
+    scene = Scene(tmp_path, [STAGE, a_resolve("2"), DONE], stager.tool)
+    scene.session.send("go")
+    await scene.answer("accept")
+    await asyncio.wait_for(started.wait(), 10)
+    scene.session.stop()
+    await scene.finished()
+    titles = [block.title for block in scene.screen.blocks["2"] if block.title]
+    assert titles[-2:] == ["Accept: x [Stage]", "Cancelled: x [Stage]"]
+    assert len(scene.chat.previews) == 1
+
+
 async def test_an_apply_that_raises_stays_pending(tmp_path: Path) -> None:
     stager = Stager([RuntimeError("boom"), ToolError("just so"), ToolOutput("done")])
     script = [STAGE, a_resolve("2"), a_resolve("3"), a_resolve("4"), DONE]

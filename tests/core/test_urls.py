@@ -76,6 +76,8 @@ def test_an_address_has_one_canonical_form(text: str, url: str) -> None:
         "https://py\u200dthon.org/",
         f"https://{'a' * 64}.example/",
         f"https://{'a.' * 130}example/",
+        f"https://{'ü' * 8_000}.example/",
+        f"https://a.example/{'a' * 9_000}",
     ],
 )
 def test_an_address_that_programs_could_read_differently_is_refused(text: str) -> None:

@@ -56,6 +56,7 @@ end
 local KINDS = {
   ms = 'number',
   temperature = 'number',
+  dollars = 'number',
   count = 'integer',
   positive = 'integer',
   window = 'integer',

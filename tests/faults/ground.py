@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
-from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.journal.writer import JournalWriter

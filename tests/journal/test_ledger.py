@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from agentchat.core.messages import Reply, Usage, UserText
-from agentchat.core.turn.spending import Totals
+from agentchat.core.spending import Totals, format_cost
 from agentchat.journal import records as r
 from agentchat.journal.ledger import FOLDER, UsageLedger
-from agentchat.journal.usage_text import format_cost, render_usage
+from agentchat.journal.usage_text import render_usage
 
 USAGE = Usage(12_000, 300, 12_300, 0.25, cache_read_tokens=10_000, cache_write_tokens=1_500)
 

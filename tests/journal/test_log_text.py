@@ -33,6 +33,26 @@ def test_a_log_shows_what_happened() -> None:
         assert part in text
 
 
+def test_a_log_counts_the_destructive_calls_that_ran() -> None:
+    records: list[r.Record] = [
+        r.CallStarted("1", "bash", destructive=True),
+        r.CallStarted("2", "read"),
+        r.DecisionMade("3", "bash", "", "deny", "rule: deny bash", "policy"),
+        r.CallStarted("4", "delete", destructive=True),
+    ]
+    assert render_log(records)[0] == "destructive calls in this chat: 2"
+    lines = render_log(records, only_decisions=True)
+    assert lines[0] == "destructive calls in this chat: 2"
+    assert len(lines) == 3
+
+
+def test_the_users_answer_is_shown_with_the_reason_of_the_question() -> None:
+    answer = r.DecisionMade("1", "edit", "", "reject", "no", "user", asked="rule: ask path a")
+    assert render_log([answer])[-1].endswith(
+        "decision on edit (1): reject by user: no (asked because: rule: ask path a)"
+    )
+
+
 def test_no_line_of_a_log_has_a_line_break() -> None:
     records = [r.MessageRecorded(UserText("a\nb\r\nc"))]
     assert all("\n" not in line for line in render_log(records))

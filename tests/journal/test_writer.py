@@ -100,6 +100,13 @@ def test_an_answer_is_written_as_the_users(
     (decided,) = journal.records()
     assert isinstance(decided, r.DecisionMade)
     assert (decided.verdict, decided.why, decided.who) == (answer.choice, why, "user")
+    assert decided.asked == "it has an effect"
+
+
+def test_a_call_that_the_user_approved_is_no_second_decision(journal: JournalWriter) -> None:
+    approved = Decision(Verdict.ALLOW, Reason("user", "accept"))
+    journal.record_call_started(ReadyCall(CALL, CallTarget("/w"), approved))
+    assert kinds(journal) == ["call_started"]
 
 
 def test_a_result_is_written_with_the_rule_that_denied_the_call(journal: JournalWriter) -> None:

@@ -66,7 +66,7 @@ def test_the_chat_is_running_from_the_moment_something_is_sent(drawn: Drawn) -> 
 def test_the_status_is_whole_from_the_start(drawn: Drawn) -> None:
     assert drawn.editor.status() == {
         "state": "idle", "prompts": 0, "pending": 0, "mode": "ask", "model": "", "turn": 0,
-        "tokens": 0,
+        "tokens": 0, "context": {"used": 0},
     }  # fmt: skip
     drawn.draw(("status", {"state": "waiting", "prompts": 2, "cost": None}))
     assert "cost" not in drawn.editor.status()

@@ -300,3 +300,20 @@ def test_retries_are_one_line_that_is_replaced(drawn: Drawn) -> None:
     assert "AgentChatNote" in drawn.groups("try 3")
     drawn.draw(("message", "agent", ""), ("text", "Hello."), ("finish",), ("retry", "try 1"))
     assert [line for line in drawn.lines() if "try" in line] == ["try 3", "try 1"]
+
+
+def test_a_listener_of_an_event_finds_all_that_was_drawn_with_it(drawn: Drawn) -> None:
+    drawn.editor.lua(
+        "local buf = ...; vim.api.nvim_create_autocmd('User', { pattern = 'AgentToolFinished',"
+        " callback = function() _G.seen = vim.api.nvim_buf_get_lines(buf, 0, -1, true) end })",
+        drawn.buffer,
+    )
+    drawn.draw(
+        ("message", "agent", ""),
+        ("block", "1", {"title": "read a", "state": "done", "body": ["text of a"]}),
+        ("event", "AgentToolFinished", {"call_id": "1"}),
+        ("block", "2", {"title": "read b", "state": "running"}),
+    )
+    seen = "\n".join(drawn.editor.lua("return _G.seen"))
+    assert "text of a" in seen
+    assert "read b" in seen

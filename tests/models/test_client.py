@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
 
@@ -90,6 +91,43 @@ async def test_the_key_travels_in_the_header_only(server: ModelServer, make: Mak
     await ask(make())
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert KEY not in str(server.requests[0].body)
+
+
+async def test_a_server_that_ignores_the_forced_tool_gets_that_tool_alone_from_then_on(
+    server: ModelServer, make: MakeClient
+) -> None:
+    model = make()
+    server.script(*[text("I would rather talk.")] * 5)
+    forced = request(tools=(tool("resolve"), tool("other")), forced="resolve")
+    for asked in (*[forced] * 4, replace(forced, forced=None)):
+        await ask(model, asked)
+    bodies = [made.body for made in server.requests]
+    named = {"type": "function", "function": {"name": "resolve"}}
+    assert [body.get("tool_choice") for body in bodies] == [named] * 3 + ["required", None]
+    assert [len(body["tools"]) for body in bodies] == [2, 2, 2, 1, 2]
+
+
+@pytest.mark.parametrize("provider", ["llamacpp", ""])
+async def test_llama_cpp_is_known_to_ignore_the_name_of_a_tool(
+    server: ModelServer, make: MakeClient, provider: str
+) -> None:
+    model = make(provider=provider)
+    server.name = "scripted" if provider else "llama.cpp"
+    server.script(text("ok"), text("ok"))
+    await ask(model)
+    await ask(model, request(tools=(tool("resolve"), tool("other")), forced="resolve"))
+    body = server.requests[-1].body
+    assert body["tool_choice"] == "required"
+    assert [sent["function"]["name"] for sent in body["tools"]] == ["resolve"]
+
+
+async def test_a_server_that_takes_a_word_only_gets_that_tool_alone(
+    server: ModelServer, make: MakeClient
+) -> None:
+    refusal = "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
+    server.script(status(400, refusal), text("ok"))
+    await ask(make(), request(tools=(tool("resolve"),), forced="resolve"))
+    assert server.requests[-1].body["tool_choice"] == "required"
 
 
 async def test_the_tool_choice_is_forced(server: ModelServer, make: MakeClient) -> None:

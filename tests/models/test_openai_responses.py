@@ -19,6 +19,7 @@ from agentchat.core.messages import (
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, ReasoningDelta
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
+from agentchat.models.learned import LearnedServers
 from agentchat.models.protocols.openai_responses import OpenAIResponses
 from agentchat.models.protocols.options import ModelOptions
 from agentchat.models.protocols.protocol import REASONING_REFUSED
@@ -297,10 +298,11 @@ async def test_a_chat_server_that_names_responses_is_asked_there_from_then_on() 
         "Function tools are not supported for this model in /v1/chat/completions. "
         "Please use /v1/responses instead."
     )
-    learned: list[str] = []
+    servers = LearnedServers()
     async with serving(in_turn(refusal(400, message), OK)) as server:
         key = FixedKey("k", "KEY")
-        client = ModelClient("gpt", f"{server.url}/v1", key, on_protocol=learned.append)
+        memory = servers.of(server.url, "gpt")
+        client = ModelClient("gpt", f"{server.url}/v1", key, memory=memory)
         first = await client.ask(request(), lambda piece: None)
         second = await client.ask(request(), lambda piece: None)
         await client.close()
@@ -310,4 +312,4 @@ async def test_a_chat_server_that_names_responses_is_asked_there_from_then_on() 
         "/v1/responses",
         "/v1/responses",
     ]
-    assert learned == ["openai-responses"]
+    assert memory.protocol == "openai-responses"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +13,12 @@ import pytest
 from agentchat.core.errors import UserError
 from agentchat.core.messages import Reply
 from agentchat.models.client import ModelClient
+from agentchat.models.learned import LearnedServers
 from agentchat.models.offline import OfflineModel
 from agentchat.models.providers import PROVIDERS
 from agentchat.models.select import ModelSelection, choose_model, environment_keys
 from tests.models.notation import C, F, Z
-from tests.models.protocol_server import events, in_turn, refusal
+from tests.models.protocol_server import Answered, events, in_turn, refusal
 from tests.models.protocol_server import serving as protocol_serving
 from tests.models.raw_server import BARE_HEAD, ServerScript, serving, waits
 from tests.models.requests import request
@@ -147,13 +150,17 @@ def test_the_protocol_follows_from_settings_provider_and_model(
     assert (model.protocol, model.base_url) == (protocol, url)
 
 
-async def test_a_protocol_that_a_server_asked_for_is_remembered_for_other_chats() -> None:
+async def test_a_protocol_that_a_server_asked_for_is_remembered_for_other_processes(
+    tmp_path: Path,
+) -> None:
     message = "This model is only supported in v1/responses and not in v1/chat/completions."
     done = {"type": "response.completed", "response": {"status": "completed", "output": []}}
     answers = in_turn(refusal(400, message), events(done))
     async with protocol_serving(answers) as server:
         settings = {"base_url": f"{server.url}/v1", "name": "gpt-next"}
-        first, second = ModelSelection(settings), ModelSelection(settings)
+        learned = LearnedServers(tmp_path)
+        first = ModelSelection(settings, learned=learned)
+        second = ModelSelection(settings, learned=LearnedServers(tmp_path))
         await ask(first)
         await ask(second)
         await first.close()
@@ -247,16 +254,129 @@ async def test_the_same_settings_give_the_same_model() -> None:
     selection = ModelSelection({"base_url": LOCAL, "name": "m"})
     first = selection.current()
     assert selection.current() is first
-    selection.chosen = "other"
-    assert selection.current().name == "other"
+    assert selection.choose("other").name == selection.current().name == "other"
     await selection.close()
+
+
+ENVIRONMENT = {"ANTHROPIC_API_KEY": "a", "OPENROUTER_API_KEY": "o"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "chosen", "name", "url"),
+    [
+        ({"base_url": LOCAL, "name": "m"}, "other", "other", LOCAL),
+        ({"base_url": LOCAL, "name": "m"}, "openai/other", "other", LOCAL),
+        ({"base_url": LOCAL, "name": "m"}, "Qwen/Qwen3", "Qwen/Qwen3", LOCAL),
+        ({"base_url": LOCAL, "name": "m"}, "ollama/qwen3", "qwen3", PROVIDERS["ollama"].base_url),
+        (
+            {"base_url": LOCAL, "name": "m", "protocol": "openai-chat"},
+            "anthropic/claude-opus-4-6",
+            "claude-opus-4-6",
+            PROVIDERS["anthropic"].base_url,
+        ),
+        (
+            {"provider": "openrouter", "name": "m"},
+            "openrouter/anthropic/claude-x",
+            "anthropic/claude-x",
+            PROVIDERS["openrouter"].base_url,
+        ),
+    ],
+)
+async def test_a_provider_and_a_name_choose_a_model(
+    settings: Mapping[str, Any],
+    chosen: str,
+    name: str,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for variable, value in ENVIRONMENT.items():
+        monkeypatch.setenv(variable, value)
+    selection = ModelSelection(settings)
+    model = selection.choose(chosen)
+    assert isinstance(model, ModelClient)
+    assert (model.name, model.base_url) == (name, url)
+    await selection.close()
+
+
+async def test_a_choice_that_cannot_be_used_changes_nothing() -> None:
+    selection = ModelSelection({"base_url": LOCAL, "name": "m"})
+    for chosen, problem in (("mistral/x", "No key: set"), ("mistral/", "Name a model, too")):
+        with pytest.raises(UserError, match=problem):
+            selection.choose(chosen)
+        assert selection.current().name == "m"
+    assert selection.choose("offline").name == "offline"
+    assert selection.choose("n").name == "n"
+    await selection.close()
+
+
+async def test_a_change_of_the_settings_undoes_a_choice_and_only_that_of_the_model() -> None:
+    selection = ModelSelection({"base_url": LOCAL, "name": "m"})
+    selection.choose("other")
+    selection.configure({"base_url": LOCAL, "name": "m", "effort": "low"})
+    assert selection.current().name == "other"
+    selection.configure({"base_url": LOCAL, "name": "new"})
+    assert selection.current().name == "new"
+    await selection.close()
+
+
+def a_list(*names: str, key: str = "data", field: str = "id") -> Answered:
+    return Answered(json.dumps({key: [{field: name} for name in names]}).encode(), kind="json")
+
+
+@pytest.mark.parametrize(
+    ("settings", "page", "path"),
+    [
+        ({"name": "m"}, a_list("b", "a", "text-embedding-3"), "/models"),
+        ({"name": "m", "protocol": "anthropic"}, a_list("b", "a"), "/v1/models"),
+        (
+            {"name": "m", "protocol": "gemini"},
+            a_list("models/b", "models/a", key="models", field="name"),
+            "/v1beta/models",
+        ),
+        (
+            {"name": "m", "protocol": "ollama"},
+            a_list("b", "a", key="models", field="name"),
+            "/api/tags",
+        ),
+    ],
+)
+async def test_the_models_of_a_server_can_be_listed_in_every_protocol(
+    settings: Mapping[str, Any], page: Answered, path: str
+) -> None:
+    async with protocol_serving(in_turn(page)) as server:
+        selection = ModelSelection({**settings, "base_url": server.url})
+        listed = await selection.list()
+        await selection.close()
+    assert [asked.path for asked in server.asked] == [path]
+    assert (listed.names[:3], listed.names[-1], listed.problem) == (
+        ("a", "b", "m"),
+        "offline",
+        "",
+    )
+
+
+async def test_a_name_that_the_server_lists_is_one_of_its_models() -> None:
+    async with protocol_serving(in_turn(a_list("openai/gpt-oss", "groq/x"))) as server:
+        selection = ModelSelection({"base_url": server.url, "name": "m"})
+        await selection.list()
+        assert selection.choose("groq/x").name == "groq/x"
+        await selection.close()
+
+
+async def test_a_server_without_a_list_says_how_to_go_on() -> None:
+    async with protocol_serving(in_turn(refusal(404, "no"))) as server:
+        selection = ModelSelection({"base_url": server.url, "name": "m"})
+        listed = await selection.list()
+        await selection.close()
+    assert listed.names[0] == "m"
+    assert listed.problem.endswith("does not list its models: name one with :AgentModel NAME.")
 
 
 async def test_a_model_that_is_replaced_is_closed() -> None:
     async with serving(kept_open(C("ok") + F("stop") + Z)) as wire:
         selection = ModelSelection({"base_url": wire.url, "name": "m"})
         assert (await ask(selection)).text == "ok"
-        selection.settings = {"provider": "offline"}
+        selection.configure({"provider": "offline"})
         assert selection.current().name == "offline"
         await asyncio.wait_for(wire.gone.wait(), 1)
         await selection.close()

@@ -9,10 +9,15 @@ import pytest
 from agentchat.core.messages import History, Image, Reply, ToolCall, UserText
 from agentchat.core.tools.model import ModelRequest, Notice, Piece
 from agentchat.models.api_key import NoKey
-from agentchat.models.client import ModelClient, TokenEstimate, size_of
+from agentchat.models.client import ModelClient
+from agentchat.models.token_estimate import TokenEstimate, part_sizes
 from tests.models.requests import request, tool
 from tests.support.model_server import ModelServer
 from tests.support.replies import text
+
+
+def size_of(request: ModelRequest) -> int:
+    return sum(size for _, size in part_sizes(request))
 
 
 def said(characters: int) -> ModelRequest:

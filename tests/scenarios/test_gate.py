@@ -40,12 +40,14 @@ def page(chat: Chat, command: str) -> str:
 def test_the_prompt_says_of_each_part_what_the_rules_say_and_what_it_writes(
     chat: Chat, model_server: ModelServer
 ) -> None:
-    model_server.script(calls(call("bash", {"command": "ls -a && touch x > out.txt"})), text("ok"))
+    command = "ls -a && touch x > out.txt && git push --force"
+    model_server.script(calls(call("bash", {"command": command})), text("ok"))
     chat.send("go")
     shown = "\n".join(chat.asked("bash").lines)
     assert "writes   out.txt" in shown
     assert "allowed  ls -a  (rule: allow tool bash words ls)" in shown
     assert "asks     touch x > out.txt  (it writes out.txt)" in shown
+    assert "danger   git push --force: overwrites remote history" in shown
     chat.editor.command("AgentApprove reject")
     chat.finished()
 
@@ -55,7 +57,9 @@ def test_a_call_is_explained_without_being_made(chat: Chat, workspace: Path) -> 
     assert "verdict   ask" in shown
     assert "allow  ls  (rule: allow tool bash words ls)" in shown
     assert "ask    touch m" in shown
-    assert "because   rule: deny words rm" in page(chat, "AgentApprovals explain bash rm -r x")
+    removal = page(chat, "AgentApprovals explain bash rm -rf x")
+    assert "because   rule: deny words rm" in removal
+    assert "danger    rm -rf x: deletes without asking" in removal
     assert "protected" in page(chat, "AgentApprovals explain write .vscode/x.json")
     assert not (workspace / "m").exists()
 
@@ -65,13 +69,37 @@ def test_what_cannot_be_explained_is_one_line(chat: Chat) -> None:
     chat.editor.wait_notice("There is no tool nothing.")
 
 
-def test_the_log_of_decisions_holds_nothing_else(chat: Chat, model_server: ModelServer) -> None:
-    model_server.script(calls(call("bash", {"command": "rm x"})), text("ok"))
-    chat.play("go")
+def test_the_log_has_each_decision_once_with_its_reason_and_can_be_exported(
+    chat: Chat, model_server: ModelServer, tmp_path: Path
+) -> None:
+    removal = call("bash", {"command": "rm x"}, "1")
+    model_server.script(calls(removal, call("bash", {"command": "true"}, "2")), text("ok"))
+    chat.send("go")
+    chat.asked("bash")
+    chat.answer("a")
+    chat.finished()
     shown = page(chat, "AgentLog decisions")
-    assert "decision on bash" in shown
+    assert shown.startswith("destructive calls in this chat: 1\n")
+    assert "decision on bash (1): deny by policy" in shown
     assert "rule: deny words rm" in shown
+    assert "decision on bash (2): accept by user" in shown
+    assert "(asked because: it has an effect)" in shown
+    assert shown.count("decision on bash") == 2
     assert "result of" not in shown
+    path = tmp_path / "log.jsonl"
+    chat.focus()
+    chat.editor.command(f"AgentLog export {path}")
+    chat.editor.wait_notice(f"records exported to {path}")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["verdict"] for line in lines if line["kind"] == "decided"] == ["deny", "accept"]
+    chat.editor.command(f"AgentLog export {path}")
+    chat.editor.wait_notice(f"{path} exists. Overwrite it with :AgentLog! export.")
+    chat.editor.command("AgentLog export")
+    chat.editor.wait_notice(":AgentLog export needs the path of a file")
+    folder = chat.editor.lua(
+        "return vim.fn.getcompletion(...)", f"AgentLog export {tmp_path}/l", "cmdline"
+    )
+    assert folder == [str(path)]
 
 
 def test_without_a_screen_what_would_ask_is_denied(

@@ -43,6 +43,15 @@ def test_a_local_server_needs_no_key(start_editor: StartEditor, model_server: Mo
     assert "no key needed" in chat.transcript()
 
 
+SELECT = """
+vim.ui.select = function(items, opts, choose)
+  vim.g.offered = { opts.prompt, items }
+  vim.schedule(function() choose(items[1], 1) end)
+end
+"""
+"""Takes the first that is offered."""
+
+
 def test_the_model_of_a_chat_can_be_shown_and_chosen(
     chat: Chat, editor: Editor, model_server: ModelServer
 ) -> None:
@@ -53,9 +62,30 @@ def test_the_model_of_a_chat_can_be_shown_and_chosen(
     model_server.script(text("ok"))
     chat.play("hello")
     assert model_server.requests[0].body["model"] == "other-model"
+    model_server.models = ["big-model", "small-model"]
+    editor.lua(SELECT)
     chat.focus()
     editor.command("AgentModel")
-    assert "other-model" in editor.wait_notice("model")
+    editor.wait(lambda: chat.status()["model"] == "big-model", why="what was selected")
+    prompt, offered = editor.eval("g:offered")
+    assert prompt == "Model (now other-model):"
+    assert offered[:3] == ["big-model", "other-model", "small-model"]
+    model_server.script(text("ok"))
+    chat.play("hello")
+    assert model_server.requests[-1].body["model"] == "big-model"
+
+
+def test_the_names_of_models_complete(
+    chat: Chat, editor: Editor, model_server: ModelServer
+) -> None:
+    editor.wait_event("AgentHostStarted")
+    model_server.models = ["big-model", "small-model"]
+    chat.focus()
+    assert "offline" in editor.eval("getcompletion('AgentModel ', 'cmdline')")
+    editor.wait(
+        lambda: editor.eval("getcompletion('AgentModel sm', 'cmdline')") == ["small-model"],
+        why="the server's list",
+    )
 
 
 # --- servers that fail ----------------------------------------------------------------------

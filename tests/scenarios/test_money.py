@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +67,36 @@ def test_an_unknown_price_is_no_cost(start_editor: StartEditor, model_server: Mo
     editor.wait_screen("price unknown")
     chat.focus()
     assert "price unknown" in page(editor, "AgentLog usage")
+
+
+def test_a_budget_that_is_reached_asks_and_goes_on_for_as_much_again(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    works = [replace(calls(call("ls", {"path": "src"})), usage=(400_000, 0)) for _ in range(3)]
+    editor = start_editor(settings(model_server, budget={"turn": 1}), env=KEY)
+    chat = Chat.open(editor)
+    model_server.script(*works, DOLLAR)
+    chat.send("work")
+    shown = chat.asked("budget")
+    assert "This turn has cost $1.00, of a budget of $1.00" in f"{shown.title} {shown.text}"
+    reached = chat.event("AgentBudgetReached")
+    assert (reached["scope"], reached["limit"], reached["spent"]) == ("turn", 1, 1)
+    assert chat.status()["state"] == "waiting"
+    assert len(model_server.requests) == 1
+    chat.answer("a")
+    assert "$1.00 more" in chat.asked("budget").text
+    editor.command("AgentApprove reject enough")
+    chat.finished()
+    assert len(model_server.requests) == 2
+    assert "The user ended the turn here" in chat.transcript()
+
+
+def test_a_budget_says_once_that_it_does_not_count_an_unknown_price(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    given = settings(model_server, "test-model", budget={"turn": 0.01})
+    chat = Chat.open(start_editor(given, env=KEY))
+    model_server.script(calls(call("ls", {})), text("done"))
+    chat.play("look")
+    said = "The price of test-model is unknown: the budget does not count its requests."
+    assert chat.transcript().count(said) == 1

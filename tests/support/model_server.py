@@ -84,6 +84,8 @@ class ModelServer:
         self.requests: list[Request] = []
         self.unexpected: list[Request] = []
         self.models = [wire.MODEL]
+        self.name = "scripted"
+        """The header ``Server`` of all answers."""
         self._replies: list[tuple[Fits, Reply]] = []
         self._standing: Reply | None = None
         self._lock = threading.Lock()
@@ -152,6 +154,9 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def version_string(self) -> str:
+        return self.server.model.name
 
     def do_GET(self) -> None:
         models = [{"id": name, "object": "model"} for name in self.server.model.models]

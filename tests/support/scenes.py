@@ -133,6 +133,29 @@ def staged(editor: Editor, server: ModelServer) -> None:
     editor.wait(editor.floats, why="the review is shown")
 
 
+SUMMARY = """\
+The user wants a friendlier greeting in `src/greet.py`.
+
+- `greet` builds it in one place and `src/app.py` calls it once; the user rejected `rm notes.txt`.
+- Done: the greeting ends with an exclamation mark. The tests pass (`pytest -q`, 12 passed).
+
+Next: the same for `farewell`, without changing what it is called."""
+
+
+def compact(editor: Editor, server: ModelServer) -> None:
+    """A summary of a long chat that is proposed before the next request."""
+    editor.lua("require('agentchat').setup({ model = { context = 128000 } })")
+    chat = Chat.open(editor)
+    server.script(
+        calls(call("read", {"path": "src/greet.py"}), say="I look at it first.", usage=USAGE),
+        text(ANSWER, usage=(108_100, 80)),
+        text(SUMMARY),
+    )
+    chat.play("Where is the greeting made?")
+    chat.send("Now the farewell")
+    chat.asked("compact")
+
+
 SCENES: dict[str, Scene] = {
     "chat": chat,
     "streaming": streaming,
@@ -140,4 +163,5 @@ SCENES: dict[str, Scene] = {
     "diff": diff,
     "review": review,
     "staged": staged,
+    "compact": compact,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import StalePreview, ToolError
-from agentchat.workspace.buffers import BuffersWorkspace
+from agentchat.workspace.buffers import FRESH_SECONDS, BuffersWorkspace
 from agentchat.workspace.editor_port import (
     BufferMovedError,
     BufferSnapshot,
@@ -297,3 +298,21 @@ async def test_what_cannot_be_taken_back_is_named_and_nothing_else_is_claimed(
         "Cannot save b: E212: Can't open file for writing. "
         "b could not be rolled back. a could not be rolled back."
     )
+
+
+async def test_a_file_without_a_buffer_when_it_was_located_is_read_once_without_asking(
+    world: World,
+) -> None:
+    path = world.write("a", "disk\n")
+    await world.workspace.locate("a")
+    world.editor.load(path, "typed meanwhile\n")
+    assert await world.workspace.read(str(path)) == b"disk\n"
+    assert await world.workspace.read(str(path)) == b"typed meanwhile\n"
+
+
+async def test_a_file_that_was_located_long_ago_is_asked_for_again(world: World) -> None:
+    path = world.write("a", "disk\n")
+    await world.workspace.locate("a")
+    world.editor.load(path, "typed meanwhile\n")
+    await asyncio.sleep(FRESH_SECONDS)
+    assert await world.workspace.read(str(path)) == b"typed meanwhile\n"

@@ -175,3 +175,20 @@ def test_links_and_modes_of_a_file_are_told(ws: Path) -> None:
     assert paths.locate("ro").read_only
     assert not paths.locate("d/f").read_only
     assert not paths.locate("new").exists
+
+
+def test_paths_located_together_are_the_same_as_one_by_one(ws: Path) -> None:
+    (ws / "d" / "deep").mkdir(parents=True, exist_ok=True)
+    (ws / "d" / "deep" / "f").write_text("x")
+    (ws / "link").symlink_to(ws / "d")
+    (ws / ".git").mkdir(exist_ok=True)
+    names = ["d/deep/f", "link/deep/f", "d/deep/new", ".git/config", "..", ".", "scp://x/y", "d"]
+    paths = Paths(str(ws))
+    together = paths.locate_all(names)
+    for name, found in zip(names, together, strict=True):
+        if isinstance(found, Exception):
+            with pytest.raises(ToolError, match="not a plain path"):
+                paths.locate(name)
+        else:
+            assert found == paths.locate(name)
+    assert sum(isinstance(found, Exception) for found in together) == 1

@@ -11,7 +11,7 @@ local M = {}
 ---@field subject string the same when the same is asked again
 ---@field tool string
 ---@field title string
----@field facts [string, string][] label and value
+---@field facts [string, string, string?][] label, value, group
 ---@field doc agentchat.Doc
 ---@field safety -1|0|1|2 -1: nothing changes
 ---@field warning? string
@@ -21,8 +21,9 @@ local M = {}
 ---@field always_text? string
 ---@field rule? boolean whether a rule can be written from it
 ---@field arguments string JSON
+---@field draft? string a text that `e` edits in place of the arguments
 ---@field details? string[]
----@field kind 'command'|'diff'|'arguments'
+---@field kind 'command'|'diff'|'arguments'|'text'
 
 local SAFETY = {
   [0] = '0 · no dry run, no undo',

@@ -32,6 +32,7 @@ local M = {}
 ---@field detailed boolean
 ---@field reason string typed so far
 ---@field arguments string as the user left them
+---@field draft? string likewise, if the request is about a text
 ---@field hidden boolean by the user
 ---@field reported boolean the user was notified, as the chat was not visible
 
@@ -102,6 +103,27 @@ local function edit_arguments(entry)
   })
 end
 
+local function draft_problem(text)
+  return not text:find('%S') and 'The text is empty: write one, or close it with q.' or nil
+end
+
+--- Edits the text that the question is about. Writing it accepts it.
+local function edit_draft(entry)
+  entry.panel.field = input.edit({
+    chat = entry.chat,
+    title = entry.request.title,
+    text = entry.draft,
+    filetype = 'markdown',
+    share = 0.9,
+    name = 'draft',
+    use = 'accept this text',
+    problem = draft_problem,
+    send = function(text) respond(entry, 'edit', { arguments = text }) end,
+    back = function(text) entry.draft = text end,
+  })
+  vim.wo[entry.panel.field.win].linebreak = true
+end
+
 local function propose_rule(entry)
   if not entry.request.rule then return notify.warn(NO_RULE) end
   local kept = tally(entry)
@@ -121,7 +143,7 @@ local KEYS = {
   a = answers('accept'),
   c = answers('cancel'),
   r = ask_reason,
-  e = edit_arguments,
+  e = function(entry) return (entry.draft and edit_draft or edit_arguments)(entry) end,
   R = propose_rule,
   ['?'] = function(entry)
     entry.detailed = not entry.detailed
@@ -173,7 +195,11 @@ local function panel_spec(entry)
       local given = decisions.of(entry.chat, request.subject)
       return split.document(given, document.page(request, entry.detailed))
     end,
-    draw = hunks.draw,
+    draw = function(panel)
+      -- Prose wraps between words; of code every character must be seen as it is.
+      vim.wo[panel.view.win].linebreak = request.kind == 'text'
+      hunks.draw(panel)
+    end,
     resized = hunks.resized,
     lead = function() return document.lead(request) end,
     delay = function() return settings.get(chat_buf).ui.prompt_delay_ms end,
@@ -224,6 +250,7 @@ function M.show(chat_id, request)
   request = document.without_empty(request)
   local entry = { chat = chat_id, request = request, arguments = request.arguments, reason = '' }
   entry.detailed, entry.hidden, entry.reported = false, false, false
+  entry.draft = request.draft
   entry.panel = panels.new(panel_spec(entry))
   requests[chat_id] = entry
   review.cover(chat_id, function() M.focus(chat_id) end)

@@ -168,6 +168,17 @@ end
 
 function M.send_prompt(chat) M.send(chat, prompt.take(chat)) end
 
+--- Proposes a summary of the older part of a chat.
+---@param focus string what it must keep in particular; may be empty
+function M.compact(chat, focus)
+  host.send('compact', {
+    chat = chat.id,
+    focus = focus,
+    settings = settings.get(chat.buf),
+    attended = host.has_ui(),
+  })
+end
+
 local function give_back(chat)
   local texts = chat.outbox
   chat.outbox = {}

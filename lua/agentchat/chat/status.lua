@@ -10,9 +10,19 @@ local M = {}
 ---@field turn integer
 ---@field tokens integer
 ---@field cost? number US dollars, if known
+---@field context { used: integer, window?: integer } tokens
 
 function M.new(mode)
-  return { state = 'idle', prompts = 0, pending = 0, mode = mode, model = '', turn = 0, tokens = 0 }
+  return {
+    state = 'idle',
+    prompts = 0,
+    pending = 0,
+    mode = mode,
+    model = '',
+    turn = 0,
+    tokens = 0,
+    context = { used = 0 },
+  }
 end
 
 local function replace(chat, new)

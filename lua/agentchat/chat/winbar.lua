@@ -9,11 +9,23 @@ local api = vim.api
 local STATES =
   { idle = 'AgentChatFact', running = 'AgentChatRunning', waiting = 'AgentChatWaiting' }
 
---- A number of tokens in few characters: `950`, `12.3k`, `1.2M`.
+-- The part of the window from which on the meter warns: results are shortened about there.
+local NEARLY_FULL = 0.7
+
+--- A number of tokens in few characters: `950`, `12.3k`, `128k`, `1.2M`.
 function M.tokens(count)
   if count < 1000 then return tostring(count) end
-  if count < 1e6 then return ('%.1fk'):format(count / 1000) end
-  return ('%.1fM'):format(count / 1e6)
+  local short = count < 1e6 and ('%.1fk'):format(count / 1000) or ('%.1fM'):format(count / 1e6)
+  return (short:gsub('%.0(%a)$', '%1'))
+end
+
+--- How full the window of the model is; without a window, how much the conversation takes.
+local function meter(context)
+  local used, window = M.tokens(context.used), context.window
+  if not window then return used .. ' tokens', 'AgentChatFact', 2 end
+  local text = ('%s/%s'):format(used, M.tokens(window))
+  local is_nearly_full = context.used >= NEARLY_FULL * window
+  return text, is_nearly_full and 'AgentChatWaiting' or 'AgentChatFact', is_nearly_full and 6.5 or 2
 end
 
 --- US dollars, with more digits where it is little; nil is an unknown price.
@@ -31,7 +43,7 @@ local function counts(status)
     local what = status.pending == 1 and ' preview' or ' previews'
     add(status.pending .. what, 'AgentChatWaiting', 7)
   end
-  if status.tokens > 0 then add(M.tokens(status.tokens) .. ' tokens', 'AgentChatFact', 2) end
+  if status.context.used > 0 then add(meter(status.context)) end
   if status.cost ~= 0 and status.tokens > 0 then
     add(M.cost(status.cost), 'AgentChatFact', status.cost and 6 or 1)
   end

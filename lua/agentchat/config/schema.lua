@@ -3,7 +3,7 @@ local remote = require('agentchat.remote')
 
 local M = {}
 
----@alias agentchat.Kind 'string'|'boolean'|'switch'|'ms'|'temperature'|'count'|'positive'|'window'
+---@alias agentchat.Kind 'string'|'boolean'|'switch'|'ms'|'temperature'|'count'|'positive'|'dollars'|'window'
 ---  |'strings'|'rules'|'named'|'command'|'place'|'condition'|'text'
 
 ---@alias agentchat.Shape agentchat.Kind|string[]|table<string, agentchat.Shape> a kind, the values to
@@ -55,6 +55,8 @@ M.settings = {
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'stage', 'yolo' },
   max_rounds = 'positive',
+  budget = { turn = 'dollars', chat = 'dollars', day = 'dollars' },
+  compact = { 'ask', 'auto', 'off' },
   save = { 'vim', 'plain' },
   workspace = 'place',
   ssh = { command = 'strings', python = 'string' },
@@ -72,7 +74,14 @@ local function is_number(value) return type(value) == 'number' and value == valu
 
 local function is_whole(value) return type(value) == 'number' and value % 1 == 0 end
 
----@type table<agentchat.Kind, { name: string, fits: fun(value: any): boolean, min?: integer, max?: integer }>
+---@class agentchat.KindRule
+---@field name string
+---@field fits fun(value: any): boolean
+---@field min? integer
+---@field max? integer
+---@field above? integer what a value must be more than
+
+---@type table<agentchat.Kind, agentchat.KindRule>
 local KINDS = {
   string = { name = 'a string', fits = function(v) return type(v) == 'string' end },
   boolean = { name = 'true or false', fits = function(v) return type(v) == 'boolean' end },
@@ -84,6 +93,7 @@ local KINDS = {
   temperature = { name = 'a number', fits = is_number, min = 0, max = 2 },
   count = { name = 'a whole number', fits = is_whole, min = 0 },
   positive = { name = 'a whole number', fits = is_whole, min = 1 },
+  dollars = { name = 'a number of US dollars', fits = is_number, above = 0 },
   window = { name = 'a whole number', fits = is_whole, min = 512 },
   strings = { name = 'a list of strings', fits = is_strings },
   rules = { name = 'a list', fits = vim.islist },
@@ -128,6 +138,10 @@ local function misfit(shape, value)
   end
   if kind.min and value < kind.min then
     return ('must be at least %d, got %s'):format(kind.min, got(value))
+  end
+  if kind.above and value <= kind.above then
+    local line = 'must be more than %d, got %s; leave it out for no limit'
+    return line:format(kind.above, got(value))
   end
   if kind.max and value > kind.max then
     return ('must be at most %d, got %s'):format(kind.max, got(value))

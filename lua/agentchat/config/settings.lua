@@ -19,6 +19,7 @@ local function defaults()
     rules = {},
     mode = 'ask',
     max_rounds = 100,
+    compact = 'ask',
     sandbox = 'off',
     stage = { network = 'ask', quota_mb = 2048 },
     ssh = { command = { 'ssh' } },

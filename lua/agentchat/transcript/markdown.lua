@@ -75,6 +75,7 @@ function M.rows(lines, pause)
   if #text > LARGEST then return nil end
   -- This Neovim may have no Markdown parser.
   local ok, parser = pcall(vim.treesitter.get_string_parser, text, 'markdown')
+  pause(true) -- the parser takes up to 3 ms before it gives way
   if not ok or not parse(parser, pause) then return nil end
   local rows = vim.iter(lines):map(function() return {} end):totable()
   parser:for_each_tree(

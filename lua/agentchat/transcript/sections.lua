@@ -2,7 +2,7 @@
 --- and blocks of code.
 local M = {}
 
-local LONGEST = 100 -- lines of prose; a longer paragraph is divided
+local LONGEST = 10 -- lines of prose; a longer paragraph is divided, so that parsing is not felt
 
 ---@class agentchat.Splitter
 ---@field fence? string the characters that opened the block of code

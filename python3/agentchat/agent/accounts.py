@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from agentchat.core.messages import Reply, Usage
+from agentchat.core.spending import Totals
 from agentchat.core.turn.chat import Chat
-from agentchat.core.turn.spending import Totals
+from agentchat.core.turn.view import View
+
+NOT_COUNTED = "The price of {} is unknown: the budget does not count its requests."
 
 
 class Ledger(Protocol):
@@ -26,13 +29,16 @@ class Accounts:
         ledger: None counts this chat only.
     """
 
-    def __init__(self, chat: Chat, ledger: Ledger | None = None) -> None:
+    def __init__(self, chat: Chat, view: View, ledger: Ledger | None = None) -> None:
         self._chat = chat
+        self._view = view
         self._ledger = ledger
+        self._reported: set[str] = set()
 
     def add(self, reply: Reply) -> None:
         """Add what a request used."""
         self._chat.spending.add(reply.usage)
+        self._report_unknown(reply)
         if self._ledger is not None and reply.usage is not None:
             self._ledger.add(self._chat.uuid, reply.model, reply.usage)
             self.refresh()
@@ -40,4 +46,12 @@ class Accounts:
     def refresh(self) -> None:
         """Read what other chats used today."""
         if self._ledger is not None:
-            self._chat.spending.day = self._ledger.today()
+            self._chat.spending.set_day(self._ledger.today())
+
+    def _report_unknown(self, reply: Reply) -> None:
+        """Tell the user, once for each model, that a budget does not count it."""
+        is_known = reply.usage is None or reply.usage.cost is not None
+        if is_known or not self._chat.budget.is_set or reply.model in self._reported:
+            return
+        self._reported.add(reply.model)
+        self._view.add_note("info", NOT_COUNTED.format(reply.model))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.execution.results import ResultStore
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import UserText
 from agentchat.core.text import mask_secrets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -16,9 +17,11 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.status import ModelSource
 from agentchat.agent.stream import ReplyStream, show_result
-from agentchat.core.errors import Cancelled, StalePreview, UserError
+from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
 from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.model import ModelRequest
+from agentchat.core.tools.tool import ShownArguments, ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
 from agentchat.core.turn.preview_stack import resolution_line
@@ -31,6 +34,10 @@ T = TypeVar("T")
 
 STOP_SECONDS = 1.0
 """The time for all exit hooks and formatting after a stop."""
+
+SUMMARIZING = "Summarising the older part of this chat … <C-c> stops."
+SUMMARIZED = "The older part of this chat was summarised."
+NOT_SUMMARIZED = "The older part of this chat was not summarised."
 
 LEAST_SECONDS = 0.05
 """The least time for each of them."""
@@ -135,6 +142,8 @@ class Interpreter:
             if self._is_stopped or _is_cancelled():
                 self.stop()
                 raise Cancelled
+            if _is_immediate(effect):
+                return await self._perform(effect)
             self._running = asyncio.ensure_future(self._perform(effect))
             return await self._running
         except asyncio.CancelledError:
@@ -142,11 +151,13 @@ class Interpreter:
             raise Cancelled from None
         finally:
             self._running = None
-            self._observer.refresh()
+            if _changes_status(effect):
+                self._observer.refresh()
 
     async def _perform(self, effect: e.Effect[Any]) -> Any:
         match effect:
             case e.Prepare():
+                self._accounts.refresh()
                 return await self._preparation.prepare()
             case e.TakeSteering():
                 return await self._queue.complete()
@@ -160,6 +171,18 @@ class Interpreter:
                 return await self._previews.refresh(effect.preview)
             case e.ResolvePreview():
                 return await self._resolve(effect)
+        return await self._perform_on_context(effect)
+
+    async def _perform_on_context(self, effect: e.Effect[Any]) -> Any:
+        match effect:
+            case e.Summarize():
+                return await self._summarize(effect.request)
+            case e.RecordStep():
+                return self._journal.record_step(effect.step)
+            case e.Announce():
+                return self._announce(effect)
+            case e.ReportBudget():
+                return self._report_budget(effect)
         return await self._perform_on_calls(effect)
 
     async def _perform_on_calls(self, effect: e.Effect[Any]) -> Any:
@@ -167,7 +190,7 @@ class Interpreter:
             case e.Parse():
                 return await parse_arguments(effect.tool, effect.raw_arguments)
             case e.Locate():
-                return await self._locate(effect.call)
+                return await self._locate(effect.calls)
             case e.ComputeDryRun():
                 return await self._runner.dry_run(effect.call, effect.target)
             case e.SetUp():
@@ -192,9 +215,39 @@ class Interpreter:
         self._accounts.add(reply)
         return reply
 
-    async def _locate(self, call: ValidCall) -> CallTarget:
+    async def _summarize(self, request: ModelRequest) -> Reply:
+        """Ask for a summary; one line shows that, not the text."""
+        self._view.retry(SUMMARIZING)
+        reply = Reply(finish="cancelled")
+        try:
+            reply = await self._model.current().ask(request, lambda piece: None)
+            self._accounts.add(reply)
+        except UserError as error:
+            reply = Reply(error=str(error))
+        finally:
+            self._view.retry(SUMMARIZED if reply.text and not reply.error else NOT_SUMMARIZED)
+            self._view.finish_reply()
+        return reply
+
+    def _report_budget(self, effect: e.ReportBudget) -> None:
+        data = {"scope": effect.scope, "limit": effect.limit, "spent": effect.spent}
+        self._view.fire_event("AgentBudgetReached", data)
+
+    def _announce(self, effect: e.Announce) -> None:
+        self._observer.refresh()
+        self._view.add_note(effect.level, effect.text)
+        if effect.compacted is not None:
+            self._view.fire_event("AgentCompacted", effect.compacted)
+
+    async def _locate(self, calls: tuple[ValidCall, ...]) -> tuple[CallTarget | ToolError, ...]:
         await self._approvals.refresh()
-        return await self._runner.locate(call)
+        return tuple(await asyncio.gather(*map(self._locate_one, calls)))
+
+    async def _locate_one(self, call: ValidCall) -> CallTarget | ToolError:
+        try:
+            return await self._runner.locate(call)
+        except ToolError as error:
+            return error
 
     async def _request_approval(self, request: e.ApprovalRequest) -> e.ApprovalResponse:
         if not request.question:
@@ -208,7 +261,8 @@ class Interpreter:
         async with self._slots:
             self._journal.record_call_started(ready)
             call = ready.call
-            self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+            title = call.tool.title(ShownArguments(call.raw_arguments, call.call.id))
+            self._show_start(call.call.id, call.tool.name, title)
             result = await self._runner.run(ready)
             self._journal.record_call_finished(result)
             return result
@@ -233,13 +287,20 @@ class Interpreter:
         call, label = effect.call, effect.preview.label
         title = resolution_line(label, effect.action, failed=False, extent=effect.extent)
         self._show_start(call.id, call.name, title)
-        result = await self._previews.resolve(
-            effect.preview, effect.action, effect.reason, effect.extra
-        )
-        if result.is_error:
-            title = resolution_line(label, effect.action, failed=True, extent=effect.extent)
-            self._view.update_block(call.id, ToolBlock(title=title))
-        return self._runner.make_result(call.id, call.name, result)
+        failed, cancelled = True, False
+        try:
+            result = await self._previews.resolve(
+                effect.preview, effect.action, effect.reason, effect.extra
+            )
+            failed = result.is_error
+        except asyncio.CancelledError:
+            cancelled = True
+            raise
+        finally:
+            if failed:
+                title = resolution_line(label, effect.action, True, effect.extent, cancelled)
+                self._view.update_block(call.id, ToolBlock(title=title))
+        return self._runner.make_result(call.id, call.name, _with_reason(result, effect.reason))
 
     async def _record(self, effect: e.Record) -> Message:
         message = effect.message
@@ -247,7 +308,7 @@ class Interpreter:
             # The stop has put it back into the prompt: the history must not have it too.
             raise Cancelled
         if isinstance(message, ToolResult):
-            message = await self._format(message)
+            message = await self._format(message, effect)
             if effect.heading:
                 message = replace(message, text=f"{effect.heading}\n{message.text}")
         self._journal.record_message(message, effect.decision)
@@ -260,9 +321,10 @@ class Interpreter:
                 show_result(message, self._view)
         return message
 
-    async def _format(self, result: ToolResult) -> ToolResult:
+    async def _format(self, result: ToolResult, effect: e.Record) -> ToolResult:
+        work = self._runner.format(result, effect.call, effect.reason)
         try:
-            return await self._limit_after_stop(self._runner.format(result))
+            return await self._limit_after_stop(work)
         except TimeoutError:
             log.warning("%s did not format its result in time after a stop", result.name)
             return result
@@ -288,6 +350,28 @@ class Interpreter:
     def _show_start(self, call_id: str, tool: str, title: str) -> None:
         self._view.update_block(call_id, ToolBlock(title=title, state="running"))
         self._view.fire_event("AgentToolStarted", {"tool": tool, "call_id": call_id})
+
+
+def _is_immediate(effect: e.Effect[Any]) -> bool:
+    """Whether an effect waits for nothing, so that a stop cannot come in between."""
+    return isinstance(effect, e.Parse) and not inspect.iscoroutinefunction(
+        effect.tool.arguments.parse
+    )
+
+
+def _with_reason(result: ToolOutput, reason: str) -> ToolOutput:
+    """Return the result of a resolution with its reason for the user."""
+    line, shown = f"Reason: {reason}", result.display_text or result.text
+    if not reason.strip() or line in shown:
+        return result
+    return replace(result, display_text=f"{line}\n{shown}".rstrip())
+
+
+def _changes_status(effect: e.Effect[Any]) -> bool:
+    """Whether an effect may change what the status of the chat shows."""
+    if isinstance(effect, e.Record):
+        return not isinstance(effect.message, ToolResult)
+    return not isinstance(effect, (e.Parse, e.Locate))
 
 
 def _is_cancelled() -> bool:

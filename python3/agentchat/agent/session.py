@@ -16,7 +16,8 @@ from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
 from agentchat.agent.execution.previews import Previews
-from agentchat.agent.execution.tool_runner import ResultStore, ToolRunner
+from agentchat.agent.execution.results import ResultStore
+from agentchat.agent.execution.tool_runner import ToolRunner
 from agentchat.agent.interpreter import Interpreter
 from agentchat.agent.jobs import BackgroundJobs, Job, Jobs
 from agentchat.agent.message_queue import MessageQueue
@@ -30,15 +31,17 @@ from agentchat.agent.stream import STOPPED_TURN, replay
 from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
+from agentchat.core.messages import Reply
 from agentchat.core.permissions.policy import parse_mode
+from agentchat.core.spending import totals_of
 from agentchat.core.tools.mentions import CapturedContext
+from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
 from agentchat.core.tools.tool import Extra, ToolOutput
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
-from agentchat.core.turn.loop import TurnEnd, turn
+from agentchat.core.turn.loop import TurnEnd, compact_command, turn
 from agentchat.core.turn.preview_stack import Preview
-from agentchat.core.turn.spending import totals_of
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
@@ -71,7 +74,7 @@ class PlanMode:
         elif self._chat.previews.standing is None:
             self._before = before
             self._chat.previews.standing = Preview(
-                "Plan", PLAN, self._approve, self._reject, is_standing=True
+                "Plan", PLAN, self._approve, self._reject, is_standing=True, has_effect=False
             )
 
     async def _approve(self, reason: str, extra: Extra) -> ToolOutput:
@@ -83,6 +86,11 @@ class PlanMode:
     async def _reject(self, reason: str, extra: Extra) -> ToolOutput:
         return ToolOutput(REFINE)
 
+
+COMPACT_LATER = "The chat is compacted before the next request of this turn."
+COMPACT_BUSY = "A summary can be taken back when the chat is idle: stop it first with :AgentStop."
+NOT_COMPACTED = "This chat is not compacted: there is no summary to take back."
+COMPACTION_UNDONE = "The summary is taken back: the whole conversation is sent again."
 
 CLOSE_SECONDS = 5.0
 """How long closing a chat waits for running work before it cancels that."""
@@ -179,12 +187,13 @@ class Session:
             queue=self._queue,
             preparation=self._preparation,
             model=model,
-            accounts=Accounts(chat, ledger),
+            accounts=Accounts(chat, view, ledger),
             max_parallel=max_parallel,
             observer=self,
         )
         self._in_turn = False
         self._working = False
+        self._asked_model: Model | None = None
 
     # --- commands of the user ---------------------------------------------------------------------
 
@@ -205,6 +214,7 @@ class Session:
         Messages that no request has carried yet go back to the prompt.
         """
         has_messages = self._queue.drop_messages()
+        self.chat.requested_focus = None
         if self._in_turn:
             self._interpreter.stop()
             return
@@ -220,6 +230,31 @@ class Session:
     def redo(self) -> None:
         """Redo the last undo."""
         self._add_command(Job("redo", self._undo_commands.redo, is_command=True))
+
+    def compact(self, focus: str = "") -> None:
+        """Propose a summary of the older part; while a turn runs, before its next request.
+
+        Args:
+            focus: what the summary must keep in particular.
+        """
+        if self._in_turn:
+            self.chat.requested_focus = focus
+            self._view.notify("info", COMPACT_LATER)
+        else:
+            self._add_command(Job("compact", partial(self._compact, focus), is_command=True))
+
+    def undo_compaction(self) -> None:
+        """Send the messages again that the newest summary replaces."""
+        if self._in_turn or self._jobs.busy:
+            self._view.notify("warn", COMPACT_BUSY)
+        elif not self.chat.context.steps:
+            self._view.notify("warn", NOT_COMPACTED)
+        else:
+            self._journal.record_compaction_undone()
+            self.chat.context.undo(self.chat.history)
+            self.chat.asked_at = self.chat.used_tokens()  # the user does not want it now
+            self._view.add_note("info", COMPACTION_UNDONE)
+            self.refresh()
 
     def answer(self, request_id: str, response: ApprovalResponse) -> None:
         """Take the answer to an approval request; an answer to a closed one does nothing."""
@@ -260,6 +295,7 @@ class Session:
         self.tools.restore()
         self._undo_commands.restore()
         self.chat.turn = self._journal.restored.timeline.turn
+        self.chat.context.restore(self._journal.restored.steps, self.chat.history)
         self.chat.spending.chat = totals_of(self.chat.history)
 
     def replay(self) -> None:
@@ -297,6 +333,7 @@ class Session:
 
     def refresh(self) -> None:
         """Show the status of the chat."""
+        self.chat.window = self._window()
         status = chat_status(
             self.chat,
             self._model,
@@ -309,6 +346,22 @@ class Session:
     def add_note(self, text: str) -> None:
         """Add what the model must know at the next request."""
         self._queue.add_note(text)
+
+    def _window(self) -> int | None:
+        """Return the window of the model; ask its server, once a first answer has come."""
+        try:
+            model = self._model.current()
+        except UserError:
+            return None
+        has_reply = any(isinstance(message, Reply) for message in self.chat.history.messages)
+        if model.window is None and model is not self._asked_model and has_reply:
+            self._asked_model = model
+            self._warm_up.start(self._learn_window(model), "asking for the context window")
+        return model.window
+
+    async def _learn_window(self, model: Model) -> None:
+        await model.learn_window()
+        self.refresh()
 
     # --- jobs and turns, one at a time ------------------------------------------------------------
 
@@ -344,6 +397,11 @@ class Session:
     async def _begin_stage(self) -> None:
         await self._stage.begin_turn()
 
+    async def _compact(self, focus: str) -> None:
+        end = await self._interpreter.play(compact_command(self.chat, focus))
+        if end.message:
+            self._view.notify("error" if end.reason == "error" else "warn", end.message)
+
     async def _connect(self) -> None:
         try:
             await self._preparation.connect()
@@ -359,6 +417,9 @@ class Session:
         end = await self._play_turn()
         await self._end_stage()
         self._in_turn = False
+        if self.chat.requested_focus is not None:  # the turn made no request any more
+            focus, self.chat.requested_focus = self.chat.requested_focus, None
+            self.compact(focus)
         if end.message:
             self._view.add_note("error", end.message)
         elif end.reason == "cancelled":

@@ -40,7 +40,13 @@ def chat_status(
         turn=chat.turn,
         tokens=usage.total_tokens if usage is not None else 0,
         cost=chat.spending.chat.cost,
+        context=_context(chat),
     )
+
+
+def _context(chat: Chat) -> dict[str, int]:
+    used = {"used": chat.used_tokens()}
+    return used if chat.window is None else {**used, "window": chat.window}
 
 
 def _model_name(model: ModelSource) -> str:

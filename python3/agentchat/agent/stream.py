@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from agentchat.core.errors import UserError
-from agentchat.core.messages import History, Message, Reply, Status, ToolResult, UserText
+from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.text import clip, excerpt
 from agentchat.core.tools.model import (
     CallDelta,
@@ -23,7 +23,7 @@ from agentchat.core.tools.model import (
     RetryDelay,
     TextDelta,
 )
-from agentchat.core.tools.tool import Tool
+from agentchat.core.tools.tool import ShownArguments, Tool
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.validate import without_reserved
 from agentchat.core.turn.view import BlockState, ToolBlock, View
@@ -101,7 +101,8 @@ class ReplyStream:
             self._view.add_text(reply.text)
         self._view.finish_reply()
         for call in reply.calls:
-            self._show_call(CallDelta(call.id, call.name, call.arguments))
+            delta = CallDelta(call.id, call.name, call.arguments)
+            self._show_call(delta, is_partial=False)
             self._view.update_block(call.id, ToolBlock(state="waiting"))
         note = _note(reply)
         if note:
@@ -156,10 +157,10 @@ class ReplyStream:
             self._timer.cancel()
             self._timer = None
 
-    def _show_call(self, call: CallDelta) -> None:
+    def _show_call(self, call: CallDelta, *, is_partial: bool = True) -> None:
         self._begin()
         self._calls.add(call.id)
-        title = call_title(self._tools.get(call.name), call.name, call.arguments)
+        title = call_title(self._tools.get(call.name), call, is_partial=is_partial)
         self._view.update_block(call.id, ToolBlock(title=title, tool=call.name, state="streaming"))
 
     def _cancel_calls(self) -> None:
@@ -177,12 +178,17 @@ def show_result(result: ToolResult, view: View) -> None:
     }
     if result.details is not None:
         data["details"] = dict(result.details)
+    if result.full_text_path is not None:
+        data |= {"truncated": True, "stored_path": result.full_text_path}
     view.fire_event("AgentToolFinished", data)
 
 
-def call_title(tool: Tool | None, name: str, arguments: str) -> str:
-    """Return a call in one line; ``arguments`` is its JSON text as far as it has arrived."""
-    return tool.title(without_reserved(_partial_object(arguments))) if tool else clip(name)
+def call_title(tool: Tool | None, call: CallDelta | ToolCall, *, is_partial: bool = False) -> str:
+    """Return a call in one line; ``is_partial`` while its arguments still arrive."""
+    if tool is None:
+        return clip(call.name)
+    given = without_reserved(_partial_object(call.arguments))
+    return tool.title(ShownArguments(given, call.id, is_partial))
 
 
 def result_block(result: ToolResult) -> ToolBlock:
@@ -221,7 +227,7 @@ def _draw_reply(reply: Reply, view: View, toolbox: Toolset) -> None:
         view.add_text(reply.text)
     view.finish_reply()
     for call in reply.calls:
-        title = call_title(toolbox.find(call.name), call.name, call.arguments)
+        title = call_title(toolbox.find(call.name), call)
         view.update_block(call.id, ToolBlock(title=title, tool=call.name, state="waiting"))
     if reply.error:
         view.add_note("error", reply.error)

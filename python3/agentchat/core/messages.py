@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-FinishReason = Literal["stop", "tool_calls", "length", "content_filter", "cancelled", "unknown"]
-"""Why a reply ended; ``cancelled``: the user stopped it, ``unknown``: the server did not say."""
+FinishReason = Literal[
+    "stop", "tool_calls", "length", "content_filter", "overflow", "cancelled", "unknown"
+]
+"""Why a reply ended; ``overflow``: the conversation was too long for the model, ``cancelled``: the
+user stopped it, ``unknown``: the server did not say."""
 
 
 class Status(StrEnum):

@@ -153,6 +153,11 @@ _TOKENS = {
     "API key": r"sk-(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z0-9]{16})[A-Za-z0-9_-]{20,}",
     "JSON web token": r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
 }
+_PARTS = (
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "ASIA", "xox"),
+    *("xapp-", "AIza", "k_live_", "npm_", "pypi-", "hf_", "SG.", "sk-", "eyJ"),
+)
+"""Texts of which a token contains one: looking for them is much faster than the expression."""
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
     r"[\s\S]*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\Z)"
@@ -165,4 +170,6 @@ def mask_secrets(text: str) -> str:
     """Return a text in which each key with a known prefix is replaced by ``[masked: KIND]``."""
     if "PRIVATE KEY" in text:
         text = _PRIVATE_KEY.sub("[masked: private key]", text)
+    if not any(part in text for part in _PARTS):
+        return text
     return _TOKEN.sub(lambda match: f"[masked: {_NAMES[(match.lastindex or 1) - 1]}]", text)

@@ -20,6 +20,7 @@ _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
 _LONGEST_HOST = 253
+_LONGEST_URL = 8_192
 _AMBIGUOUS = frozenset("ßς\u200c\u200d")
 """Letters that the two versions of IDNA turn into different names."""
 
@@ -75,6 +76,8 @@ def parse_url(text: str) -> Url:
 
 
 def _split(text: str) -> SplitResult:
+    if len(text) > _LONGEST_URL:
+        raise ValueError(f"it is longer than {_LONGEST_URL:,} characters")
     if _UNSAFE.search(text):
         raise ValueError("it holds blanks, backslashes or control characters; percent-encode them")
     parts = urlsplit(text)
@@ -99,6 +102,8 @@ def canonical_host(text: str) -> str:
     if _AMBIGUOUS.intersection(text):
         raise ValueError(f"the host {clip(text)!r} must be written in its ASCII form xn--…")
     try:
+        if len(text) > _LONGEST_HOST + 1:  # a long name takes IDNA a very long time
+            raise UnicodeError
         host = text.encode("idna").decode("ascii").lower().removesuffix(".")
     except UnicodeError as error:
         raise ValueError(f"{clip(text)!r} is not a host name") from error

@@ -54,6 +54,9 @@ KINDS: dict[str, type[Any]] = {
     "undone": r.UndoStarted,
     "redone": r.RedoStarted,
     "content": r.ContentStored,
+    "compacted": r.ContextCompacted,
+    "shortened": r.ResultsShortened,
+    "compaction_undone": r.CompactionUndone,
 }
 AUTHORS: dict[str, type[Any]] = {
     "user": UserText,

@@ -11,7 +11,7 @@ from typing import Any
 
 from agentchat.core.messages import Reply, UserText
 from agentchat.journal.file import FOLDER, SUFFIX, JournalFile, journal_path
-from agentchat.journal.reader import read_history, read_records, scan
+from agentchat.journal.reader import read_history, read_records, read_steps, scan
 from agentchat.journal.records import (
     ChatOpened,
     DecisionMade,
@@ -20,6 +20,7 @@ from agentchat.journal.records import (
     TurnFinished,
     TurnStarted,
 )
+from agentchat.journal.writer import step_record
 
 TITLE_CHARACTERS = 80
 USER_CHOICES = frozenset({"always", "accept", "reject", "cancel"})
@@ -80,6 +81,8 @@ def fork_chat(state_dir: str | os.PathLike[str], source: str, chat: str) -> None
             journal.append(replace(record, chat=chat, time=0.0))
         for message in read_history(records).messages:
             journal.append(MessageRecorded(message))
+        for step in read_steps(records):
+            journal.append(step_record(step))
         if turn:
             journal.append(TurnStarted(turn))
             journal.append(TurnFinished(turn, "stop"))

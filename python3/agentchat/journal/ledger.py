@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from agentchat.core.messages import Usage
-from agentchat.core.turn.spending import Totals
+from agentchat.core.spending import Totals
 
 FOLDER = "usage"
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")

@@ -8,26 +8,32 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agentchat.core.messages import Note, Reply, ToolResult, UserText
+from agentchat.core.spending import format_cost
 from agentchat.journal import records as r
-from agentchat.journal.usage_text import format_cost
 
 INDENT = "    "
 
 
-def render_log(records: Iterable[r.Record]) -> list[str]:
-    """Return lines: the time and headline of each record, with longer text indented below."""
+def render_log(records: Iterable[r.Record], only_decisions: bool = False) -> list[str]:
+    """Return lines: the time and headline of each record, with longer text indented below.
+
+    The first line counts the calls of destructive tools that ran.
+    """
     lines: list[str] = []
+    destructive = 0
     for record in records:
-        entry = list(_entry(record))
-        if entry:
-            lines.append(f"{_format_time(record.time)}  {entry[0]}")
-            lines += [f"{INDENT}{line}".rstrip() for text in entry[1:] for line in text.split("\n")]
-    return lines
+        destructive += isinstance(record, r.CallStarted) and record.destructive
+        if not only_decisions or isinstance(record, r.DecisionMade):
+            lines += _entry_lines(record)
+    return [f"destructive calls in this chat: {destructive}", "", *lines]
 
 
-def only_decisions(records: Iterable[r.Record]) -> Iterator[r.Record]:
-    """Yield the decisions about calls."""
-    return (record for record in records if isinstance(record, r.DecisionMade))
+def _entry_lines(record: r.Record) -> list[str]:
+    entry = list(_entry(record))
+    if not entry:
+        return []
+    below = [f"{INDENT}{line}".rstrip() for text in entry[1:] for line in text.split("\n")]
+    return [f"{_format_time(record.time)}  {entry[0]}", *below]
 
 
 def _entry(record: r.Record) -> Iterator[str]:
@@ -78,6 +84,8 @@ def _opened_entry(record: r.ChatOpened) -> Iterator[str]:
 def _decision_entry(record: r.DecisionMade) -> Iterator[str]:
     scope = f" [{record.scope}]" if record.scope else ""
     why = f": {record.why}" if record.why else ""
+    if record.asked:
+        why += f" (asked because: {record.asked})"
     verdict = f"{record.verdict} by {record.who}{scope}{why}"
     yield f"decision on {record.tool} ({record.call_id}): {verdict}"
     for name, value in record.effects.items():
@@ -99,6 +107,11 @@ def _preview_entry(record: r.PreviewStaged) -> Iterator[str]:
 def _resolved_entry(record: r.PreviewResolved) -> Iterator[str]:
     yield f"resolved, {record.action}: {record.label}"
     yield record.reason
+
+
+def _compacted_entry(record: r.ContextCompacted) -> Iterator[str]:
+    yield f"the first {record.before} messages are sent as this summary"
+    yield record.summary
 
 
 def _json(value: Any) -> str:
@@ -136,6 +149,11 @@ _ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
     r.PreviewResolved: _resolved_entry,
     r.UndoOffered: lambda record: (f"can be undone ({record.call_id}): {record.description}",),
     r.UndoStarted: lambda record: (f"undo of turn {record.turn} ({record.id})",),
+    r.ContextCompacted: _compacted_entry,
+    r.ResultsShortened: lambda record: (
+        f"results in the first {record.before} messages are sent in short form",
+    ),
+    r.CompactionUndone: lambda record: ("the summary is taken back",),
     r.RedoStarted: lambda record: (f"redo of {record.undone} ({record.id})",),
 }
 

@@ -10,9 +10,23 @@ from typing import Any, BinaryIO
 
 import msgpack
 
+from agentchat.core.context.context import (
+    Compaction,
+    ContextStep,
+    Shortening,
+    steps_after_undo,
+)
 from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult
 from agentchat.journal.codec import CONTENT_KIND, from_fields
-from agentchat.journal.records import CallStarted, MessageRecorded, Record, ReplyProgress
+from agentchat.journal.records import (
+    CallStarted,
+    CompactionUndone,
+    ContextCompacted,
+    MessageRecorded,
+    Record,
+    ReplyProgress,
+    ResultsShortened,
+)
 
 CUT_OFF_REPLY = "The answer was cut off: the plugin's process ended while it arrived."
 
@@ -87,6 +101,26 @@ def read_history(records: Iterable[Record]) -> History:
             messages.append(record.message)
     messages += progress.incomplete_reply(messages)
     return History(tuple(_answer_all(messages, started)))
+
+
+def read_steps(records: Iterable[Record]) -> tuple[ContextStep, ...]:
+    """Return what is sent in place of older messages, the oldest step first."""
+    steps: tuple[ContextStep, ...] = ()
+    for record in records:
+        if isinstance(record, ContextCompacted):
+            step = Compaction(
+                before=record.before,
+                text=record.text,
+                summary=record.summary,
+                newest=record.newest,
+                length=record.length,
+            )
+            steps = (*steps, step)
+        elif isinstance(record, ResultsShortened):
+            steps = (*steps, Shortening(record.before, record.length))
+        elif isinstance(record, CompactionUndone):
+            steps = steps_after_undo(steps)
+    return steps
 
 
 class _Progress:

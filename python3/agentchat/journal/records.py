@@ -121,7 +121,9 @@ class ReplyProgress:
 class DecisionMade:
     """A call was allowed, refused or answered by the user, for audit only.
 
-    ``verdict`` is ``allow``, ``deny`` or the user's choice. ``effects`` are those that the tool
+    A preview that the user's command applies or discards is one, too: ``call_id`` is its id.
+    ``verdict`` is ``allow``, ``deny`` or the user's choice; ``why`` is the policy's reason, or the
+    user's, and ``asked`` the reason why the user was asked. ``effects`` are those that the tool
     declares of the call, see ``core.tools.call.declared_effects``.
     """
 
@@ -132,6 +134,7 @@ class DecisionMade:
     why: str
     who: Literal["user", "policy"]
     effects: Mapping[str, Any] = field(default_factory=dict)
+    asked: str = ""
     time: float = 0.0
 
 
@@ -139,7 +142,7 @@ class DecisionMade:
 class CallStarted:
     """A call is about to run with these arguments.
 
-    ``operation`` and ``permission`` are declared by the tool for audit. ``reserved`` are the
+    ``operation``, ``permission`` and ``destructive`` are declared by the tool. ``reserved`` are the
     reserved arguments of the model, like its confidence. ``staged``: it works in an overlay, so
     its effects are recorded as changes of files, when they are applied.
     """
@@ -149,6 +152,7 @@ class CallStarted:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     operation: str = ""
     permission: str = ""
+    destructive: bool = False
     reserved: Mapping[str, Any] = field(default_factory=dict)
     staged: bool = False
     time: float = 0.0
@@ -322,6 +326,37 @@ class ContentStored:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextCompacted:
+    """A summary is sent in place of older messages, which stay in the journal.
+
+    The fields are those of ``core.context.context.Compaction``.
+    """
+
+    before: int
+    text: str
+    summary: str
+    newest: int = -1
+    length: int = 0
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsShortened:
+    """Older results are sent in short form; see ``core.context.context.Shortening``."""
+
+    before: int
+    length: int = 0
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionUndone:
+    """The newest summary, or else the short results, are taken back."""
+
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class UnknownRecord:
     """A record of a kind that this version does not know."""
 
@@ -351,5 +386,8 @@ Record = (
     | UndoStarted
     | RedoStarted
     | ContentStored
+    | ContextCompacted
+    | ResultsShortened
+    | CompactionUndone
     | UnknownRecord
 )

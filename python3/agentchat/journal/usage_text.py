@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentchat.core.messages import Reply
-from agentchat.core.turn.spending import Totals
+from agentchat.core.spending import UNKNOWN, Totals, format_cost
 from agentchat.journal import records as r
 
-UNKNOWN = "price unknown"
 COLUMNS = ("requests", "input", "cached", "written", "output", "cost")
 WIDTHS = (9, 8, 8, 8, 8, len(UNKNOWN) + 2)
 LABEL = 17
@@ -38,13 +37,6 @@ def render_usage(records: Iterable[r.Record], today: Totals) -> list[str]:
         rows = ["No server has counted tokens in this chat yet."]
     ends = [_row("this chat", chat), _row("today, all chats", today)]
     return [_line("", COLUMNS), *rows, "", *ends, "", *NOTES]
-
-
-def format_cost(cost: float | None) -> str:
-    """Return US dollars, with more digits where it is little."""
-    if cost is None:
-        return UNKNOWN
-    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 
 def _row(label: str, total: Totals) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from agentchat.core.context.context import Compaction, ContextStep
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.messages import History, Message, ToolResult
 from agentchat.core.permissions.policy import Decision
@@ -20,7 +21,7 @@ from agentchat.core.turn.loop import TurnReason
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile
-from agentchat.journal.reader import read_history
+from agentchat.journal.reader import read_history, read_steps
 from agentchat.journal.timeline import Timeline, read_timeline
 
 NO_EFFECTS: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -33,6 +34,8 @@ class RestoredChat:
     history: History
     timeline: Timeline
     tools: ToolSelection | None
+    steps: tuple[ContextStep, ...] = ()
+    """What is sent in place of older messages."""
 
 
 class JournalWriter:
@@ -106,11 +109,21 @@ class JournalWriter:
             self._file.append(r.ReplyProgress(text[start:], start))
             self._progress = text
 
+    def record_step(self, step: ContextStep) -> None:
+        """Record that something shorter is sent in place of older messages."""
+        self._file.append(step_record(step))
+
+    def record_compaction_undone(self) -> None:
+        """Record that the newest summary is taken back."""
+        self._file.append(r.CompactionUndone())
+
     def record_response(self, request: ApprovalRequest, response: ApprovalResponse) -> None:
         """Record the user's response to an approval request."""
         call, scope = request.call, request.decision.scope
         why = [response.reason, decision_note(request.preview, response.hunk_decisions)]
-        if response.choice == "edit":
+        if response.choice == "edit" and request.draft:
+            why.append("Edited the text")
+        elif response.choice == "edit":
             edits = (f"Edited {file.path}" for file in response.replacements)
             why += [response.arguments or "", *edits]
         self._file.append(
@@ -122,6 +135,7 @@ class JournalWriter:
                 why=" ".join(filter(None, why)),
                 who="user",
                 effects=declared_effects(call, request.target, request.preview),
+                asked=request.decision.reason_text,
             )
         )
 
@@ -136,6 +150,7 @@ class JournalWriter:
             arguments=call.raw_arguments,
             operation=metadata.audit_operation,
             permission=metadata.permission_class,
+            destructive=metadata.destructive,
             reserved=call.reserved,
             staged=ready.decision.staged,
         )
@@ -196,6 +211,19 @@ class JournalWriter:
         )
         self._file.append(staged, durable=True)
 
+    def record_command(self, preview: Preview, action: Action, reason: str) -> None:
+        """Record that the user's command decided about a preview."""
+        self._file.append(
+            r.DecisionMade(
+                call_id=preview.id,
+                tool=preview.source,
+                scope=preview.label,
+                verdict=action,
+                why=reason,
+                who="user",
+            )
+        )
+
     def record_preview_resolving(self, preview: Preview, action: Action) -> None:
         """Record that a preview is about to be applied or discarded; durable."""
         self._file.append(r.PreviewResolving(preview.id, action), durable=True)
@@ -237,6 +265,8 @@ class JournalWriter:
     def _record_decision(
         self, call_id: str, tool: str, decision: Decision, effects: Mapping[str, Any] = NO_EFFECTS
     ) -> None:
+        if decision.reason.kind == "user":
+            return  # recorded with the response
         self._file.append(
             r.DecisionMade(
                 call_id=call_id,
@@ -264,6 +294,19 @@ class JournalWriter:
         )
 
 
+def step_record(step: ContextStep) -> r.Record:
+    """Return the record of a step."""
+    if not isinstance(step, Compaction):
+        return r.ResultsShortened(step.before, step.length)
+    return r.ContextCompacted(
+        before=step.before,
+        text=step.text,
+        summary=step.summary,
+        newest=step.newest,
+        length=step.length,
+    )
+
+
 def _common_length(old: str, new: str) -> int:
     """Return the length of the common start."""
     pairs = enumerate(zip(old, new, strict=False))
@@ -276,6 +319,7 @@ def _restore(records: Sequence[r.Record]) -> RestoredChat:
     return RestoredChat(
         history=read_history(records),
         timeline=read_timeline(records, reopened=True),
+        steps=read_steps(records),
         tools=ToolSelection(tools.given, tools.removed, tools.activated)
         if tools is not None
         else None,

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 from agentchat.core.errors import ModelError, UserError
-from agentchat.core.messages import Note, Reply, UserText
+from agentchat.core.messages import FinishReason, Reply
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
-from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.api_key import ApiKey
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
+from agentchat.models.learned import LearnedServers, ModelMemory
 from agentchat.models.prices import PriceList
 from agentchat.models.protocols import PROTOCOLS
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
-from agentchat.models.protocols.protocol import Body
+from agentchat.models.protocols.protocol import Body, WireProtocol
+from agentchat.models.response.overflow import is_overflow, window_in
 from agentchat.models.response.refusal import (
     ServerRefusal,
     explain,
@@ -27,101 +27,18 @@ from agentchat.models.response.refusal import (
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import BodyReader
 from agentchat.models.retry import RetryPolicy, is_worth_retrying, retry_after
-
-BYTES_PER_TOKEN = 6.0
-"""Before a server was measured. English and code have 4 to 5, so this asks for few tokens."""
-
-LEAST_TOKENS = 1_000
-"""A request estimated below this is not judged: a server's own template weighs too much in it."""
-
-LEAST_COUNTED = 512
-"""A server that cuts the prompt fills its context, and no context is smaller than this."""
-
-SHORTFALL = 0.8
-"""A count below this share of the estimate means that the server left something out."""
-
-
-EXCESS = 1.6
-"""A count beyond this share of what the messages alone should have holds more than those."""
-
-
-class TokenEstimate:
-    """Learns from each count of one server how many bytes make a token there."""
-
-    def __init__(self) -> None:
-        self._bytes_per_token = BYTES_PER_TOKEN
-
-    def check(self, request: ModelRequest, counted: int, called: bool = False) -> str | None:
-        """Return a warning if ``counted`` prompt tokens are far too few, else None.
-
-        Args:
-            called: the model has made a call, so it was given the tools.
-        """
-        size = size_of(request)
-        expected = size / self._bytes_per_token
-        if expected >= LEAST_TOKENS and not called and self._counts_only_messages(request, counted):
-            return (
-                f"The server counted {counted} prompt tokens where about {round(expected)} were "
-                "sent: as many as without the tools. The model's chat template seems to have no "
-                "tools, so it cannot use any. Choose a model that has."
-            )
-        if counted < LEAST_COUNTED or expected < LEAST_TOKENS:
-            return None
-        if counted >= SHORTFALL * expected:
-            self._bytes_per_token = size / counted
-            return None
-        return (
-            f"The server counted {counted} prompt tokens where about {round(expected)} were sent: "
-            "it seems to cut the conversation. Raise its context size, or start a new chat."
-        )
-
-    def _counts_only_messages(self, request: ModelRequest, counted: int) -> bool:
-        """Whether the messages are there and the tools are not; a call in them needs tools."""
-        if any(isinstance(one, Reply) and one.calls for one in request.history.messages):
-            return False
-        size, whole = size_of(replace(request, tools=())), size_of(request)
-        lacking = counted < SHORTFALL * whole / self._bytes_per_token
-        share = counted * self._bytes_per_token / max(size, 1)
-        return lacking and SHORTFALL <= share <= EXCESS
-
-
-def size_of(request: ModelRequest) -> int:
-    """Return the bytes of text in a request; images and reasoning are not counted."""
-    return sum(size for _, size in _sizes(request))
-
-
-def biggest_part(request: ModelRequest) -> str:
-    """Name the biggest part of a request, with its size."""
-    name, size = max(_sizes(request), key=lambda part: part[1])
-    return f"{name} ({max(1, size // 1024)} KiB)"
-
-
-def _sizes(request: ModelRequest) -> Iterator[tuple[str, int]]:
-    schemas = [[tool.name, model_description(tool), model_schema(tool)] for tool in request.tools]
-    dumped = json.dumps(schemas, ensure_ascii=False, separators=(",", ":"))
-    yield "the tools' schemas", len(dumped.encode("utf-8", "replace")) if schemas else 0
-    yield "the system prompt", _bytes(request.system)
-    yield "a message of the user", _bytes(request.reminder or "")
-    for message in request.history.messages:
-        if isinstance(message, Reply):
-            calls = (call.arguments for call in message.calls)
-            yield "an answer of the model", _bytes("".join([message.text, *calls]))
-        elif isinstance(message, UserText | Note):
-            yield "a message of the user", _bytes(message.text)
-        else:
-            yield "a tool's result", _bytes(message.text)
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
-
+from agentchat.models.token_estimate import TokenEstimate, biggest_part
 
 LIST_SECONDS = 3.0
 """How long the list of models may take that an error message names."""
 
+
+class TooLong(UserError):
+    """The conversation is too long for the model."""
+
+
 Failure = ServerRefusal | ConnectionFailure
 OnPiece = Callable[[Piece], None]
-OnProtocol = Callable[[ProtocolName], None]
 
 RESPONSES_PATH = "v1/responses"
 """What a server names that serves a model through the Responses protocol only."""
@@ -138,9 +55,10 @@ class ModelClient:
         key: where the key comes from.
         provider: who serves it; what its answers hold for it alone goes to nobody else.
         key_header: the header for the key, where it is not the protocol's.
-        prices: what its requests cost; by default they are free.
+        prices: what its requests cost, if the server does not say.
         written_calls: calls that the model writes as text are taken as calls.
-        on_protocol: called when the server wants another protocol.
+        asks_window: the server's list of models says how large their context is.
+        memory: what was learned of the model before, and what is learned goes to.
 
     Raises:
         UserError: ``base_url`` is not one.
@@ -158,7 +76,8 @@ class ModelClient:
         key_header: str = "",
         prices: PriceList | None = None,
         written_calls: bool = True,
-        on_protocol: OnProtocol | None = None,
+        asks_window: bool = False,
+        memory: ModelMemory | None = None,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
     ) -> None:
@@ -168,12 +87,15 @@ class ModelClient:
         self._provider = provider
         self._options = options or ModelOptions()
         self._key_header = key_header
-        self._prices = prices or PriceList(provider, name, is_free=True)
+        self._prices = prices
         self._written_calls = written_calls
-        self._on_protocol = on_protocol
-        self._protocol = PROTOCOLS[protocol](name, provider, self._options)
+        self._memory = memory or LearnedServers().of(base_url, name)
+        self._protocol = self._speak(protocol)
         self._http = HttpClient(self._protocol.root(self.base_url), timeouts)
         self._retry = retry or RetryPolicy()
+        self._asks_window = asks_window
+        self._reported: int | None = None
+        self._most_counted = 0
         self._estimate = TokenEstimate()
         self._is_warned = False
         self._running = 0
@@ -190,6 +112,27 @@ class ModelClient:
         """The protocol that the model is asked in."""
         return self._protocol.name
 
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens: as set, as reported, else not known.
+
+        A report of less than the server has taken already is wrong.
+        """
+        reported = self._reported
+        if reported is not None and reported < self._most_counted:
+            reported = None
+        known = (self._options.context, self._protocol.window, reported)
+        return min((window for window in known if window is not None), default=None)
+
+    async def learn_window(self) -> None:
+        """Find out the window of the model: from its server, else from a table."""
+        if self._asks_window:
+            headers = self._headers(await self._key.get())
+            page = await self._http.get_json(self._protocol.models_path, headers, LIST_SECONDS)
+            self._reported = self._protocol.window_in_list(page)
+        if self.window is None and self._prices is not None:
+            self._reported = await self._prices.window()
+
     def warm_up(self) -> None:
         """Begin to load the HTTP library, in a thread; needs a running event loop."""
         self._http.warm_up()
@@ -205,11 +148,10 @@ class ModelClient:
         self._idle.clear()
         try:
             reply = await self._ask(request, await self._key.get(), on_piece)
-            return await self._prices.add_cost(reply)
+            return reply if self._prices is None else await self._prices.add_cost(reply)
         except UserError as error:
-            return Reply(
-                error=str(error), finish="unknown", model=self._name, provider=self._provider
-            )
+            finish: FinishReason = "overflow" if isinstance(error, TooLong) else "unknown"
+            return Reply(error=str(error), finish=finish, model=self._name, provider=self._provider)
         finally:
             self._running -= 1
             if not self._running:
@@ -222,14 +164,15 @@ class ModelClient:
             body = self._protocol.body(request)
             outcome = await self._send(key, body, request, on_piece)
             if isinstance(outcome, Reply):
+                self._protocol.learn_from_reply(request, outcome)
                 self._check_count(request, outcome, on_piece)
-                return outcome
+                return self._mark_overflow(outcome)
             if isinstance(outcome, ServerRefusal) and self._adapt(outcome, body, request, on_piece):
                 continue
             tries += 1
             delay = self._delay(outcome, tries)
             if delay is None:
-                raise UserError(await self._explain(key, outcome, request))
+                raise await self._failure(key, outcome, request)
             on_piece(RetryDelay(delay, self._reason(outcome, tries)))
             await asyncio.sleep(delay)
 
@@ -243,7 +186,9 @@ class ModelClient:
                 if response.status // 100 != 2:
                     beginning = await response.beginning()
                     return read_refusal(response.status, response.headers, beginning)
-                self._prices.warm_up()
+                if self._prices is not None:
+                    self._prices.warm_up()
+                self._protocol.learn_from_headers(response.headers)
                 chunks, timeouts = response.chunks(), self._http.timeouts
                 return answer.reply(await receive(chunks, answer, on_piece, timeouts))
         except ConnectionFailure as failure:
@@ -254,7 +199,7 @@ class ModelClient:
         replies = (m for m in messages if isinstance(m, Reply))
         may_write = self._written_calls and self._protocol.written_calls
         return ReplyAssembly(
-            used_ids={call.id for reply in replies for call in reply.calls},
+            used_ids={*request.used_ids, *(c.id for reply in replies for c in reply.calls)},
             model=self._name,
             provider=self._provider,
             tools={t.name: t.arguments.schema() for t in request.tools} if may_write else None,
@@ -275,18 +220,23 @@ class ModelClient:
             on_piece(Notice(SWITCHED))
             return True
         notice = self._protocol.adapt(refusal, body, request)
+        self._memory.learn_refused(self._protocol.name, self._protocol.takes.lasting)
         if notice:
             on_piece(Notice(notice))
         return notice is not None
 
     def _switch(self, protocol: ProtocolName) -> None:
-        self._protocol = PROTOCOLS[protocol](self._name, self._provider, self._options)
-        if self._on_protocol is not None:
-            self._on_protocol(protocol)
+        self._protocol = self._speak(protocol)
+        self._memory.learn_protocol(protocol)
+
+    def _speak(self, protocol: ProtocolName) -> WireProtocol:
+        refused = self._memory.refused(protocol)
+        return PROTOCOLS[protocol](self._name, self._provider, self._options, refused)
 
     def _check_count(self, request: ModelRequest, reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""
         counted = reply.usage.prompt_tokens if reply.usage else 0
+        self._most_counted = max(self._most_counted, counted)
         warning = self._estimate.check(request, counted, called=bool(reply.calls))
         if warning is not None and not self._is_warned:
             self._is_warned = True
@@ -311,6 +261,26 @@ class ModelClient:
             reason = failure.short
         return f"{reason} (try {tries} of {self._retry.tries})."
 
+    def _mark_overflow(self, reply: Reply) -> Reply:
+        """Return a reply marked if it is nothing but the error that the request was too long."""
+        if reply.error is None or reply.text or reply.calls or not is_overflow(reply.error):
+            return reply
+        self._learn_window(reply.error)
+        return replace(reply, finish="overflow")
+
+    def _learn_window(self, message: str) -> None:
+        """Take the window that an error names, unless the user has set one that is smaller."""
+        window = window_in(message)
+        if window is not None:
+            self._reported, self._most_counted = window, 0
+
+    async def _failure(self, key: str, failure: Failure, request: ModelRequest) -> UserError:
+        line = await self._explain(key, failure, request)
+        if isinstance(failure, ServerRefusal) and failure.is_overflow:
+            self._learn_window(failure.message)
+            return TooLong(line)
+        return UserError(line)
+
     async def _explain(self, key: str, failure: Failure, request: ModelRequest) -> str:
         if isinstance(failure, ConnectionFailure):
             return str(failure)
@@ -325,10 +295,19 @@ class ModelClient:
         )
         return line + await self._other_models(key) if failure.status == 404 else line
 
+    async def list_models(self) -> list[str]:
+        """Return the names of the server's models, none if it does not say; raises UserError."""
+        return await self._list_models(await self._key.get())
+
+    async def _list_models(self, key: str) -> list[str]:
+        page = await self._http.get_json(
+            self._protocol.models_path, self._headers(key), LIST_SECONDS
+        )
+        return self._protocol.model_names(page)
+
     async def _other_models(self, key: str) -> str:
         """Return which models the server has, if it says so."""
-        path, headers = self._protocol.models_path, self._headers(key)
-        names = self._protocol.model_names(await self._http.get_json(path, headers, LIST_SECONDS))
+        names = await self._list_models(key)
         if not names or self._name in names:
             return ""
         return f" It has: {one_line(', '.join(names))}."

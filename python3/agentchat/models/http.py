@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentchat.core.errors import ModelError, UserError
+from agentchat.models.protocols.wire_history import encode_body
 from agentchat.models.response.refusal import one_line
 from agentchat.models.response.reply import CUT_OFF
 
@@ -197,7 +197,7 @@ class HttpClient:
                 "POST",
                 f"{self.base_url}/{path}",
                 headers={**headers, "Content-Type": "application/json"},
-                content=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
+                content=encode_body(body),
             )
         except (httpx2.InvalidURL, UnicodeError) as error:
             raise UserError(f"No request can be made: {error}. Check base_url and key.") from error

@@ -42,6 +42,24 @@ class PriceList:
         cost = 0.0 if self.is_free else await asyncio.to_thread(self._calculate, usage)
         return replace(reply, usage=replace(usage, cost=cost))
 
+    async def window(self) -> int | None:
+        """Return the context window of the model in tokens, None if the library does not know."""
+        return None if self.is_free else await asyncio.to_thread(self._find_window)
+
+    def _find_window(self) -> int | None:
+        if not _load():
+            return None
+        from genai_prices import data_snapshot
+
+        provider = LIBRARY_NAMES.get(self.provider, self.provider)
+        try:
+            found = data_snapshot.get_snapshot().find_provider_model(
+                self.model, None, provider, None
+            )
+        except LookupError:
+            return None
+        return found[1].context_window
+
     def _calculate(self, usage: Usage) -> float | None:
         """Return US dollars, None if the library does not know the model."""
         if not _load():

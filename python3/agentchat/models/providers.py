@@ -19,6 +19,7 @@ class Provider:
         chat_url: where its chat completions are, if elsewhere.
         key_header: the header for the key, if it is not the protocol's.
         written_calls: its models may write calls as text, which it does not recognise.
+        lists_windows: its list of models says how large their context is.
     """
 
     base_url: str = ""
@@ -29,6 +30,7 @@ class Provider:
     chat_url: str = ""
     key_header: str = ""
     written_calls: bool = False
+    lists_windows: bool = False
 
     @property
     def needs_key(self) -> bool:
@@ -55,23 +57,31 @@ PROVIDERS = {
         base_url="https://api.anthropic.com/v1",
         key_variable="ANTHROPIC_API_KEY",
         protocol="anthropic",
+        lists_windows=True,
     ),
     "gemini": Provider(
         base_url="https://generativelanguage.googleapis.com/v1beta",
         chat_url="https://generativelanguage.googleapis.com/v1beta/openai",
         key_variable="GEMINI_API_KEY",
         protocol="gemini",
+        lists_windows=True,
     ),
     "openrouter": Provider(
-        base_url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY"
+        base_url="https://openrouter.ai/api/v1",
+        key_variable="OPENROUTER_API_KEY",
+        lists_windows=True,
     ),
     "deepseek": Provider(
         base_url="https://api.deepseek.com/v1",
         key_variable="DEEPSEEK_API_KEY",
         default_model="deepseek-chat",
     ),
-    "mistral": Provider(base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY"),
-    "groq": Provider(base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY"),
+    "mistral": Provider(
+        base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", lists_windows=True
+    ),
+    "groq": Provider(
+        base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", lists_windows=True
+    ),
     "xai": Provider(base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY"),
     "azure": Provider(key_variable="AZURE_OPENAI_API_KEY", key_header="api-key"),
     "github": Provider(base_url="https://models.github.ai/inference", key_variable="GITHUB_TOKEN"),
@@ -79,8 +89,11 @@ PROVIDERS = {
     "llamacpp": Provider(
         base_url="http://127.0.0.1:8080/v1", default_model="default", written_calls=True
     ),
-    "vllm": Provider(base_url="http://127.0.0.1:8000/v1", written_calls=True),
+    "vllm": Provider(base_url="http://127.0.0.1:8000/v1", written_calls=True, lists_windows=True),
     "lmstudio": Provider(
-        base_url="http://127.0.0.1:1234/v1", default_model="default", written_calls=True
+        base_url="http://127.0.0.1:1234/v1",
+        default_model="default",
+        written_calls=True,
+        lists_windows=True,
     ),
 }

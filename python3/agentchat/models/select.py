@@ -15,6 +15,8 @@ from agentchat.core.errors import UserError
 from agentchat.core.tools.model import Model
 from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey, OnKey
 from agentchat.models.client import ModelClient
+from agentchat.models.learned import LearnedServers
+from agentchat.models.listing import ModelList, chat_models, find_local_models
 from agentchat.models.offline import OfflineModel
 from agentchat.models.prices import PriceList
 from agentchat.models.protocols.options import ProtocolName, read_options, read_protocol
@@ -24,8 +26,11 @@ OPENAI = "openai"
 OFFLINE = "offline"
 KEY_VARIABLE = "OPENAI_API_KEY"
 
-LEARNED: dict[tuple[str, str], ProtocolName] = {}
-"""The protocol that a server asked for, by its URL and the model: for all chats of this process."""
+OF_A_SERVER = ("provider", "name", "base_url", "protocol")
+"""Settings that say which model is asked."""
+
+PORTABLE = ("effort", "temperature", "max_tokens")
+"""Settings that mean the same at every server."""
 
 log = logging.getLogger(__name__)
 
@@ -34,16 +39,22 @@ class ModelSelection:
     """The model a chat asks now: from settings or environment, or as chosen by name.
 
     Args:
-        settings: ``g:agentchat.model``; may be replaced at any time.
+        settings: ``g:agentchat.model``.
         hide: takes every key before it is used, to keep it out of journal and log.
+        learned: what was learned of servers; that of all chats is one.
     """
 
     def __init__(
-        self, settings: Mapping[str, Any], hide: Callable[[Iterable[str]], None] | None = None
+        self,
+        settings: Mapping[str, Any],
+        hide: Callable[[Iterable[str]], None] | None = None,
+        learned: LearnedServers | None = None,
     ) -> None:
-        self.settings = settings
-        self.chosen: str | None = None
+        self._settings = settings
+        self._choice: dict[str, Any] = {}
+        self._listed: frozenset[str] = frozenset()
         self._hide = hide
+        self._learned = learned or LearnedServers()
         self._basis: object = None
         self._model: Model | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -54,17 +65,72 @@ class ModelSelection:
         Raises:
             UserError: none can be chosen.
         """
-        wanted = dict(self.settings)
-        if self.chosen is not None:
-            wanted["name"] = self.chosen
+        wanted = self._wanted()
         keys = environment_keys(wanted, os.environ)
         basis = (repr(sorted(wanted.items())), keys)
         if self._model is None or basis != self._basis:
             self._hide_keys(keys)
-            self._replace(choose_model(wanted, os.environ, lambda key: self._hide_keys([key])))
+            self._replace(choose_model(wanted, os.environ, self._hide_key, self._learned))
             self._basis = basis
         assert self._model is not None
         return self._model
+
+    def configure(self, settings: Mapping[str, Any]) -> None:
+        """Take ``g:agentchat.model`` as it is now; a change of the model undoes a choice."""
+        before, self._settings = self._settings, settings
+        if any(before.get(key) != settings.get(key) for key in OF_A_SERVER):
+            self._choice = {}
+
+    def choose(self, text: str) -> Model:
+        """Ask another model from now on: ``provider/name``, or a name at the same server.
+
+        Raises:
+            UserError: there is no such provider, or no key for it; then nothing changes.
+        """
+        before, self._choice = self._choice, self._parse(text.strip())
+        try:
+            return self.current()
+        except UserError:
+            self._choice = before
+            raise
+
+    async def list(self) -> ModelList:
+        """Return the models of the server in use, of others on this machine, and ``offline``."""
+        model, prefix = self.current(), self._wanted().get("provider")
+        if isinstance(model, ModelClient):
+            own, local = await asyncio.gather(
+                _names(model), find_local_models(except_for=model.base_url)
+            )
+            self._listed = frozenset(own.names)
+            names = chat_models({*own.names, model.name})
+            shown = [f"{prefix}/{name}" if prefix else name for name in names]
+            return ModelList((*shown, *local, OFFLINE), own.problem)
+        return ModelList((*await find_local_models(), OFFLINE))
+
+    def _wanted(self) -> dict[str, Any]:
+        """Return the settings with the user's choice in them."""
+        provider = self._choice.get("provider")
+        if provider is None or provider == (self._settings.get("provider") or OPENAI):
+            return {**self._settings, **self._choice}
+        # What belongs to the server of the settings is not for another one.
+        kept = {key: self._settings[key] for key in PORTABLE if key in self._settings}
+        return {**kept, **self._choice}
+
+    def _parse(self, text: str) -> dict[str, Any]:
+        provider, slash, name = text.partition("/")
+        if text == OFFLINE:
+            return {"provider": OFFLINE}
+        if slash and not name:
+            raise UserError(f"Name a model, too: :AgentModel {provider}/NAME.")
+        is_elsewhere = bool(slash) and provider in PROVIDERS and text not in self._listed
+        if not is_elsewhere:
+            here = self._choice if self._choice.get("provider") != OFFLINE else {}
+            return {**here, "name": text}
+        is_set = provider == (self._settings.get("provider") or OPENAI)
+        return {"name": name} if is_set else {"provider": provider, "name": name}
+
+    def _hide_key(self, key: str) -> None:
+        self._hide_keys([key])
 
     def warm_up(self) -> None:
         """Load what the model needs, in the background: not while the user waits for it."""
@@ -90,7 +156,10 @@ class ModelSelection:
 
 
 def choose_model(
-    settings: Mapping[str, Any], environ: Mapping[str, str], on_key: OnKey | None = None
+    settings: Mapping[str, Any],
+    environ: Mapping[str, str],
+    on_key: OnKey | None = None,
+    learned: LearnedServers | None = None,
 ) -> ModelClient | OfflineModel:
     """Return the model of ``g:agentchat.model`` (``settings``), else of the environment.
 
@@ -104,7 +173,7 @@ def choose_model(
     offline = provider == OFFLINE or (not provider and settings.get("name") == OFFLINE)
     if offline or not _wants_server(settings, environ):
         return OfflineModel()
-    return _client(provider or OPENAI, settings, environ, on_key)
+    return _client(provider or OPENAI, settings, environ, on_key, learned or LearnedServers())
 
 
 def environment_keys(settings: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -113,6 +182,18 @@ def environment_keys(settings: Mapping[str, Any], environ: Mapping[str, str]) ->
     variables = {*named, settings.get("api_key_env") or KEY_VARIABLE}
     values = (environ.get(variable, "").strip() for variable in sorted(variables))
     return tuple(value for value in values if value)
+
+
+async def _names(model: ModelClient) -> ModelList:
+    try:
+        names = await model.list_models()
+    except UserError as error:
+        return ModelList(problem=str(error))
+    if names:
+        return ModelList(tuple(names))
+    return ModelList(
+        problem=f"{model.base_url} does not list its models: name one with :AgentModel NAME."
+    )
 
 
 async def _close(model: Model) -> None:
@@ -151,6 +232,7 @@ def _client(
     settings: Mapping[str, Any],
     environ: Mapping[str, str],
     on_key: OnKey | None,
+    learned: LearnedServers,
 ) -> ModelClient:
     provider = _find_provider(provider_name)
     name = settings.get("name") or environ.get("AGENTCHAT_MODEL") or provider.default_model
@@ -165,6 +247,7 @@ def _client(
             f"No model is named for {url}: set name in g:agentchat.model, or $AGENTCHAT_MODEL."
         )
     is_own = url == provider.url(protocol)
+    memory = learned.of(url, name)
     needs_key = provider.needs_key and (is_own or not provider.base_url)
     command = settings.get("api_key_cmd")
     key = (
@@ -176,13 +259,14 @@ def _client(
         name,
         url,
         key,
-        protocol=protocol,
+        protocol=read_protocol(settings) or memory.protocol or protocol,
         provider=provider_name if is_own else f"{provider_name}@{urlsplit(url).netloc}",
         options=read_options(settings),
         key_header=provider.key_header,
         prices=PriceList(provider_name, name, is_free=not provider.needs_key),
         written_calls=provider.written_calls or not (is_own or provider.key_header),
-        on_protocol=lambda learned: LEARNED.update({(url, name): learned}),
+        asks_window=provider.lists_windows and (is_own or not provider.needs_key),
+        memory=memory,
     )
 
 
@@ -190,13 +274,12 @@ def _protocol_and_url(
     provider: Provider, name: str, settings: Mapping[str, Any], environ: Mapping[str, str]
 ) -> tuple[ProtocolName, str]:
     """Return the protocol, and the URL: the user's, else that of the provider."""
-    set_protocol = read_protocol(settings)
     url = settings.get("base_url")
     if not url and provider is PROVIDERS[OPENAI]:
         url = environ.get("OPENAI_BASE_URL")
-    protocol = set_protocol or (provider.protocol if url else provider.protocol_of(name))
-    url = url or provider.url(protocol)
-    return set_protocol or LEARNED.get((url, name), protocol), url
+    default = provider.protocol if url else provider.protocol_of(name)
+    protocol = read_protocol(settings) or default
+    return protocol, url or provider.url(protocol)
 
 
 def _environment_key(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import agentchat
-from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.rule_drafts import RuleDrafts
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
@@ -27,6 +27,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.journal.file import SecretMask
 from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.writer import JournalWriter
+from agentchat.models.learned import LearnedServers
 from agentchat.models.select import ModelSelection, environment_keys
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.frontend import NvimFrontend
@@ -63,12 +64,14 @@ class State:
         runtime: the directories that Neovim loads code from.
         config: the folder of the user's Neovim configuration.
         secrets: values that never appear in the log.
+        learned: what was learned of model servers.
     """
 
     folder: Path = Path()
     runtime: tuple[str, ...] = ()
     config: Path = Path()
     secrets: SecretMask = field(default_factory=SecretMask)
+    learned: LearnedServers = field(default_factory=LearnedServers)
 
     @property
     def log_file(self) -> Path:
@@ -142,7 +145,7 @@ class ChatFactory:
         project = project_folder(workspace, place, state.folder)
         view = NvimView(lua, uuid, root)
         frontend = NvimFrontend(lua, uuid, root)
-        models = ModelSelection(settings.model, partial(self._hide, journal))
+        models = ModelSelection(settings.model, partial(self._hide, journal), state.learned)
         rule_store = RuleStore(project, state.config, state.trust_file)
         rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         registry = Registry(builtin_tools(settings.edits))
@@ -216,4 +219,12 @@ def _make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> 
         settings.rule_problems,
         stage_network=settings.stage_network,
     )
-    return Chat(uuid, toolbox, Environment(root), policy, max_rounds=settings.max_rounds)
+    return Chat(
+        uuid,
+        toolbox,
+        Environment(root),
+        policy,
+        max_rounds=settings.max_rounds,
+        budget=settings.budget,
+        compact=settings.compact,
+    )

@@ -30,8 +30,7 @@ from agentchat.tools.custom.files import (
     stamp,
 )
 from agentchat.tools.custom.pool import WorkerPool
-from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile
-from agentchat.tools.custom.runtime_tools import RuntimeTools
+from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile, RuntimeTools
 from agentchat.tools.custom.worker import Worker, start_worker
 from agentchat.tools.format import count_summary
 from agentchat.workspace.process.run import WATCHDOG

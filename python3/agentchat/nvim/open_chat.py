@@ -15,14 +15,16 @@ from agentchat.agent.permissions.rule_drafts import MOST_CALLS, RuleDraft, RuleD
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.preview_actions import PreviewActions, ResolveCommand, ShownPreview
 from agentchat.agent.session import Session
+from agentchat.core.errors import UserError
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.ports import Workspace
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText
+from agentchat.journal.export import export_journal
 from agentchat.journal.index import list_past_calls
 from agentchat.journal.ledger import UsageLedger
-from agentchat.journal.log_text import only_decisions, render_log
+from agentchat.journal.log_text import render_log
 from agentchat.journal.usage_text import render_usage
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection
@@ -127,10 +129,18 @@ class OpenChat:
             self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
             self.tools.show()
         self.settings = settings
-        self.models.settings = settings.model
+        self.models.configure(settings.model)
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
         self.chat.max_rounds = settings.max_rounds
+        self.chat.budget = settings.budget
+        self.chat.compact = settings.compact
+
+    def compact(self, payload: Payload) -> None:
+        """Update the settings, then propose a summary that keeps ``focus`` in particular."""
+        self._configure(payload.get("settings") or {})
+        self.set_attended(payload.get("attended", True))
+        self.session.compact(payload.get("focus") or "")
 
     def set_attended(self, attended: bool) -> None:
         """Set whether somebody sees the editor and can answer."""
@@ -143,11 +153,27 @@ class OpenChat:
         self.previews.replace_proposal(payload["preview"], text)
 
     def choose_model(self, payload: Payload) -> None:
-        """Select a model by name, or show which one is in use."""
-        if payload.get("name") is not None:
-            self.models.chosen = payload["name"]
-        self.view.notify("info", f"model: {self.models.current().name}")
+        """Ask another model from the next request on."""
+        self.models.configure(dict(payload.get("settings") or {}))
+        self.view.notify("info", f"model: {self.models.choose(payload['name']).name}")
         self.session.refresh()
+
+    def list_models(self, payload: Payload) -> None:
+        """Offer the models to choose from; ``quiet`` only makes them known for completion."""
+        self.models.configure(dict(payload.get("settings") or {}))
+        self.background.start(self._list_models(bool(payload.get("quiet"))), "the models")
+
+    async def _list_models(self, quiet: bool) -> None:
+        try:
+            models, current = await self.models.list(), self.models.current().name
+        except UserError as error:
+            if not quiet:
+                self.view.notify("warn", str(error))
+            return
+        if models.problem and not quiet:
+            self.view.notify("warn", models.problem)
+        about = {"current": current, "quiet": quiet}
+        self.lua.call("models.offer", self.chat.uuid, list(models.names), about)
 
     def show_tools(self, payload: Payload) -> None:
         """Show the tools of the chat and the files of custom tools."""
@@ -178,7 +204,17 @@ class OpenChat:
         records = self.journal.records()
         if only == "usage":
             return render_usage(records, UsageLedger(self.state).today())
-        return render_log(only_decisions(records) if only == "decisions" else records)
+        return render_log(records, only_decisions=only == "decisions")
+
+    def export_log(self, payload: Payload) -> None:
+        """Write the journal to a file as JSON lines."""
+        work = self._export_log(Path(payload["path"]), bool(payload.get("overwrite")))
+        self.background.start(work, "the export")
+
+    async def _export_log(self, path: Path, overwrite: bool) -> None:
+        records = self.journal.records()
+        number = await asyncio.to_thread(export_journal, records, path, overwrite)
+        self.lua.notify("info", f"{number} records exported to {path}")
 
     def _show_page(self, title: str, lines: list[str]) -> None:
         self.lua.call("page.show", title, lines)
@@ -222,8 +258,11 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "amend": OpenChat.amend,
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),
+    "compact": OpenChat.compact,
+    "compact_undo": lambda chat, p: chat.session.undo_compaction(),
     "mode": lambda chat, p: chat.session.set_mode(p["mode"]),
     "model": OpenChat.choose_model,
+    "models": OpenChat.list_models,
     "approvals": OpenChat.show_approvals,
     "revoke": lambda chat, p: listings.revoke(chat.chat, p.get("id")),
     "explain": OpenChat.explain,
@@ -234,6 +273,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "add_tool": lambda chat, p: chat.tools.add(p["name"]),
     "remove_tool": lambda chat, p: chat.tools.remove(p["name"]),
     "log": OpenChat.show_log,
+    "export_log": OpenChat.export_log,
 }
 """The events of one chat."""
 

@@ -59,6 +59,7 @@ import agentchat
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.core.errors import UserError
 from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
+from agentchat.models.learned import LearnedServers
 from agentchat.nvim.chat_factory import ChatFactory, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
@@ -141,7 +142,10 @@ class Router:
 
     def _start(self, payload: Payload) -> None:
         config = Path(payload.get("config") or "")
-        self._state = State(Path(payload["state"]), tuple(payload["runtime"]), config)
+        folder = Path(payload["state"])
+        self._state = State(
+            folder, tuple(payload["runtime"]), config, learned=LearnedServers(folder)
+        )
         self._state.prepare()
         self._custom_tools = CustomTools(self._lua, config, self._state.trust_file)
         detach_standard_streams()

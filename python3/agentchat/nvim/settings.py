@@ -9,9 +9,11 @@ from typing import Any
 from agentchat.core.limits import DEFERRED_THRESHOLD, MAX_ROUNDS, PARALLEL_TOOLS
 from agentchat.core.permissions.policy import Mode, StageNetwork, parse_mode
 from agentchat.core.permissions.rules import Rule, parse_rules
+from agentchat.core.spending import SCOPES, Budget
 from agentchat.core.tools.ports import SandboxSetting
 from agentchat.core.tools.registry import Group, parse_groups
 from agentchat.core.tools.tool import Condition, ToolOptions
+from agentchat.core.turn.chat import CompactSetting
 from agentchat.workspace.overlay.launcher import QUOTA_MB
 
 FUNCTION = "function"
@@ -34,6 +36,8 @@ class Settings:
     edits: str = "ask"
     mode: Mode = "ask"
     max_rounds: int = MAX_ROUNDS
+    budget: Budget = field(default_factory=Budget)
+    compact: CompactSetting = "ask"
     plain_save: bool = False
     rules: tuple[Rule, ...] = ()
     rule_problems: tuple[str, ...] = ()
@@ -48,7 +52,7 @@ class Settings:
 def read_settings(settings: Mapping[str, Any]) -> Settings:
     """Return the settings; ``problems`` names the rules that are not valid."""
     tools = _table(settings.get("tools"))
-    ssh = _table(settings.get("ssh"))
+    ssh, budget = _table(settings.get("ssh")), _table(settings.get("budget"))
     stage = _table(settings.get("stage"))
     rules, problems = parse_rules(settings.get("rules"))
     default = tools.get("default")
@@ -63,7 +67,9 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         tool_options=_table(tools.get("opts")),
         edits=tools.get("edits") or "ask",
         mode=parse_mode(settings.get("mode") or "ask"),
+        budget=Budget(**{scope: budget.get(scope) for scope in SCOPES}),
         max_rounds=int(settings.get("max_rounds") or MAX_ROUNDS),
+        compact=settings.get("compact") or "ask",
         plain_save=settings.get("save") == "plain",
         rules=rules,
         rule_problems=problems,

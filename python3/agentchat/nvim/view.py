@@ -17,7 +17,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import ChatStatus, ToolBlock
-from agentchat.nvim.lua_api import LuaApi, LuaFunction
+from agentchat.nvim.lua_api import LuaFunction
 from agentchat.nvim.render.approval import preview_table, proposal_table, request_table
 from agentchat.nvim.render.listings import mentions
 
@@ -45,7 +45,7 @@ class NvimView:
     Changes of one block in one frame are sent as one.
     """
 
-    def __init__(self, lua: LuaApi, chat: str, root: str) -> None:
+    def __init__(self, lua: Caller, chat: str, root: str) -> None:
         self._outbox = Outbox(lua)
         self._chat = chat
         self._root = root

@@ -86,6 +86,18 @@ class Batcher(Generic[Item, Answer]):
                 future.set_result(answer)
 
 
+async def run_all_in_thread(work: Sequence[Callable[[], T]]) -> list[T | Exception]:
+    """Return the result of each blocking function, or what it raises; one thread runs all."""
+    return await asyncio.to_thread(lambda: [_result(function) for function in work])
+
+
+def _result(function: Callable[[], T]) -> T | Exception:
+    try:
+        return function()
+    except Exception as error:
+        return error
+
+
 async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of work that is finished even if the caller is cancelled."""
     task = asyncio.ensure_future(work)

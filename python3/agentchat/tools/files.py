@@ -58,17 +58,18 @@ async def locate_directory(path: str, context: ToolContext) -> FileTarget:
 async def read_for_change(target: FileTarget, context: ToolContext) -> bytes:
     """Return the bytes of a file before a change; raises ToolError, also if it is too large."""
     try:
-        if await context.workspace.size(target.path) > LARGEST_EDIT:
-            size = LARGEST_EDIT // (1024 * 1024)
-            raise ToolError(
-                f"{target.display_path} is larger than {size} MiB, too large to change here; "
-                "use bash. Nothing was changed."
-            )
-        return await context.workspace.read(target.path)
+        data = await context.workspace.read(target.path, LARGEST_EDIT + 1)
     except FileNotFoundError as error:
         raise ToolError(f"Path not found: {target.display_path}") from error
     except OSError as error:
         raise read_error(target, error) from error
+    if len(data) > LARGEST_EDIT:
+        size = LARGEST_EDIT // (1024 * 1024)
+        raise ToolError(
+            f"{target.display_path} is larger than {size} MiB, too large to change here; "
+            "use bash. Nothing was changed."
+        )
+    return data
 
 
 def refuse_locked(target: FileTarget) -> None:

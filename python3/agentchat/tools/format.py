@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from agentchat.core.text import escape_hidden_characters
 
@@ -20,6 +21,19 @@ def add_notices(text: str, notices: Sequence[str]) -> str:
 def limit_notice(limit: int, what: str) -> str:
     """Return the notice of a listing that was cut after ``limit`` of ``what``."""
     return f"[{limit} {what} limit reached. Use limit={2 * limit} for more, or refine pattern]"
+
+
+def truncation_details(by: str, text: str, **more: Any) -> dict[str, Any]:
+    """Return the details of a result that is only a part of the whole.
+
+    Args:
+        by: what was cut at its limit: ``bytes``, ``lines``, or things like ``matches``.
+        text: what is left; its ``lines`` and ``bytes`` are counted.
+        more: what is known of the whole, like ``total_bytes``, ``limit`` and ``path``.
+    """
+    size = len(text.encode("utf-8", "surrogatepass"))
+    counted = {"lines": len(text.splitlines()), "bytes": size}
+    return {"truncation": {"truncated": True, "by": by, **counted, **more}}
 
 
 def count_summary(number: int, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,6 +35,8 @@ from agentchat.workspace.editor_port import (
 )
 from agentchat.workspace.files.transaction import ChangeFailed, failure_reason
 
+FRESH_SECONDS = 0.1
+
 
 @dataclass
 class ApplyPlan:
@@ -57,12 +60,17 @@ class BuffersWorkspace:
 
     The text of a file that is read in pieces is kept from the first piece to the last, so that the
     pieces fit together; at most until the next turn.
+
+    A call is located just before it runs. If no buffer had its file then, the editor is not asked
+    again to read it, unless ``FRESH_SECONDS`` have passed.
     """
 
     def __init__(self, inner: Workspace, editor: Editor) -> None:
         self._inner = inner
         self._editor = editor
         self._reading: tuple[str, bytes] | None = None
+        self._unloaded: dict[str, float] = {}
+        """When no buffer had a file that was located, for the first reading of it."""
 
     @property
     def root(self) -> str:
@@ -82,6 +90,7 @@ class BuffersWorkspace:
     async def ready(self) -> None:
         """Return when it can be used, for a turn that begins; raises Unreachable."""
         self._reading = None
+        self._unloaded.clear()
         await self._inner.ready()
 
     async def close(self) -> None:
@@ -94,7 +103,9 @@ class BuffersWorkspace:
         target = await self._inner.locate(path)
         flags = await self._editor.flags(target.path)
         if flags is None:
+            self._unloaded[target.path] = time.monotonic()
             return target
+        self._unloaded.pop(target.path, None)
         return replace(
             target,
             exists=target.exists or flags.modified,
@@ -275,6 +286,8 @@ class BuffersWorkspace:
     async def _buffer_of(self, path: str) -> BufferSnapshot | None:
         """Return the buffer that replaces a file, if there is one."""
         if split_aspect(path)[1]:
+            return None
+        if time.monotonic() - self._unloaded.pop(path, -FRESH_SECONDS) < FRESH_SECONDS:
             return None
         snapshot = await self._editor.snapshot(path)
         if snapshot is None or snapshot.modified:

@@ -7,6 +7,8 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet
@@ -18,6 +20,7 @@ from agentchat.core.tools.ports import (
     FileTarget,
     ProcessResult,
 )
+from agentchat.rpc.background import Batcher, run_all_in_thread
 from agentchat.workspace.files.aspects import read_aspect
 from agentchat.workspace.files.disk import Disk, read_file
 from agentchat.workspace.files.transaction import FileTransaction
@@ -25,6 +28,8 @@ from agentchat.workspace.fingerprint import command_fingerprint
 from agentchat.workspace.paths import Paths
 from agentchat.workspace.process import run
 from agentchat.workspace.process.sandbox import Sandbox
+
+T = TypeVar("T")
 
 
 class LocalWorkspace:
@@ -39,6 +44,8 @@ class LocalWorkspace:
         self._paths = Paths(root, protected)
         self.confinement = Sandbox(self._paths.root)
         self._writer = FileTransaction(disk or Disk(), self._paths.show)
+        self._located = Batcher(self._locate_all)
+        self._work: Batcher[Callable[[], Any], Any] = Batcher(run_all_in_thread)
 
     @property
     def root(self) -> str:
@@ -58,25 +65,28 @@ class LocalWorkspace:
 
     async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it."""
-        return await asyncio.to_thread(self._paths.locate, path)
+        return await self._located.request(path)
+
+    async def _locate_all(self, paths: Sequence[str]) -> Sequence[FileTarget | Exception]:
+        return await asyncio.to_thread(self._paths.locate_all, paths)
 
     async def kind(self, path: str) -> FileKind | None:
         """Return what a path is; ``None`` if it does not exist."""
-        return await asyncio.to_thread(_kind, path)
+        return await self._run_in_thread(partial(_kind, path))
 
     async def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
-        return (await asyncio.to_thread(os.stat, path)).st_size
+        return (await self._run_in_thread(partial(os.stat, path))).st_size
 
     async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
         """Return the bytes of a file, at most ``limit`` from ``start``; raises OSError."""
         if split_aspect(path)[1]:
-            return await asyncio.to_thread(read_aspect, path)
-        return await asyncio.to_thread(read_file, path, limit, start)
+            return await self._run_in_thread(partial(read_aspect, path))
+        return await self._run_in_thread(partial(read_file, path, limit, start))
 
     async def list(self, path: str) -> Sequence[DirectoryEntry]:
         """Return the entries of a directory, unsorted; raises OSError."""
-        return await asyncio.to_thread(_entries, path)
+        return await self._run_in_thread(partial(_entries, path))
 
     async def unsaved(self) -> Mapping[str, bytes]:
         """Return nothing: this workspace knows no editor."""
@@ -117,6 +127,11 @@ class LocalWorkspace:
     ) -> tuple[str, ...]:
         """Return a line for each file that decides what a shell command does in ``cwd``."""
         return await asyncio.to_thread(command_fingerprint, commands, command, cwd)
+
+    async def _run_in_thread(self, work: Callable[[], T]) -> T:
+        """Return the result of blocking work; a thread does what begins at the same time."""
+        result: T = await self._work.request(work)
+        return result
 
 
 def _kind(path: str) -> FileKind | None:

@@ -48,16 +48,30 @@ class Paths:
 
     def locate(self, path: str) -> FileTarget:
         """Return the identity of ``path`` (see ``core.tools.ports.Workspace``)."""
+        return self._locate(path, FolderFacts(self.root, self._protected_folders))
+
+    def locate_all(self, paths: Sequence[str]) -> list[FileTarget | Exception]:
+        """Return the identity of each path, or the error; looks at each folder once."""
+        facts = FolderFacts(self.root, self._protected_folders)
+        found: list[FileTarget | Exception] = []
+        for path in paths:
+            try:
+                found.append(self._locate(path, facts))
+            except Exception as error:
+                found.append(error)
+        return found
+
+    def _locate(self, path: str, facts: FolderFacts) -> FileTarget:
         refuse_special(path)
         try:
-            real = self._resolve(path)
+            real = facts.spelled_as_stored(self._resolve(path))
             status = _lstat(real)
         except (OSError, ValueError) as error:
             raise ToolError(f"{path}: {_reason(error)}.") from error
         return FileTarget(
             path=real,
             display_path=self.show(real),
-            zone=self.zone(real),
+            zone=self._zone(real, facts),
             exists=status is not None,
             read_only=status is not None and _read_only(real, status),
             hard_linked=status is not None and stat.S_ISREG(status.st_mode) and status.st_nlink > 1,
@@ -79,6 +93,9 @@ class Paths:
         A secret file is SECRET wherever it lies: reading asks, and writing asks as for a
         protected file. A file outside is OUTSIDE even if its name is a protected one.
         """
+        return self._zone(real, FolderFacts(self.root, self._protected_folders))
+
+    def _zone(self, real: str, facts: FolderFacts) -> Zone:
         is_inside = inside(real, self.root)
         relative = real[len(self.root) :] if is_inside else real
         parts = [part for part in relative.split("/") if part]
@@ -86,25 +103,52 @@ class Paths:
             return Zone.SECRET
         if not is_inside:
             return Zone.OUTSIDE
-        return Zone.PROTECTED if self._is_protected(real, parts) else Zone.ORDINARY
+        is_guarded = is_protected(parts) or facts.is_protected(real)
+        return Zone.PROTECTED if is_guarded else Zone.ORDINARY
 
-    def _is_protected(self, real: str, parts: Sequence[str]) -> bool:
-        return (
-            is_protected(parts)
-            or any(
-                inside(real, folder) for folder in (*self._protected_folders, *_hooks(self.root))
-            )
-            or self._in_repository_data(real)
-            or self._on_another_device(real)
-        )
+    def _resolve(self, path: str) -> str:
+        real = os.path.realpath(os.path.join(self.root, path))
+        if path.startswith("@") and len(path) > 1 and not os.path.lexists(real):
+            real = os.path.realpath(os.path.join(self.root, path[1:]))
+        return real
 
-    def _in_repository_data(self, real: str) -> bool:
-        """Whether a folder above is a Git directory under another name than ``.git``."""
+
+class FolderFacts:
+    """What is true of folders, looked up once for the paths that are located together."""
+
+    def __init__(self, root: str, protected: Sequence[str]) -> None:
+        self._root = root
+        self._protected = (*protected, *_hooks(root))
+        self._spelled: dict[str, str] = {"/": "/"}
+        self._protects: dict[str, bool] = {}
+
+    def spelled_as_stored(self, real: str) -> str:
+        """Return the path with the spelling of its directories' own entries.
+
+        On a file system that folds case, ``SRC/A.py`` and ``src/a.py`` are one file: one identity.
+        """
+        if real == "/":
+            return real
+        folder, name = os.path.split(real)
+        if folder not in self._spelled:
+            self._spelled[folder] = self.spelled_as_stored(folder)
+        folder = self._spelled[folder]
+        return os.path.join(folder, _stored_name(folder, name))
+
+    def is_protected(self, real: str) -> bool:
+        """Whether a path inside the root is protected because of the folders above it."""
         folder = os.path.dirname(real)
-        while inside(folder, self.root):
+        if folder not in self._protects:
+            is_below = any(inside(folder, protected) for protected in self._protected)
+            self._protects[folder] = is_below or self._in_repository_data(folder)
+        return self._protects[folder] or real in self._protected or self._on_another_device(real)
+
+    def _in_repository_data(self, folder: str) -> bool:
+        """Whether it or a folder above is a Git directory under another name than ``.git``."""
+        while inside(folder, self._root):
             if _is_git_directory(folder):
                 return True
-            if folder == self.root:
+            if folder == self._root:
                 break
             folder = os.path.dirname(folder)
         return False
@@ -112,16 +156,10 @@ class Paths:
     def _on_another_device(self, real: str) -> bool:
         """Whether the path lies in a file system that is mounted below the root."""
         folder = real
-        while _lstat(folder) is None and inside(folder, self.root) and folder != self.root:
+        while _lstat(folder) is None and inside(folder, self._root) and folder != self._root:
             folder = os.path.dirname(folder)
-        here, root = _lstat(folder), _lstat(self.root)
+        here, root = _lstat(folder), _lstat(self._root)
         return here is not None and root is not None and here.st_dev != root.st_dev
-
-    def _resolve(self, path: str) -> str:
-        real = os.path.realpath(os.path.join(self.root, path))
-        if path.startswith("@") and len(path) > 1 and not os.path.lexists(real):
-            real = os.path.realpath(os.path.join(self.root, path[1:]))
-        return _spelled_as_stored(real)
 
 
 def inside(path: str, folder: str) -> bool:
@@ -186,17 +224,6 @@ def _is_git_directory(folder: str) -> bool:
     return has["HEAD"] and all(
         os.path.isdir(os.path.join(folder, name)) for name in ("objects", "refs")
     )
-
-
-def _spelled_as_stored(real: str) -> str:
-    """Return the path with the spelling of its directories' own entries.
-
-    On a file system that folds case, ``SRC/A.py`` and ``src/a.py`` are one file: one identity.
-    """
-    spelled = "/"
-    for name in [part for part in real.split("/") if part]:
-        spelled = os.path.join(spelled, _stored_name(spelled, name))
-    return spelled
 
 
 def _stored_name(folder: str, name: str) -> str:

@@ -16,7 +16,15 @@ from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.permissions.policy import Policy
 from agentchat.core.permissions.rules import parse_rules
 from agentchat.core.tools.ports import Diagnostic, UserQuestion
-from agentchat.core.tools.tool import Hooks, Metadata, Tool, ToolContext, ToolOutput
+from agentchat.core.tools.tool import (
+    CallOutcome,
+    Hooks,
+    Metadata,
+    ResultProcessor,
+    Tool,
+    ToolContext,
+    ToolOutput,
+)
 from agentchat.tools.builtin import ask, tool_search
 from tests.agent.scene import Scene
 from tests.core.turn.world import a_call, a_tool, calls
@@ -28,7 +36,7 @@ def tool(run: Callable[..., Any], name: str = "t", **about: Any) -> Tool:
     return dataclasses.replace(a_tool(name, **about), steps=(run,))
 
 
-def a_hooked_tool(hook: Callable[[ToolResult], ToolResult], **about: Any) -> Tool:
+def a_hooked_tool(hook: Callable[[CallOutcome], ToolResult], **about: Any) -> Tool:
     async def run(arguments: Any, context: ToolContext) -> str:
         if arguments.fail:
             raise ToolError("no luck")
@@ -43,7 +51,8 @@ class Wording:
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def __call__(self, result: ToolResult) -> ToolResult:
+    def __call__(self, outcome: CallOutcome) -> ToolResult:
+        result = outcome.result
         self.heard.append(result.status.value)
         return dataclasses.replace(
             result, text=f"[{result.text}]", display_text=result.status.value
@@ -85,7 +94,7 @@ async def test_a_tool_says_its_denial(tmp_path: Path) -> None:
 async def test_a_hook_that_raises_or_returns_nonsense_changes_nothing(
     tmp_path: Path, nonsense: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def hook(result: ToolResult) -> Any:
+    def hook(outcome: CallOutcome) -> Any:
         if isinstance(nonsense, Exception):
             raise nonsense
         return nonsense
@@ -97,7 +106,7 @@ async def test_a_hook_that_raises_or_returns_nonsense_changes_nothing(
 
 
 async def test_a_hook_changes_what_is_said_and_nothing_else(tmp_path: Path) -> None:
-    def hook(result: ToolResult) -> ToolResult:
+    def hook(outcome: CallOutcome) -> ToolResult:
         return ToolResult("9", "other", "said")
 
     scene = Scene(
@@ -128,9 +137,68 @@ async def test_a_large_result_shows_its_ends_and_where_all_of_it_is(tmp_path: Pa
     assert body[-2:] == ["line 99999", f"full output: {kept}"]
     assert len(body) <= 10
     (result,) = [m for m in scene.chat.history.messages if isinstance(m, ToolResult)]
-    assert result.details is details
+    stored = {"truncated": True, "stored_path": str(kept)}
+    assert result.details == {**details, **stored}
     assert result.full_text_path == str(kept)
+    (event,) = scene.screen.named("AgentToolFinished")
+    assert event.items() >= stored.items()
     assert len(result.text.encode()) < RESULT_BYTES + 500
+
+
+async def play_processed(
+    folder: Path, processor: ResultProcessor, name: str = "t", size: int = RESULT_BYTES + 1
+) -> tuple[Scene, ToolResult]:
+    """Return the result of a tool with ``size`` bytes, with this processor of large results."""
+
+    async def floods(arguments: Any, context: ToolContext) -> str:
+        return "x" * size
+
+    scene = Scene(folder, [calls(a_call("1", name)), DONE], tool(floods, name, asks=False))
+    scene.chat.toolset.set_result_processor(processor)
+    await scene.play()
+    (result,) = [m for m in scene.chat.history.messages if isinstance(m, ToolResult)]
+    return scene, result
+
+
+async def test_the_users_processor_shortens_a_large_result(tmp_path: Path) -> None:
+    async def count(tool: str, text: str, path: str, context: ToolContext) -> str:
+        return f"{tool}: {len(Path(path).read_bytes())} bytes, usually {'truncated' in text}"
+
+    _, result = await play_processed(tmp_path, count)
+    assert result.text == f"t: {RESULT_BYTES + 1} bytes, usually True"
+    assert result.full_text_path is not None
+
+
+async def test_a_small_result_and_one_limited_by_its_tool_are_not_processed(tmp_path: Path) -> None:
+    async def fail(tool: str, text: str, path: str, context: ToolContext) -> str:
+        raise AssertionError
+
+    assert (await play_processed(tmp_path, fail, size=9))[1].text == "x" * 9
+    scene, _ = await play_processed(tmp_path, fail, "read")
+    assert scene.screen.notes == []
+
+
+async def test_a_processor_that_returns_nothing_or_fails_changes_nothing(tmp_path: Path) -> None:
+    async def nothing(tool: str, text: str, path: str, context: ToolContext) -> None:
+        return None
+
+    async def fail(tool: str, text: str, path: str, context: ToolContext) -> str:
+        raise ValueError("no luck")
+
+    scene, kept = await play_processed(tmp_path, nothing)
+    assert "bytes truncated; full output:" in kept.text
+    assert scene.screen.notes == []
+    scene, kept = await play_processed(tmp_path, fail)
+    assert "bytes truncated; full output:" in kept.text
+    assert scene.screen.notes == [("warn", "The result processor failed: no luck")]
+
+
+async def test_what_a_processor_returns_is_limited_too(tmp_path: Path) -> None:
+    async def floods(tool: str, text: str, path: str, context: ToolContext) -> str:
+        return "y" * 2 * RESULT_BYTES
+
+    _, result = await play_processed(tmp_path, floods)
+    assert len(result.text) < RESULT_BYTES + 500
 
 
 # --- the editor and the toolbox -------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agentchat.agent.execution.tool_runner import ResultStore
+from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import ChangeSet, FileChange

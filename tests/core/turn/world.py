@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from agentchat.core.context.context import ContextStep
 from agentchat.core.errors import Cancelled, StalePreview, ToolError
 from agentchat.core.messages import Message, Reply, Status, ToolCall, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
@@ -16,6 +17,7 @@ from agentchat.core.tools.tool import Access, ArgumentError, DryRunResult, Envir
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
+    Announce,
     ApprovalRequest,
     ApprovalResponse,
     AskModel,
@@ -28,12 +30,15 @@ from agentchat.core.turn.effects import (
     Prepare,
     ReadyCall,
     Record,
+    RecordStep,
     RefreshPreview,
+    ReportBudget,
     RequestApproval,
     ResolvePreview,
     RunTool,
     RunTools,
     SetUp,
+    Summarize,
     TakeSteering,
     TearDown,
 )
@@ -122,11 +127,16 @@ class World:
     refreshed: list[Preview | ToolError] = field(default_factory=list)
     moves: list[StalePreview] = field(default_factory=list)
     setup_fails: dict[str, ToolError] = field(default_factory=dict)
+    summaries: list[Reply] = field(default_factory=list)
     on_run: Callable[[ValidCall], None] = lambda call: None
     stop_at: Callable[[Effect[Any]], bool] = lambda effect: False
 
     def __post_init__(self) -> None:
         self.requests: list[ModelRequest] = []
+        self.summary_requests: list[ModelRequest] = []
+        self.steps: list[ContextStep] = []
+        self.announced: list[Announce] = []
+        self.budgets: list[ReportBudget] = []
         self.questions: list[ApprovalRequest] = []
         self.located: list[str] = []
         self.ran: list[tuple[str, ...]] = []
@@ -168,7 +178,16 @@ class World:
             case AskModel():
                 self.requests.append(effect.request)
                 return self.replies.pop(0)
-            case Record():
+            case Summarize():
+                self.summary_requests.append(effect.request)
+                return self.summaries.pop(0)
+            case RecordStep():
+                self.steps.append(effect.step)
+                return None
+            case Announce():
+                self.announced.append(effect)
+                return None
+            case Record() | ReportBudget():
                 return self._recorded(effect)
             case RefreshPreview():
                 return _one(self.refreshed.pop(0) if self.refreshed else effect.preview)
@@ -181,8 +200,8 @@ class World:
             case Parse():
                 return effect.tool.arguments.parse(effect.raw_arguments)
             case Locate():
-                self.located.append(effect.call.call.id)
-                return self._target_of(effect.call)
+                self.located += [call.call.id for call in effect.calls]
+                return tuple(self._target_of(call) for call in effect.calls)
             case ComputeDryRun():
                 found = self.previews.get(effect.call.call.id, DryRunResult())
                 return _one(found.pop(0) if isinstance(found, list) else found)
@@ -200,7 +219,10 @@ class World:
         self.ran.append(tuple(ready.call.call.id for ready in effect.ready))
         return tuple(self._outcome(ready) for ready in effect.ready)
 
-    def _recorded(self, effect: Record) -> Message:
+    def _recorded(self, effect: Record | ReportBudget) -> Message | None:
+        if isinstance(effect, ReportBudget):
+            self.budgets.append(effect)
+            return None
         message = effect.message
         if isinstance(message, ToolResult) and effect.heading:
             message = replace(message, text=f"{effect.heading}\n{message.text}")

@@ -110,6 +110,15 @@ async def test_one_long_line_reaches_the_model_as_head_and_tail(bench: Bench) ->
     path = bench.context().overflow
     assert head == tail == "x" * 32 * 1024
     assert note == f"[... {700_000 - 64 * 1024} bytes truncated; full output: {path} ...]"
+    assert result.details is not None
+    assert result.details["truncation"] == {
+        "truncated": True,
+        "by": "bytes",
+        "lines": 3,
+        "bytes": len(result.text),
+        "total_bytes": 700_000,
+        "path": path,
+    }
     assert Path(path).read_bytes() == b"x" * 700_000
     assert Path(path).stat().st_mode & 0o777 == 0o600
 

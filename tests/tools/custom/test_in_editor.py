@@ -283,3 +283,67 @@ def test_a_function_registers_a_tool_that_the_next_request_offers_until_it_is_un
     results = list(model_server.requests[-1].results.values())
     taken = 'The tool name "grep" is taken by the built-in tool grep.'
     assert results == ["made", "12", "right", "made", taken, "20", "True False"]
+
+
+PRUNE = """
+from agentchat import Context, DryRun, checkpoint, tool
+
+def plan(table):
+    return DryRun(summary="Deletes old rows", would_affect=f"table {table}", reversible=False)
+
+def load(saved, ctx: Context):
+    open("db.txt", "w").write(saved)
+
+@checkpoint(restore=load, tools="prune")
+def dump(ctx: Context):
+    return ctx.read("db.txt")
+
+@tool(dry_run=plan, audit_operation="delete", requires_checkpoint=True,
+      requires_reverse_thinking=True)
+def prune(table: str) -> str:
+    "Delete the old rows of a table."
+    open("db.txt", "w").write("pruned\\n")
+    return "12 rows deleted"
+"""
+
+
+def test_the_safety_of_a_tool_is_shown_acted_on_and_undone(
+    start_editor: StartEditor, model_server: ModelServer, home: Path, workspace: Path
+) -> None:
+    write(own_folder(home), "prune.py", PRUNE)
+    database = write(workspace, "db.txt", "old\n")
+    editor = open_editor(start_editor, model_server, home, default=["prune"])
+    chat = Chat.open(editor)
+    thinking = {
+        "hidden_assumptions": ["nobody reads them"], "failure_scenarios": ["a report is empty"],
+        "verdict": "abort", "verdict_reason": "the year is not over",
+    }  # fmt: skip
+    going_on = {**thinking, "verdict": "proceed", "verdict_reason": "the year is over"}
+    model_server.script(
+        calls(call("prune", {"table": "orders", "_reverse_thinking": thinking})),
+        calls(call("prune", {"table": "orders", "_reverse_thinking": going_on})),
+        text("Done."),
+    )
+    chat.send("prune it")
+    editor.wait_screen("prune wants to run")
+    assert "verdict in _reverse_thinking is abort. Reason: the year is not" in (
+        model_server.requests[1].result
+    )
+    shown = "\n".join(editor.screen())
+    for line in (
+        "does        Deletes old rows",
+        "kind        delete",
+        "affects     table orders",
+        "assumes     nobody reads them",
+        "risks       a report is empty",
+        "verdict     proceed: the year is over",
+        "checkpoint  made by dump",
+    ):
+        assert line in shown
+    assert "cannot be undone" not in shown
+    editor.command("AgentApprove accept")
+    chat.finished()
+    assert database.read_text() == "pruned\n"
+    editor.command("AgentUndo")
+    editor.wait_screen("restores what it saved")
+    assert database.read_text() == "old\n"

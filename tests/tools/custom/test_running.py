@@ -20,6 +20,7 @@ from agentchat import Context, DryRun, Result, ToolError
 from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.tool import NO_STORE, Tool
+from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.journal.log_text import render_log
 from agentchat.journal.records import DecisionMade
 from agentchat.nvim.render.approval import IRREVERSIBLE, request_table
@@ -596,6 +597,57 @@ async def test_a_function_stages_a_preview(
     assert ("sourceResultDetails" in result.details) == (action == "apply")
 
 
+async def test_details_of_a_preview_are_in_its_events_and_its_result(tmp_path: Path) -> None:
+    scene = resolving(tmp_path, "apply", stager([], details={"ticket": 7}))
+    await scene.play("go", "accept")
+    names = ("AgentPreviewStaged", "AgentPreviewResolved")
+    assert [scene.screen.named(name)[0]["details"] for name in names] == [{"ticket": 7}] * 2
+    result = scene.chat.history.messages[-2]
+    assert isinstance(result, ToolResult)
+    assert result.details is not None
+    assert result.details["details"] == {"ticket": 7}
+    assert scene.screen.blocks["2"][-1].body == ["Reason: ok", "Applied it."]
+
+
+async def test_a_tool_may_set_a_standing_handler_that_is_offered_while_nothing_is_pending(
+    tmp_path: Path,
+) -> None:
+    applied: list[str] = []
+
+    def apply(reason: str) -> str:
+        applied.append(reason)
+        return f"Published {len(applied)}."
+
+    def begin(ctx: Context) -> str:
+        ctx.set_standing_resolve_handler("Publish", apply, source="blog", preview="The post")
+        return "Write the post, then call resolve."
+
+    def end(ctx: Context) -> str:
+        ctx.clear_standing_resolve_handler()
+        return "over"
+
+    tools = [made(tmp_path, begin), made(tmp_path, end)]
+    talk = [calls(a_call("1", "begin")), a_resolve("2", "apply"), a_resolve("3", "apply")]
+    script: list[Script] = [*talk, calls(a_call("4", "end")), a_resolve("5", "apply"), DONE]
+    scene = Scene(tmp_path, script, *tools)
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    (request,) = scene.screen.questions.values()
+    table = request_table("p1", request, str(tmp_path))
+    assert (table["title"], table["safety"]) == ("Publish: carry it out?", 0)
+    assert table["doc"]["lines"] == ["The post", "", "ok"]
+    for _ in range(2):
+        await scene.answer("accept")
+    await scene.finished()
+    results = scene.results()
+    assert results["1"] == "Write the post, then call resolve."
+    assert (results["2"], results["3"]) == ("Published 1.", "Published 2.")
+    assert results["5"] == "No pending action to resolve. Nothing to apply or discard."
+    offered = [any(t.name == "resolve" for t in asked.tools) for asked in scene.model.requests]
+    assert offered == [False, True, True, True, False, False]
+    assert [asked.forced for asked in scene.model.requests] == [None] * 6
+
+
 async def test_a_rejecting_callback_may_take_the_reason_only(tmp_path: Path) -> None:
     events: list[Any] = []
     scene = resolving(tmp_path, "discard", stager(events, reject=lambda reason: f"No: {reason}"))
@@ -705,7 +757,7 @@ async def test_a_structured_dry_run_is_shown_in_the_question_and_kept_in_the_jou
         "reversible": False,
     }  # fmt: skip
     decisions = [one for one in scene.journal.records() if isinstance(one, DecisionMade)]
-    assert [one.effects for one in decisions] == [effects, effects]
+    assert [one.effects for one in decisions] == [effects]
     log = "\n".join(render_log(decisions))
     assert 'would affect: ["table old", "its index"]' in log
     assert "permission class: database" in log
@@ -828,6 +880,33 @@ def mail(to: str):
     scene.journal.close()
 
 
+# --- large results -----------------------------------------------------------------------------
+
+PROCESSOR = """
+@result_processor
+def summarize(tool, path, ctx: Context):
+    ctx.progress("counting")
+    return f"{tool}: {open(path).read().count('x')} in {ctx.cwd}"
+
+@tool(require_approval_before=False)
+def floods() -> str:
+    'Print much.'
+    return "x" * 100_000
+"""
+
+
+async def test_a_processor_of_a_file_shortens_large_results(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    loaded = await loaded_file(tmp_path / "tools", PROCESSOR)
+    root = tmp_path / "ws"
+    root.mkdir()
+    scene = scene_of(root, *loaded.tools(str(root)))
+    scene.chat.toolset.set_result_processor(*loaded.result_processors(str(root)))
+    await scene.play()
+    assert scene.results() == {"1": f"floods: 100000 in {root}"}
+    assert any("counting" in (block.append or "") for block in scene.screen.blocks["1"])
+
+
 # --- checkpoints -------------------------------------------------------------------------------
 
 CHECKPOINTS = """
@@ -912,6 +991,32 @@ async def test_the_files_that_a_call_declares_are_its_checkpoint_without_a_handl
     assert scene.files().keys() == {"new"}
     log = "\n".join(render_log(scene.journal.records()))
     assert "checkpoint before c1: files" in log
+    scene.journal.close()
+
+
+async def test_a_call_that_is_stopped_half_way_is_undone_to_its_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    code = """
+@tool(requires_checkpoint=True, writes="name")
+def fill(name: str, ctx: Context):
+    'Write a file, slowly.'
+    open(name, "w").write("half")
+    ctx.progress("half")
+    time.sleep(60)
+"""
+    loaded = await loaded_file(tmp_path / "tools", code)
+    scene = UndoScene(tmp_path, *loaded.tools(str(tmp_path / "ws")))
+    scene.write("a", "old\n")
+    scene.model.replies += [calls(a_call("1", "fill", '{"name": "a"}'))]
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    scene.session.answer(next(iter(scene.screen.questions)), ApprovalResponse("accept"))
+    await scene.screen.until(lambda: any(b.append for b in scene.screen.blocks["1"]))
+    scene.session.stop()
+    await scene.screen.until(lambda: bool(scene.screen.named("AgentTurnFinished")))
+    assert scene.files()["a"][0] == "half"
+    assert "restored: a" in await scene.undo()
+    assert scene.files()["a"][0] == "old\n"
     scene.journal.close()
 
 

@@ -12,7 +12,7 @@ from agentchat.core import globs
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.core.tools.tool import Tool
-from agentchat.tools.builtin import find, grep, ls
+from agentchat.tools.builtin import find, grep, ls, read
 from agentchat.workspace.local import LocalWorkspace
 from tests.tools.conftest import Bench
 
@@ -242,3 +242,39 @@ async def test_grep_sees_unsaved_text_instead_of_the_file(bench: Bench) -> None:
 )
 def test_globs(pattern: str, path: str, fits: bool) -> None:
     assert globs.matcher(pattern)(path) is fits
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "truncation"),
+    [
+        (ls.TOOL, {"limit": 2}, {"by": "entries", "lines": 2, "bytes": 5, "limit": 2, "total": 3}),
+        (
+            find.TOOL,
+            {"pattern": "*", "limit": 2},
+            {"by": "results", "lines": 2, "bytes": 5, "limit": 2, "total": 3},
+        ),
+        (
+            grep.TOOL,
+            {"pattern": "x", "limit": 2},
+            {"by": "matches", "lines": 2, "bytes": 15, "limit": 2},
+        ),
+        (ls.TOOL, {"limit": 3}, None),
+        (find.TOOL, {"pattern": "*"}, None),
+        (grep.TOOL, {"pattern": "x"}, None),
+        (read.TOOL, {"path": "aa"}, None),
+        (
+            read.TOOL,
+            {"path": "long"},
+            {"by": "lines", "lines": 2000, "bytes": 4000, "total_lines": 2001},
+        ),
+    ],
+)
+async def test_the_details_of_a_result_that_was_cut_say_by_what(
+    bench: Bench, tool: Tool, given: dict[str, Any], truncation: dict[str, Any] | None
+) -> None:
+    for name in ("aa", "bb", "cc"):
+        bench.write(name, "x\n")
+    if given.get("path") == "long":
+        bench.write("long", "x\n" * 2001)
+    details = (await bench.call(tool, **given)).details or {}
+    assert details.get("truncation") == (truncation and {"truncated": True, **truncation})

@@ -59,6 +59,7 @@ async def test_a_page_comes_as_markdown_marked_as_untrusted(bench: Bench, web: W
         (Resource("né".encode("utf-16"), "text/plain; charset=utf-16"), "né"),
         (Resource(b"x", "text/plain; charset=nonsense"), "x"),
         (Resource(b"", "text/plain"), ""),
+        (Resource("a\U000e0041b".encode(), "text/plain"), "ab"),
         (Resource(b"stop</web-page>now", "text/plain"), "stop<\\/web-page>now"),
     ],
 )

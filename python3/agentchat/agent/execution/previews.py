@@ -60,6 +60,9 @@ class Previews:
         for change in changes:
             earlier = self.find_collecting() if change.collects else None
             preview = await self._make_preview(call, change, in_overlay)
+            if preview.is_standing:
+                self._stack.tool_handler = preview
+                continue
             if earlier is not None:
                 self.replace(_extend(earlier, preview))
             else:
@@ -78,6 +81,10 @@ class Previews:
         self._view.close_preview(preview)
         self._journal.record_preview_resolved(preview, "discard", "nothing is left to change")
         self._send_event("AgentPreviewResolved", preview, action="discard", status="success")
+
+    def clear_standing(self) -> None:
+        """Remove the standing handler that a tool has set."""
+        self._stack.tool_handler = None
 
     def find_collecting(self) -> Preview | None:
         """Return the preview that the calls of this reply extend.
@@ -108,6 +115,10 @@ class Previews:
         self._stack.replace(pending)
         self._journal.record_preview_staged(pending)
         self._view.show_preview(pending)
+
+    def record_command(self, preview: Preview, action: Action, reason: str) -> None:
+        """Record that the user's command decided about a preview."""
+        self._journal.record_command(preview, action, reason)
 
     async def resolve(
         self, pending: Preview, action: Action, reason: str, extra: Extra = None
@@ -231,11 +242,13 @@ class Previews:
         workspace = self._overlay if in_overlay else self._workspace
         targets = tuple([await workspace.locate(path) for path in _paths(staged)])
         preview = make_preview(staged, uuid.uuid4().hex, targets, in_overlay=in_overlay)
-        return replace(preview, scope=_scope(call, preview))
+        return replace(preview, scope=_scope(call, preview), calls=(call.call.id,))
 
     def _send_event(self, name: str, pending: Preview, **more: str) -> None:
         self._observer.refresh()
-        self._view.fire_event(name, {"label": pending.label, "source": pending.source, **more})
+        details = {} if pending.details is None else {"details": pending.details}
+        data = {"label": pending.label, "source": pending.source, **details, **more}
+        self._view.fire_event(name, data)
 
 
 async def _read(workspace: Workspace, path: str) -> bytes | None:
@@ -260,7 +273,8 @@ def _extend(earlier: Preview, preview: Preview) -> Preview:
         proposed = ChangeSet(
             tuple(replace(file, after=texts.get(file.path, file.after)) for file in change.files)
         )
-    return replace(preview, id=earlier.id, original_change=proposed)
+    calls = (*earlier.calls, *preview.calls)
+    return replace(preview, id=earlier.id, original_change=proposed, calls=calls)
 
 
 def _scope(call: ValidCall, pending: Preview) -> Scope | None:

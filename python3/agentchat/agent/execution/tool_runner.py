@@ -6,29 +6,29 @@ import asyncio
 import inspect
 import json
 import logging
-import os
-import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from agentchat.agent.execution.checkpoints import Checkpoints
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, LocatedWorkspace
 from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.previews import Previews
+from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
 from agentchat.agent.execution.staged_command import add_remarks
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
-from agentchat.core.limits import LONGEST_ERROR, RESULT_BYTES
+from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
 from agentchat.core.permissions.policy import Policy, is_staged
 from agentchat.core.permissions.rules import named_hosts
-from agentchat.core.text import clip, head_and_tail, mask_secrets
+from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Frontend, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
+    CallOutcome,
     DryRunResult,
+    ResultProcessor,
     StagedChange,
     Step,
     Tool,
@@ -46,41 +46,11 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-OWN_LIMIT = frozenset({"read", "bash", "fetch"})
-"""Tools that limit their results themselves."""
-
 HOOK_SECONDS = 30.0
 FORMAT_SECONDS = 2.0
 GUIDE = "manual_guide"
 """Among the details of an undo that is impossible: what the user can do by hand."""
 STAGED = "Staged as a preview - nothing has been changed yet."
-
-
-class ResultStore:
-    """Large results of one chat, as files that only the user can read."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def free_path(self) -> str:
-        """Return an unused path in the folder, which is made if it is missing."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return str(self._folder / f"{uuid.uuid4().hex[:12]}.txt")
-
-    def keep(self, text: str) -> str:
-        """Write a text in full and return its path."""
-        path = self.free_path()
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(text)
-        return path
-
-    def shorten(self, tool: str, text: str) -> tuple[str, str | None]:
-        """Return the text for the model, and the file with all of it if it was too large."""
-        if tool in OWN_LIMIT or len(text.encode("utf-8", "surrogatepass")) <= RESULT_BYTES:
-            return text, None
-        path = self.keep(text)
-        return head_and_tail(text, path), path
 
 
 class ToolRunner:
@@ -145,7 +115,10 @@ class ToolRunner:
         await self._previews.stage(call, staged, in_overlay=in_overlay)
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
-        return self.make_result(call.call.id, call.tool.name, result, STAGED if staged else "")
+        heading = STAGED if any(not change.is_standing for change in staged) else ""
+        answer = self.make_result(call.call.id, call.tool.name, result, heading)
+        processor = self._toolbox.result_processor
+        return answer if processor is None else await self._process(answer, processor, context)
 
     async def _run_in_overlay(self, ready: ReadyCall, context: ToolContext) -> ToolOutput:
         """Run a call on what the user sees; a command also tells what it did to files."""
@@ -185,22 +158,39 @@ class ToolRunner:
         except ToolError as error:
             log.warning("the exit hook of %s failed: %s", call.tool.name, error)
 
-    async def format(self, result: ToolResult) -> ToolResult:
+    async def format(
+        self, result: ToolResult, call: ValidCall | None = None, reason: str = ""
+    ) -> ToolResult:
         """Return a result as the tool's own hook formats it.
 
         The hook changes text, details and images, never the id or the status. A hook that raises,
         takes too long or returns something else changes nothing.
+
+        Args:
+            call: the call that it answers, if that is valid.
+            reason: why the user rejected the call.
         """
-        tool = self._toolbox.find(result.name)
+        tool = self._toolbox.find(result.name) if call is None else call.tool
         if tool is None or tool.hooks.result is None:
             return result
+        outcome = CallOutcome(result, None if call is None else call.arguments, reason)
         try:
             async with asyncio.timeout(FORMAT_SECONDS):
-                formatted = await asyncio.to_thread(tool.hooks.result, result)
-            return _copy_format(result, formatted)
+                formatted = await _format_result(tool.hooks.result, outcome)
+            return self._limit_format(_copy_format(result, formatted), result)
         except Exception:
             log.exception("%s could not format its result", tool.name)
             return result
+
+    def _limit_format(self, formatted: ToolResult, result: ToolResult) -> ToolResult:
+        """Return a formatted result without secrets, of limited length, and marked as staged."""
+        if formatted.text == result.text:
+            return formatted
+        text = mask_secrets(formatted.text)
+        if result.text.startswith(STAGED) and not text.startswith(STAGED):
+            text = f"{STAGED}\n{text}"
+        text, stored = self._results.shorten(result.name, text)
+        return replace(formatted, text=text, full_text_path=stored or result.full_text_path)
 
     def make_result(
         self, call_id: str, tool: str, result: ToolOutput, heading: str = ""
@@ -209,16 +199,29 @@ class ToolRunner:
         text = mask_secrets(result.text)
         full = f"{heading}\n{text}" if heading else text
         text, stored = self._results.shorten(tool, full)
+        stored = result.full_text_path or stored
         return ToolResult(
             call_id=call_id,
             name=tool,
             text=text,
             status=_status(result),
-            details=result.details,
+            details=with_truncation(result.details, stored),
             images=result.images,
             display_text=result.display_text,
-            full_text_path=result.full_text_path or stored,
+            full_text_path=stored,
         )
+
+    async def _process(
+        self, result: ToolResult, processor: ResultProcessor, context: ToolContext
+    ) -> ToolResult:
+        """Return a large result as the user's processor shortens it; a failure changes nothing."""
+        try:
+            return await process_result(result, processor, context)
+        except Exception as error:
+            log.exception("the result of %s could not be processed", result.name)
+            text = str(error) or type(error).__name__
+            self._view.notify("warn", f"The result processor failed: {clip(text)}")
+            return result
 
     async def _hook(self, call: ValidCall, hook: Step | None) -> None:
         if hook is None:
@@ -260,6 +263,10 @@ class ToolRunner:
         def progress(text: str) -> None:
             self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
+        def show(text: str) -> None:
+            block = ToolBlock(tool=call.tool.name, body=text.split("\n"))
+            self._view.update_block(call.call.id, block)
+
         located = target.targets_by_path if target is not None else {}
         workspace = (
             LocatedWorkspace(self._overlay, located)
@@ -280,7 +287,9 @@ class ToolRunner:
             frontend=self._frontend,
             tool_finder=self._toolbox,
             private_hosts=named_hosts(rules, call, target) if target is not None else frozenset(),
+            clear_standing=self._previews.clear_standing,
             flags=self._flags,
+            show=show,
         )
 
 
@@ -365,6 +374,14 @@ async def _limited(work: Coroutine[Any, Any, T], seconds: float | None) -> T:
 def _failure(tool: Tool, error: Exception) -> ToolError:
     text = str(error) or type(error).__name__
     return ToolError(f"{tool.name} failed: {clip(text, LONGEST_ERROR)}")
+
+
+async def _format_result(
+    hook: Callable[[CallOutcome], Any], outcome: CallOutcome
+) -> ToolResult | Any:
+    if inspect.iscoroutinefunction(hook):
+        return await hook(outcome)
+    return await asyncio.to_thread(hook, outcome)
 
 
 def _copy_format(result: ToolResult, formatted: object) -> ToolResult:

@@ -15,6 +15,7 @@ class ModelRequest:
     """One request; ``forced`` is the tool that the model must call, if any.
 
     ``reminder`` is added after the history, for this request only. ``chat`` is the chat's uuid.
+    ``used_ids`` are those of earlier calls that ``history`` does not hold.
 
     Args:
         catalogue: all tools that the chat may offer in time, in an order that does not change when
@@ -29,6 +30,7 @@ class ModelRequest:
     forced: str | None = None
     reminder: str | None = None
     chat: str = ""
+    used_ids: frozenset[str] = frozenset()
     catalogue: tuple[Tool, ...] = ()
     deferrable: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
@@ -82,13 +84,20 @@ class Model(Protocol):
     def name(self) -> str:
         """The model's name for the user."""
 
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens, ``None`` as long as it is not known."""
+
     async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
         """Send one request, report pieces as they arrive, return the whole reply.
 
         A failure is returned as ``Reply.error`` with the text so far; its message ends with what
-        to do. Ids of calls are unique in ``request.history``. Cancelling the task closes the
-        connection.
+        to do. If the conversation is too long for the model, ``finish`` is ``overflow``. Ids of
+        calls are unique in the chat. Cancelling the task closes the connection.
         """
+
+    async def learn_window(self) -> None:
+        """Find out how large the context window is, if that is possible."""
 
     def warm_up(self) -> None:
         """Load what the first request needs, in the background; needs an event loop."""

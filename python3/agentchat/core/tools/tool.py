@@ -126,6 +126,8 @@ class DryRunResult:
     """The lines of the replacements, for a tool that counts the applied ones."""
     summary: str = ""
     would_affect: tuple[str, ...] = ()
+    question: str = ""
+    """The tool's own words for the question to the user."""
     reversible: bool | None = None
     """Whether this very call can be undone, if the dry run found out."""
 
@@ -172,6 +174,11 @@ class StagedChange:
     """The tools whose later calls extend this preview instead of staging another one."""
     for_user: bool = False
     """Whether only the user resolves it: the model need not, and goes on with other work."""
+    details: Any = None
+    """JSON data of the producer for other programs: part of the events and of the result."""
+    is_standing: bool = False
+    """Whether it is a handler that stays: it is resolved many times, and only when nothing else is
+    pending."""
 
 
 class ToolFinder(Protocol):
@@ -210,8 +217,12 @@ class ToolContext:
     tool_finder: ToolFinder | None = None
     private_hosts: frozenset[str] = frozenset()
     """Hosts of the call that a rule names: only these may be in this computer or its network."""
+    clear_standing: Callable[[], None] = lambda: None
+    """Removes the standing handler that a tool has set."""
     flags: dict[str, bool] = field(default_factory=dict)
     """Flags that commands of this chat set, by name: whether the last one succeeded."""
+    show: Callable[[str], None] = lambda text: None
+    """Shows a text in place of the output so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +263,18 @@ DryRunFunction = Callable[[Any, ToolContext], Awaitable[DryRunResult]]
 
 
 @dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """A result with the call it answers: ``arguments`` is ``None`` if that is not valid.
+
+    ``reason`` is why the user rejected the call.
+    """
+
+    result: ToolResult
+    arguments: Any = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Hooks:
     """Functions that run around a call, each exactly once.
 
@@ -262,8 +285,19 @@ class Hooks:
     setup: Step | None = None
     exit: Step | None = None
     once: bool = False
-    result: Callable[[ToolResult], ToolResult] | None = None
+    result: Callable[[CallOutcome], ToolResult | Awaitable[ToolResult]] | None = None
     undo: Callable[[Any, ToolOutput], UndoCall | None] | None = None
+
+
+class ShownArguments(dict[str, Any]):
+    """The arguments of a call that is shown; ``is_partial`` while they still arrive."""
+
+    def __init__(
+        self, arguments: Mapping[str, Any], call_id: str = "", is_partial: bool = False
+    ) -> None:
+        super().__init__(arguments)
+        self.call_id = call_id
+        self.is_partial = is_partial
 
 
 def plain_title(name: str, arguments: Mapping[str, Any]) -> str:
@@ -351,6 +385,13 @@ class Tool:
 
 SaveFunction = Callable[[str, Mapping[str, Any], ToolContext], Awaitable[Mapping[str, Any]]]
 """Saves the state before a call of this tool with these arguments; returns JSON data."""
+
+
+ResultProcessor = Callable[[str, str, str, ToolContext], Awaitable[str | None]]
+"""Shortens a large result: takes the tool's name, the text cut as usual and the file with it all.
+
+Returns the text for the model, or ``None`` for the one that is cut as usual.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from agentchat.core.limits import DEFERRED_THRESHOLD
 from agentchat.core.tools.registry import Group, Registry
-from agentchat.core.tools.tool import CheckpointHandler, Tool, ToolOptions
+from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolOptions
 
 NAME, HINT, DESCRIPTION = 10, 5, 2
 """Weights of a word in the name, the search hint and the description."""
@@ -44,10 +44,11 @@ def dry_run_first(tools: Iterable[Tool]) -> list[Tool]:
 
 
 def search_tools(tools: Iterable[Tool], query: str) -> tuple[Tool, ...]:
-    """Return the tools that match words of a query, best first."""
+    """Return the tools that match words of a query, best first; of equal ones the safer first."""
     words = re.findall(r"\w+", query.lower())
     scored = [(_score(tool, words), tool) for tool in tools]
-    matches = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
+    matches = [(score, tool) for score, tool in scored if score]
+    matches.sort(key=lambda match: (match[0], match[1].capability.safety_level), reverse=True)
     return tuple(tool for _, tool in matches)
 
 
@@ -101,6 +102,7 @@ class Toolset:
         self._found: dict[str, None] = {}
         self._removed: set[str] = set()
         self._handlers: tuple[CheckpointHandler, ...] = ()
+        self.result_processor: ResultProcessor | None = None
 
     def configure(self, options: Mapping[str, ToolOptions]) -> None:
         """Replace the user's options of single tools, by name or alias."""
@@ -192,6 +194,10 @@ class Toolset:
         """Replace the handlers of checkpoints."""
         self._handlers = tuple(handlers)
 
+    def set_result_processor(self, processor: ResultProcessor | None) -> None:
+        """Replace the processor of large results."""
+        self.result_processor = processor
+
     def handler_for(self, tool: Tool) -> CheckpointHandler | None:
         """Return the first handler of checkpoints that is for this tool."""
         return next((handler for handler in self._handlers if handler.covers(tool)), None)
@@ -266,7 +272,16 @@ class Toolset:
         tool = self._registry.get(name)
         if tool is None or tool.hidden:
             return tool
-        return tool if any(tool is own for own in self.tools()) else None
+        return tool if tool.name not in self._removed and self._gives(tool) else None
+
+    def _gives(self, tool: Tool) -> bool:
+        """Whether one of the given names is the tool's, or that of a group with it."""
+        for name in self._given:
+            group = self.group(name)
+            names = group.tools if group else (name,)
+            if any(self._registry.get(other) is tool for other in names):
+                return True
+        return False
 
     def unknown_tool_message(self, name: str) -> str:
         """Return the answer to a call of a tool that this chat does not have."""

@@ -62,8 +62,23 @@ def question_tool(name: str, description: str) -> Tool:
     )
 
 
-def make_question(chat: Chat, tool: Tool, question: str, text: str) -> ApprovalRequest:
-    """Return the request that asks ``question`` and shows ``text``."""
+def make_question(
+    chat: Chat,
+    tool: Tool,
+    question: str,
+    text: str,
+    *,
+    facts: tuple[tuple[str, str], ...] = (),
+    draft: str = "",
+    problem: str = "",
+) -> ApprovalRequest:
+    """Return the request that asks ``question`` and shows ``text``.
+
+    Args:
+        facts: labels and texts above ``text``.
+        draft: a text that the user may edit before it counts.
+        problem: why the last response could not be used.
+    """
     call = ValidCall(ToolCall(tool.name, tool.name, "{}"), tool, {}, None)
     return ApprovalRequest(
         call,
@@ -71,6 +86,9 @@ def make_question(chat: Chat, tool: Tool, question: str, text: str) -> ApprovalR
         Decision(Verdict.ASK, EFFECT),
         preview=DryRunResult(text=text),
         question=question,
+        facts=facts,
+        draft=draft,
+        problem=problem,
     )
 
 

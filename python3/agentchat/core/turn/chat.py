@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from agentchat.core.context.context import ChatContext
+from agentchat.core.context.meter import ContextMeter
 from agentchat.core.limits import MAX_ROUNDS
 from agentchat.core.messages import History
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy, mode_forbids
+from agentchat.core.spending import Budget, Spending
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import Environment, Tool
 from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.preview_stack import PreviewStack
-from agentchat.core.turn.spending import Spending
 
 log = logging.getLogger(__name__)
+
+CompactSetting = Literal["ask", "auto", "off"]
+"""What happens by itself when the window is nearly full: a question, a summary, or nothing."""
 
 RESOLVE = "resolve"
 PLANNING = (
@@ -42,7 +48,10 @@ REMINDER = (
 
 @dataclass
 class Chat:
-    """One chat: its tools, policy, previews, history and turn number."""
+    """One chat: its tools, policy, previews, history and turn number.
+
+    ``window`` is the context window of the model in tokens, ``None`` while it is not known.
+    """
 
     uuid: str
     toolset: Toolset
@@ -54,6 +63,19 @@ class Chat:
     max_rounds: int = MAX_ROUNDS
     """Requests of one turn before the user is asked whether to go on."""
     spending: Spending = field(default_factory=Spending)
+    budget: Budget = field(default_factory=Budget)
+    context: ChatContext = field(default_factory=ChatContext)
+    meter: ContextMeter = field(default_factory=ContextMeter)
+    window: int | None = None
+    compact: CompactSetting = "ask"
+    requested_focus: str | None = None
+    """What the summary must keep that the user asked for during a turn; ``None``: none is."""
+    asked_at: int = 0
+    """The used tokens when the user was last asked about a summary, or one was written."""
+
+    def used_tokens(self) -> int:
+        """Return the tokens of the conversation as it is sent, counted or estimated."""
+        return self.meter.used(self.history, self.context, self.request)
 
     def request(self) -> ModelRequest:
         """Return the request for the model.
@@ -72,11 +94,12 @@ class Chat:
         )
         return ModelRequest(
             system=self._system(constant),
-            history=self.history.with_stops(),
+            history=self.context.view(self.history).with_stops(),
             tools=self._described(offered),
             forced=RESOLVE if self.previews.must_be_resolved else None,
             reminder=self._reminder(),
             chat=self.uuid,
+            used_ids=self.context.used_ids,
             catalogue=self._described((*constant, *resolving, *late)),
             deferrable=frozenset(tool.name for tool in late),
             forbidden=frozenset(t.name for t in offered if mode_forbids(self.policy.mode, t)),

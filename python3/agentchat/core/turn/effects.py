@@ -11,9 +11,12 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from agentchat.core.context.context import ContextStep
 from agentchat.core.diff.changeset import ChangeSet
+from agentchat.core.errors import ToolError
 from agentchat.core.messages import Message, Reply, ToolCall, ToolResult
 from agentchat.core.permissions.policy import Decision
+from agentchat.core.spending import Scope
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.tool import DryRunResult, Tool
@@ -47,6 +50,10 @@ class ApprovalRequest:
     """The change that was proposed, if the preview shows the user's own text instead."""
     question: str = ""
     """The question, if it is not about a call of the model."""
+    facts: tuple[tuple[str, str], ...] = ()
+    """What the user needs to know to answer such a question: labels and texts."""
+    draft: str = ""
+    """A text that the user may edit before it counts, if the question is about one."""
 
     @property
     def change(self) -> ChangeSet | None:
@@ -58,7 +65,7 @@ class ApprovalRequest:
 class ApprovalResponse:
     """The answer to a request.
 
-    For the choice ``edit``, ``arguments`` is the JSON text that the user wrote instead, or
+    For the choice ``edit``, ``arguments`` is the JSON text (or the draft) that the user wrote, or
     ``replacements`` are the texts that files get instead. ``hunk_decisions`` are about the hunks
     that the user rejected or commented on. A ``decision`` means that not the user answered: a rule
     or the mode changed and decides the request now.
@@ -115,6 +122,38 @@ class AskModel(Effect[Reply]):
 
 
 @dataclass(frozen=True, slots=True)
+class Summarize(Effect[Reply]):
+    """Send a request for a summary; only its progress is shown."""
+
+    request: ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStep(Effect[None]):
+    """Write a step that changes what the model is sent in the journal."""
+
+    step: ContextStep
+
+
+@dataclass(frozen=True, slots=True)
+class Announce(Effect[None]):
+    """Show a line in the chat; ``compacted`` is the data of the event about a summary, if any."""
+
+    text: str
+    level: Literal["info", "error"] = "info"
+    compacted: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportBudget(Effect[None]):
+    """Fire the event that a budget is reached; ``limit`` and ``spent`` are US dollars."""
+
+    scope: Scope
+    limit: float
+    spent: float
+
+
+@dataclass(frozen=True, slots=True)
 class Parse(Effect[Any]):
     """Parse arguments with a tool's schema; raises ArgumentError or ToolError."""
 
@@ -123,10 +162,10 @@ class Parse(Effect[Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class Locate(Effect[CallTarget]):
-    """Find out where a call would act; raises ToolError if it cannot act."""
+class Locate(Effect[tuple[CallTarget | ToolError, ...]]):
+    """Find out where each of some calls would act; an error if it cannot act."""
 
-    call: ValidCall
+    calls: tuple[ValidCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +237,11 @@ class Record(Effect[Message]):
 
     The answer is the message as the model will read it. ``decision`` explains the result of a
     call that did not run; ``heading`` is a line before the text, whatever the tool's own format.
+    ``call`` is the valid call that a result answers, ``reason`` why the user rejected it.
     """
 
     message: Message
     decision: Decision | None = None
     heading: str = ""
+    call: ValidCall | None = None
+    reason: str = ""

@@ -30,8 +30,12 @@ Cancelling ends the turn: nothing more runs and each open call is answered ``CAN
 that ends the turn answers them with its text. While a preview is pending, a reply with any call
 but ``resolve`` runs nothing.
 
+A conversation that nearly fills the model's window is compacted before the next request, and so is
+one that the server refuses as too long (``compact``).
+
 A model that repeats its calls gets a note, then the user is asked whether to go on. The user is
-also asked when a turn has very many rounds (``loop_guard``).
+also asked when a turn has very many rounds (``loop_guard``), and when a budget is reached
+(``budget``).
 
 Hooks: set-up before the approval request, exit after the result, each exactly once. The plan runs
 exit hooks itself when it ends, is cancelled or fails. A closed plan (``plan.close()``) can yield
@@ -40,7 +44,9 @@ no effect any more: then the interpreter runs the remaining exit hooks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from agentchat.core.errors import AgentError, Cancelled, ToolError
@@ -48,8 +54,16 @@ from agentchat.core.limits import UNRESOLVED_REPLIES
 from agentchat.core.messages import Reply, Status, ToolCall, ToolResult
 from agentchat.core.tools.call import ValidCall
 from agentchat.core.tools.tool import Tool
-from agentchat.core.turn.call import ApprovalQueue, CallAttempt, record, run_together
+from agentchat.core.turn.budget import check_budget
+from agentchat.core.turn.call import (
+    ApprovalQueue,
+    CallAttempt,
+    locate_together,
+    record,
+    run_together,
+)
 from agentchat.core.turn.chat import RESOLVE, Chat
+from agentchat.core.turn.compact import keep_within_window, make_room, run_compact_command
 from agentchat.core.turn.effects import (
     AskModel,
     Plan,
@@ -132,6 +146,16 @@ def turn(chat: Chat) -> Plan[TurnEnd]:
         raise
 
 
+def compact_command(chat: Chat, focus: str) -> Plan[TurnEnd]:
+    """Plan ``:AgentCompact``; the message says why nothing is compacted, if so."""
+    try:
+        return TurnEnd("stop", (yield from run_compact_command(chat, focus)))
+    except Cancelled:
+        return TurnEnd("cancelled")
+    except AgentError as error:
+        return TurnEnd("error", str(error))
+
+
 def internal_error_message(error: Exception) -> str:
     """Return the message about an internal error that ends a turn."""
     return f"The turn failed: {error!r}. See the log."
@@ -145,7 +169,11 @@ def _rounds(chat: Chat) -> Plan[TurnEnd]:
         if why:
             return TurnEnd("stop", why)
         yield from _take_messages(chat, guard)
-        reply = yield from do(AskModel(chat.request()))
+        why = yield from check_budget(chat)
+        if why:
+            return TurnEnd("stop", why)
+        yield from keep_within_window(chat)
+        reply = yield from _ask_model(chat)
         yield from record(chat, Record(reply))
         guard.add(reply)
         end = _turn_end(reply)
@@ -160,6 +188,17 @@ def _rounds(chat: Chat) -> Plan[TurnEnd]:
         yield from _answer_rest(chat, RESOLVE_FIRST, Status.ERROR)
         if ignoring_replies == UNRESOLVED_REPLIES:
             return TurnEnd("error", _unresolved_message(chat))
+
+
+def _ask_model(chat: Chat) -> Plan[Reply]:
+    """Send the next request; if it is too long for the model, again once the chat is compacted."""
+    while True:
+        reply = yield from do(AskModel(chat.request()))
+        if reply.finish != "overflow" or not reply.error:
+            return reply
+        problem = yield from make_room(chat)
+        if problem:
+            return replace(reply, error=f"{reply.error} {problem}")
 
 
 def _take_messages(chat: Chat, guard: LoopGuard) -> Plan[None]:
@@ -198,11 +237,14 @@ def _answer_cut_off(chat: Chat) -> Plan[None]:
         yield from record(chat, Record(result))
 
 
-def _answer_rest(chat: Chat, text: str, status: Status) -> Plan[None]:
+def _answer_rest(
+    chat: Chat, text: str, status: Status, valid: Mapping[str, ValidCall] = MappingProxyType({})
+) -> Plan[None]:
+    """Answer the open calls; ``valid`` are those that got so far, by id."""
     for call in chat.history.unanswered():
         result = ToolResult(call.id, call.name, text, status)
         try:
-            yield from record(chat, Record(result))
+            yield from record(chat, Record(result, call=valid.get(call.id)))
         except Exception:  # the journal cannot be written; complete the history anyway
             chat.history = chat.history.add(result)
 
@@ -215,6 +257,11 @@ def _answer_calls(chat: Chat, calls: tuple[ToolCall, ...]) -> Plan[None]:
         yield from _answer_in_order(chat, attempts, queue, hooks)
     except GeneratorExit:
         raise  # closed: nothing can be yielded any more
+    except Cancelled:
+        yield from hooks.end_all()
+        valid = {a.call.call.id: a.call for a in attempts if isinstance(a, CallAttempt)}
+        yield from _answer_rest(chat, CANCELLED, Status.CANCELLED, valid)
+        raise
     except BaseException:
         yield from hooks.end_all()
         raise
@@ -242,8 +289,10 @@ def _answer_in_order(
     chat: Chat, attempts: list[CallAttempt | ToolResult], queue: ApprovalQueue, hooks: CallHooks
 ) -> Plan[None]:
     batch: list[tuple[CallAttempt, ReadyCall]] = []
-    for attempt in attempts:
+    for index, attempt in enumerate(attempts):
         if isinstance(attempt, CallAttempt):
+            if not attempt.is_located:
+                yield from locate_together(list(_neighbours(attempts[index:])))
             queue.remove(attempt)
             ready = yield from attempt.ready_for_batch()
             if ready is not None:
@@ -253,6 +302,14 @@ def _answer_in_order(
         batch = []
         yield from _answer_alone(chat, attempt, hooks)
     yield from run_together(chat, batch)
+
+
+def _neighbours(attempts: list[CallAttempt | ToolResult]) -> Iterator[CallAttempt]:
+    """Yield the calls at the start that may run together."""
+    for attempt in attempts:
+        if not isinstance(attempt, CallAttempt) or not attempt.may_join_batch:
+            return
+        yield attempt
 
 
 def _answer_alone(chat: Chat, attempt: CallAttempt | ToolResult, hooks: CallHooks) -> Plan[None]:

@@ -7,11 +7,8 @@ user is asked before the next request.
 
 from __future__ import annotations
 
-from agentchat.core.messages import Message, Note, Reply, ToolCall, UserText
-from agentchat.core.permissions.policy import EFFECT, Decision, Verdict
-from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.tool import ArgumentError, Capability, DryRunResult, Metadata, Tool
-from agentchat.core.turn.approval_request import request_approval
+from agentchat.core.messages import Message, Note, Reply, UserText
+from agentchat.core.turn.approval_request import make_question, question_tool, request_approval
 from agentchat.core.turn.call import record
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalRequest, Plan, Record
@@ -42,23 +39,8 @@ RoundCalls = tuple[tuple[str, str], ...]
 """The calls of a round: names and arguments as sent."""
 
 
-class _NoArguments:
-    """The schema of a question that is no call of the model's."""
-
-    def schema(self) -> dict[str, object]:
-        return {"type": "object"}
-
-    def parse(self, value: object) -> object:
-        raise ArgumentError((("rounds", "this is no tool"),))
-
-
-ROUNDS = Tool(
-    name="rounds",
-    description="Ask whether a turn that repeats itself, or is very long, goes on.",
-    arguments=_NoArguments(),
-    steps=(),
-    metadata=Metadata(destructive=True),
-    capability=Capability(dry_run=True),
+ROUNDS = question_tool(
+    "rounds", "Ask whether a turn that repeats itself, or is very long, goes on."
 )
 
 
@@ -129,14 +111,8 @@ class LoopGuard:
 
     def _request(self, chat: Chat, why: str) -> ApprovalRequest:
         newest = self._rounds[-1] if self._rounds else ()
-        call = ValidCall(ToolCall(ROUNDS.name, ROUNDS.name, "{}"), ROUNDS, {}, None)
-        return ApprovalRequest(
-            call,
-            CallTarget(chat.environment.cwd, host=chat.environment.host),
-            Decision(Verdict.ASK, EFFECT),
-            preview=DryRunResult(text="\n".join((CHOICES, "", *_lines(newest)))),
-            question=f"Go on? {why[0].upper()}{why[1:]}",
-        )
+        text = "\n".join((CHOICES, "", *_lines(newest)))
+        return make_question(chat, ROUNDS, f"Go on? {why[0].upper()}{why[1:]}", text)
 
 
 def _lines(calls: RoundCalls) -> list[str]:

@@ -1,4 +1,4 @@
-"""The pending previews of a chat, newest first, and a mode's standing handler."""
+"""The pending previews of a chat, newest first, and the standing handlers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ class Preview(StagedChange):
     targets: tuple[FileTarget, ...] = ()
     scope: Scope | None = None
     original_change: ChangeSet | None = None
+    calls: tuple[str, ...] = ()
+    """The ids of the calls that staged it."""
+    has_effect: bool = True
+    """Whether applying it may change anything; approving a plan does not."""
     staged: bool = False
     """Whether it changes the overlay of the workspace instead of the workspace."""
-    is_standing: bool = False
-    """Whether it is the handler of a mode, which is resolved many times and changes no file."""
 
     @property
     def ordinary(self) -> bool:
@@ -58,6 +60,9 @@ class PreviewStack:
     def __init__(self) -> None:
         self._stack: list[Preview] = []
         self.standing: Preview | None = None
+        """The handler of the mode."""
+        self.tool_handler: Preview | None = None
+        """The standing handler that a tool has set."""
 
     def __len__(self) -> int:
         return len(self._stack)
@@ -77,19 +82,23 @@ class PreviewStack:
         return any(not preview.for_user for preview in self._stack)
 
     def newest(self) -> Preview | None:
-        """Return what the user's command acts on: the newest preview, else the standing handler."""
-        return self._stack[-1] if self._stack else self.standing
+        """Return what the user's command acts on: the newest preview, else a standing handler."""
+        return self._stack[-1] if self._stack else self._standing
 
     def newest_for_model(self) -> Preview | None:
         """Return what ``resolve`` acts on: the newest that the model may resolve."""
-        return next((preview for preview in self if not preview.for_user), self.standing)
+        return next((preview for preview in self if not preview.for_user), self._standing)
+
+    @property
+    def _standing(self) -> Preview | None:
+        return self.standing or self.tool_handler
 
     def replace(self, preview: Preview) -> None:
         """Replace the preview with the same id, if it is still pending."""
         self._stack = [preview if preview.id == other.id else other for other in self._stack]
 
     def remove(self, preview: Preview) -> None:
-        """Remove a resolved preview; the standing handler stays set."""
+        """Remove a resolved preview; the standing handlers stay set."""
         self._stack = [other for other in self._stack if other.id != preview.id]
 
 
@@ -105,18 +114,23 @@ def resolution_details(
     }
     if extra is not None:
         details["extra"] = dict(extra)
+    if preview.details is not None:
+        details["details"] = preview.details
     if result is not None and result.details is not None:
         details["sourceResultDetails"] = result.details
     return details
 
 
-def resolution_line(label: str, action: str, failed: bool, extent: str = "") -> str:
+def resolution_line(
+    label: str, action: str, failed: bool, extent: str = "", cancelled: bool = False
+) -> str:
     """Return the line of a resolution, like ``Accept: 2 replacements in 1 file [AST Edit]``.
 
     The text before the label's first ``": "`` is its badge; a label without one has none.
     ``extent`` says how much is applied, if that is not all of the preview.
     """
-    verb = "Failed" if failed else {"apply": "Accept", "discard": "Discard"}[action]
+    done = {"apply": "Accept", "discard": "Discard"}[action]
+    verb = "Cancelled" if cancelled else "Failed" if failed else done
     badge, separator, summary = label.partition(": ")
     summary = extent or summary
     return f"{verb}: {summary} [{badge}]" if separator else f"{verb}: {extent or label}"

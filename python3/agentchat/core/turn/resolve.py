@@ -84,7 +84,7 @@ class ResolveAttempt(CallAttempt):
         """Discard the preview that the user rejected."""
         result = yield from self._resolve(_shown_preview(request), "discard", reason or NO_REASON)
         text = f"{rejection_message(self.call, reason)}\n{result.text}"
-        return replace(result, text=text, status=Status.REJECTED)
+        return replace(result, text=text, display_text=None, status=Status.REJECTED)
 
     @property
     def _action(self) -> Action:
@@ -98,13 +98,15 @@ class ResolveAttempt(CallAttempt):
         return self._submission(preview) if preview.is_standing else preview
 
     def _submission(self, standing: Preview) -> Preview:
-        """Return what goes to a mode's handler: the text of the model's reply, with its title."""
+        """Return what goes to a standing handler: the text of the model's reply, with its title."""
         arguments: Any = self.call.arguments
         title = " ".join(str((arguments.extra or {}).get("title") or "").split())
         replies = [m for m in self.chat.history.messages if isinstance(m, Reply)]
         text = replies[-1].text.strip() if replies else ""
         label = f"{standing.label}: {title}" if title else standing.label
-        return replace(standing, label=label, preview=DryRunResult(text=text or arguments.reason))
+        parts = (standing.preview.text, text or arguments.reason)
+        preview = DryRunResult(text="\n\n".join(filter(None, parts)))
+        return replace(standing, label=label, preview=preview)
 
     def _refresh(self) -> Plan[Preview]:
         """Return the preview rebased on what its files are now; raises ToolError."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from agentchat.core.diff.changeset import FileChange
@@ -29,6 +29,8 @@ class ChatStatus:
     turn: int = 0
     tokens: int = 0
     cost: float | None = None
+    context: Mapping[str, int] = field(default_factory=dict)
+    """``used`` and, if it is known, ``window``: tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,9 +44,13 @@ class OfflineModel:
     """A deterministic planner over plain requests; no key, no network, no language model."""
 
     name = NAME
+    window: int | None = None
 
     def __init__(self, pace: float = PACE_SECONDS) -> None:
         self._pace = pace
+
+    async def learn_window(self) -> None:
+        """There is no window."""
 
     def warm_up(self) -> None:
         """Nothing to load."""
@@ -191,7 +195,10 @@ def _tool_call(number: int, call: PlannedCall, request: ModelRequest) -> ToolCal
     tool = next(tool for tool in request.tools if tool.name == call.tool)
     if tool.capability.min_confidence > 0:
         arguments["_confidence"] = 100
-    id = f"{NAME}-{len(request.history.messages)}.{number}"
+    place = len(request.history.messages)
+    while f"{NAME}-{place}.{number}" in request.used_ids:  # of calls that a summary replaces
+        place += 1
+    id = f"{NAME}-{place}.{number}"
     return ToolCall(
         id=id,
         name=call.tool,

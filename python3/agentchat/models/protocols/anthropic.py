@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from agentchat.core.messages import (
@@ -33,6 +33,7 @@ from agentchat.core.tools.tool import Tool
 from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
+    Entry,
     Round,
     arguments_object,
     base64_of,
@@ -250,29 +251,39 @@ class Anthropic(WireProtocol):
 
     def _is_foreign_turn(self, request: ModelRequest) -> bool:
         """Whether the newest message is the result of a call that is sent without reasoning."""
-        newest = deque(entries(request.history), maxlen=1)
+        messages = request.history.messages
+        places = reversed(range(len(messages)))
+        newest = next((i for i in places if not isinstance(messages[i], ToolResult)), 0)
         return any(
-            isinstance(e, Round) and e.answers and not self.is_own(e.reply, e.index) for e in newest
+            isinstance(e, Round) and e.answers and not self.is_own(e.reply, e.index)
+            for e in entries(messages[newest:], newest)
         )
 
     def _messages(self, request: ModelRequest, late: frozenset[str]) -> list[WireMessage]:
         """Return all messages; the ends of this request and the one before are marked."""
         messages: list[WireMessage] = []
-        ends: list[tuple[int, int]] = []
-        for entry in entries(request.history):
-            if isinstance(entry, Round):
-                blocks = [block for part in entry.parts for block in self._block(entry, part)]
-                if blocks:
-                    ends.append(_end(messages))
-                    _add(messages, "assistant", blocks)
-                _add(messages, "user", self._results(entry, late))
-            else:
-                _add(messages, "user", self._content(entry.text, getattr(entry, "images", ())))
-        for message, block in {*ends[-1:], _end(messages)}:
-            self._mark(messages, message, block)
+        end_before = (-1, -1)
+        for message in self.wire.convert(request.history, partial(self._entry, late), late):
+            if message["role"] == "assistant":
+                end_before = _end(messages)
+            _add(messages, message)
+        for place in {end_before, _end(messages)}:
+            self._mark(messages, *place)
         if request.reminder:
-            _add(messages, "user", [{"type": "text", "text": request.reminder}])
+            _add(messages, _user([{"type": "text", "text": request.reminder}]))
         return messages
+
+    def _entry(self, late: frozenset[str], entry: Entry) -> Iterator[WireMessage]:
+        """Yield what each side says in an entry; messages of one side are joined later."""
+        if isinstance(entry, Round):
+            blocks = [block for part in entry.parts for block in self._block(entry, part)]
+            if blocks:
+                yield {"role": "assistant", "content": blocks}
+            said = self._results(entry, late)
+        else:
+            said = self._content(entry.text, getattr(entry, "images", ()))
+        if said:
+            yield _user(said)
 
     def _block(self, entry: Round, part: ReplyPart) -> Iterator[Block]:
         """Yield a part as a block; reasoning without a signature of this server is left out."""
@@ -313,8 +324,9 @@ class Anthropic(WireProtocol):
 
     def _mark(self, messages: list[WireMessage], message: int, block: int) -> None:
         if message >= 0 and messages[message]["role"] == "user":
-            content = messages[message]["content"]
+            content = list(messages[message]["content"])
             content[block] = self._cached(content[block])
+            messages[message] = _user(content)
 
     def _cached(self, block: Block) -> Block:
         return {**block, "cache_control": CACHED} if "cache" in self.takes else block
@@ -451,14 +463,17 @@ def _image(image: Image) -> Block:
     return {"type": "image", "source": source}
 
 
-def _add(messages: list[WireMessage], role: str, blocks: list[Block]) -> None:
-    """Add blocks to the last message if it has the same role, else as a new message."""
-    if not blocks:
-        return
-    if messages and messages[-1]["role"] == role:
-        messages[-1]["content"] += blocks
+def _user(blocks: list[Block]) -> WireMessage:
+    return {"role": "user", "content": blocks}
+
+
+def _add(messages: list[WireMessage], message: WireMessage) -> None:
+    """Add a message, joined to the last one if that has the same role."""
+    last = messages[-1] if messages else {"role": ""}
+    if last["role"] == message["role"]:
+        messages[-1] = {**last, "content": [*last["content"], *message["content"]]}
     else:
-        messages.append({"role": role, "content": blocks})
+        messages.append(message)
 
 
 def _end(messages: list[WireMessage]) -> tuple[int, int]:

@@ -6,13 +6,13 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.messages import (
-    History,
     Image,
+    Message,
     Note,
     Reply,
     ReplyPart,
@@ -126,13 +126,13 @@ class Round:
 Entry = UserText | Note | Round
 
 
-def entries(history: History) -> Iterator[Entry]:
-    """Yield the history with each call's one answer beside it."""
+def entries(messages: Sequence[Message], start: int = 0) -> Iterator[Entry]:
+    """Yield messages with each call's one answer beside it; ``start`` is the place of the first."""
     results: dict[str, ToolResult] = {}
-    for message in history.messages:
+    for message in messages:
         if isinstance(message, ToolResult):
             results.setdefault(message.call_id, message)
-    for index, message in enumerate(history.messages):
+    for index, message in enumerate(messages, start):
         if isinstance(message, Reply):
             answers = (Answer(call, results.get(call.id)) for call in message.calls)
             yield Round(index, message, tuple(answers))

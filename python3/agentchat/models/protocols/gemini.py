@@ -24,11 +24,11 @@ from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     Answer,
+    Entry,
     Round,
     arguments_object,
     base64_of,
     count,
-    entries,
     error_in,
     function_name,
     images_intro,
@@ -138,7 +138,7 @@ class Gemini(WireProtocol):
 
     def body(self, request: ModelRequest) -> Body:
         """Return the JSON body of a streaming request."""
-        body: Body = {"contents": list(self._contents(request))}
+        body: Body = {"contents": self._contents(request)}
         if request.system.strip():
             body["systemInstruction"] = {"parts": [{"text": request.system}]}
         if request.tools:
@@ -175,18 +175,20 @@ class Gemini(WireProtocol):
             thinking["thinkingLevel"] = LEVELS.get(effort, effort)
         return thinking
 
-    def _contents(self, request: ModelRequest) -> Iterator[dict[str, Any]]:
-        for entry in entries(request.history):
-            if isinstance(entry, Round):
-                parts = list(self._model_parts(entry))
-                if parts:
-                    yield {"role": "model", "parts": parts}
-                yield from self._results(entry)
-            else:
-                parts = self._user_parts(entry.text, getattr(entry, "images", ()))
-                yield {"role": "user", "parts": parts}
-        if request.reminder:
-            yield {"role": "user", "parts": [{"text": request.reminder}]}
+    def _contents(self, request: ModelRequest) -> list[dict[str, Any]]:
+        last = {"role": "user", "parts": [{"text": request.reminder}]}
+        reminder = [last] if request.reminder else []
+        return [*self.wire.convert(request.history, self._entry), *reminder]
+
+    def _entry(self, entry: Entry) -> Iterator[dict[str, Any]]:
+        if isinstance(entry, Round):
+            parts = list(self._model_parts(entry))
+            if parts:
+                yield {"role": "model", "parts": parts}
+            yield from self._results(entry)
+        else:
+            parts = self._user_parts(entry.text, getattr(entry, "images", ()))
+            yield {"role": "user", "parts": parts}
 
     def _model_parts(self, entry: Round) -> Iterator[WirePart]:
         """Yield the parts of a reply; thoughts without a signature are left out."""

@@ -13,11 +13,11 @@ from typing import Any, Final
 from agentchat.core.messages import FinishReason, Image, ToolCall, Usage
 from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.models.protocols.conversation import (
+    Entry,
     Round,
     arguments_object,
     base64_of,
     count,
-    entries,
     error_in,
     function_name,
     images_intro,
@@ -88,6 +88,11 @@ class Ollama(WireProtocol):
         """Where requests go."""
         return "api/chat"
 
+    @property
+    def window(self) -> int | None:
+        """The size of the context that requests ask for, once it is known."""
+        return self._context
+
     def model_names(self, page: object) -> list[str]:
         """Return the names in the server's list of models."""
         names = (string(model.get("name")) for model in mappings(mapping(page).get("models")))
@@ -132,15 +137,14 @@ class Ollama(WireProtocol):
     def _messages(self, request: ModelRequest) -> list[WireMessage]:
         system = [{"role": "system", "content": request.system}] if request.system.strip() else []
         reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
-        return [*system, *self._history(request), *reminder]
+        return [*system, *self.wire.convert(request.history, self._entry), *reminder]
 
-    def _history(self, request: ModelRequest) -> Iterator[WireMessage]:
-        for entry in entries(request.history):
-            if isinstance(entry, Round):
-                yield from self._assistant(entry)
-                yield from self._results(entry)
-            else:
-                yield self._user(entry.text, getattr(entry, "images", ()))
+    def _entry(self, entry: Entry) -> Iterator[WireMessage]:
+        if isinstance(entry, Round):
+            yield from self._assistant(entry)
+            yield from self._results(entry)
+        else:
+            yield self._user(entry.text, getattr(entry, "images", ()))
 
     def _assistant(self, entry: Round) -> Iterator[WireMessage]:
         reply = entry.reply

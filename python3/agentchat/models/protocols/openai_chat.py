@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from agentchat.core.messages import (
     FinishReason,
     Image,
+    Reply,
     ThinkingPart,
     ToolCall,
     Usage,
@@ -19,11 +20,11 @@ from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
     Answer,
+    Entry,
     Round,
     arguments_text,
     count,
     data_url,
-    entries,
     error_in,
     error_message,
     function_name,
@@ -36,6 +37,7 @@ from agentchat.models.protocols.conversation import (
     without_images,
 )
 from agentchat.models.protocols.gemini import SKIP_SIGNATURE
+from agentchat.models.protocols.options import ModelOptions
 from agentchat.models.protocols.protocol import (
     IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
@@ -52,6 +54,12 @@ from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import Framing
 
 NAME: Final = "openai-chat"
+NAMED_CHOICE = "tool_choice with a name"
+ONLY_WORDS_SERVERS = frozenset({"llama.cpp"})
+"""Servers that read a ``tool_choice`` only if it is a word, by what they call themselves."""
+MOST_IGNORED = 3
+"""Replies in a row without the forced call, after which the server counts as one of those."""
+
 CACHED = {"type": "ephemeral"}
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
@@ -90,6 +98,11 @@ class OpenAIChat(WireProtocol):
     name = NAME
     written_calls = True
     features = (
+        Feature(
+            NAMED_CHOICE,
+            re.compile(r"tool_choice.*(string|\bstr\b|required)", re.I | re.S),
+            lambda body: isinstance(body.get("tool_choice"), dict),
+        ),
         feature("tool_choice", "tool_choice"),
         feature("stream_options", "stream_options"),
         Feature("reasoning_content", re.compile("reasoning_content"), _sends("reasoning_content")),
@@ -114,6 +127,19 @@ class OpenAIChat(WireProtocol):
         Feature("two turns of one side", re.compile(_ALTERNATE, re.I), lambda body: True),
     )
 
+    def __init__(
+        self,
+        model: str,
+        provider: str = "",
+        options: ModelOptions | None = None,
+        refused: Collection[str] = (),
+    ) -> None:
+        super().__init__(model, provider, options, refused)
+        self._ignored = 0
+        """Replies in a row that ignored the forced tool."""
+        if provider.partition("@")[0] == "llamacpp":
+            self.takes.give_up(NAMED_CHOICE)
+
     @property
     def path(self) -> str:
         """Where requests go."""
@@ -133,8 +159,36 @@ class OpenAIChat(WireProtocol):
         if request.tools:
             body["tools"] = [tool_schema(tool) for tool in request.tools]
             if request.forced and "tool_choice" in self.takes:
-                body["tool_choice"] = {"type": "function", "function": {"name": request.forced}}
+                body.update(self._forced_choice(request.forced, request.tools))
         return merge({**body, **self._options()}, self.options.params)
+
+    def learn_from_headers(self, headers: Mapping[str, str]) -> None:
+        """Recognise a server that ignores the name of a tool."""
+        if headers.get("server", "").lower() in ONLY_WORDS_SERVERS:
+            self.takes.give_up(NAMED_CHOICE)
+
+    def learn_from_reply(self, request: ModelRequest, reply: Reply) -> None:
+        """Learn that the server ignores the tool it is told to call.
+
+        One reply may be an accident of the model, for servers do not all enforce the choice.
+        """
+        if not request.forced or reply.error is not None or reply.finish == "length":
+            return
+        called = any(call.name == request.forced for call in reply.calls)
+        self._ignored = 0 if called else self._ignored + 1
+        if self._ignored == MOST_IGNORED:
+            self.takes.give_up(NAMED_CHOICE)
+
+    def _forced_choice(self, name: str, tools: Iterable[Tool]) -> Body:
+        """Return what makes the model call one tool.
+
+        Some servers know only words, and some of these ignore anything else: they get that tool
+        alone, and must call one.
+        """
+        if NAMED_CHOICE in self.takes:
+            return {"tool_choice": {"type": "function", "function": {"name": name}}}
+        forced = [tool_schema(tool) for tool in tools if tool.name == name]
+        return {"tool_choice": "required", "tools": forced}
 
     def reader(self, reply: ReplyAssembly) -> OpenAIChatReader:
         """Return what reads one answer into ``reply``."""
@@ -158,7 +212,8 @@ class OpenAIChat(WireProtocol):
         """Return all messages, oldest first; each call is followed by exactly one answer."""
         system = [{"role": "system", "content": request.system}] if request.system.strip() else []
         reminder = [{"role": "user", "content": request.reminder}] if request.reminder else []
-        return [*self._marked([*system, *self._history(request)]), *reminder]
+        history = self.wire.convert(request.history, self._entry)
+        return [*self._marked([*system, *history]), *reminder]
 
     def _marked(self, messages: list[WireMessage]) -> list[WireMessage]:
         """Mark for the cache where a model behind OpenRouter wants it, as ``anthropic`` does.
@@ -172,14 +227,13 @@ class OpenAIChat(WireProtocol):
         places = {0, next(replies, 1) - 1, len(messages) - 1}
         return [_cached(m) if i in places else m for i, m in enumerate(messages)]
 
-    def _history(self, request: ModelRequest) -> Iterator[WireMessage]:
-        for entry in entries(request.history):
-            if isinstance(entry, Round):
-                yield from self._assistant(entry)
-                yield from self._results(entry.answers)
-            else:
-                images = getattr(entry, "images", ())
-                yield {"role": "user", "content": self._content(entry.text, images)}
+    def _entry(self, entry: Entry) -> Iterator[WireMessage]:
+        if isinstance(entry, Round):
+            yield from self._assistant(entry)
+            yield from self._results(entry.answers)
+        else:
+            images = getattr(entry, "images", ())
+            yield {"role": "user", "content": self._content(entry.text, images)}
 
     def _assistant(self, entry: Round) -> Iterator[WireMessage]:
         """Yield the assistant's message, unless it is empty, which a server would refuse."""

@@ -15,11 +15,11 @@ from agentchat.core.tools.model import ModelRequest, Piece
 from agentchat.core.tools.tool import Tool
 from agentchat.core.turn.validate import model_description, model_schema
 from agentchat.models.protocols.conversation import (
+    Entry,
     Round,
     arguments_text,
     count,
     data_url,
-    entries,
     error_in,
     error_message,
     function_name,
@@ -95,7 +95,7 @@ class OpenAIResponses(WireProtocol):
         """Return the JSON body of a streaming request."""
         body: Body = {
             "model": self.model,
-            "input": list(self._items(request)),
+            "input": self._items(request),
             "store": False,
             "stream": True,
         }
@@ -127,16 +127,17 @@ class OpenAIResponses(WireProtocol):
             body["max_output_tokens"] = options.max_tokens
         return body
 
-    def _items(self, request: ModelRequest) -> Iterator[Item]:
-        for entry in entries(request.history):
-            if isinstance(entry, Round):
-                for part in entry.parts:
-                    yield from self._item(entry, part)
-                yield from self._results(entry)
-            else:
-                yield self._user(entry.text, getattr(entry, "images", ()))
-        if request.reminder:
-            yield self._user(request.reminder)
+    def _items(self, request: ModelRequest) -> list[Item]:
+        reminder = [self._user(request.reminder)] if request.reminder else []
+        return [*self.wire.convert(request.history, self._entry), *reminder]
+
+    def _entry(self, entry: Entry) -> Iterator[Item]:
+        if isinstance(entry, Round):
+            for part in entry.parts:
+                yield from self._item(entry, part)
+            yield from self._results(entry)
+        else:
+            yield self._user(entry.text, getattr(entry, "images", ()))
 
     def _item(self, entry: Round, part: ReplyPart) -> Iterator[Item]:
         """Yield a part as an item; reasoning that the server cannot read is left out."""

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Protocol
 
 from agentchat.core.messages import Reply, ReplyPart
 from agentchat.core.tools.model import ModelRequest
-from agentchat.models.protocols.conversation import mapping, mappings
+from agentchat.models.protocols.conversation import integer, mapping, mappings
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
+from agentchat.models.protocols.wire_history import WireHistory
 from agentchat.models.response.refusal import ServerRefusal
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import EventReader
@@ -38,6 +39,10 @@ class Feature:
     notice: str = ""
 
 
+OPTIONAL = frozenset({"effort", "reasoning", "reasoning_effort"})
+"""Features that are refused for a value that the user may change."""
+
+
 class Features:
     """The features that one server takes."""
 
@@ -59,6 +64,16 @@ class Features:
                 return feature
         return None
 
+    def give_up(self, name: str) -> None:
+        """Send a feature no more."""
+        self._refused.add(name)
+
+    @property
+    def lasting(self) -> frozenset[str]:
+        """What is refused of those that the user neither sets nor is told about."""
+        silent = (known.name for known in self._known if not known.notice)
+        return frozenset(self._refused).intersection(silent) - OPTIONAL
+
     def allow(self, name: str) -> None:
         """Send a feature again."""
         self._refused.discard(name)
@@ -69,6 +84,23 @@ def feature(name: str, refused: str, *path: str, notice: str = "") -> Feature:
     keys = path or (name,)
     pattern = re.compile(refused, re.IGNORECASE)
     return Feature(name, pattern, lambda body: _at(body, keys) is not None, notice)
+
+
+WINDOW_FIELDS = (
+    "context_length",
+    "max_model_len",
+    "context_window",
+    "max_context_length",
+    "inputTokenLimit",
+    "max_input_tokens",
+)
+"""How servers name the context window in the description of a model."""
+
+
+def find_window(model: Mapping[str, Any]) -> int | None:
+    """Return the context window in the description of a model."""
+    sizes = (integer(model.get(field)) for field in WINDOW_FIELDS)
+    return next((size for size in sizes if size and size > 0), None)
 
 
 def merge(body: Body, params: Mapping[str, Any]) -> Body:
@@ -137,6 +169,7 @@ class WireProtocol(ABC):
         self.provider = provider
         self.options = options or ModelOptions()
         self.takes = Features(self.features, refused)
+        self.wire = WireHistory()
         self._refused_before = 0
 
     @staticmethod
@@ -176,7 +209,26 @@ class WireProtocol(ABC):
         if learned.name == VENDOR_DATA:  # later answers may come with data that is valid again
             self._refused_before = len(request.history.messages)
             self.takes.allow(VENDOR_DATA)
+        self.wire.clear()
         return learned.notice
+
+    def learn_from_headers(self, headers: Mapping[str, str]) -> None:  # noqa: B027
+        """Give up what the server ignores that names itself in the headers of its answer."""
+
+    def learn_from_reply(self, request: ModelRequest, reply: Reply) -> None:  # noqa: B027
+        """Give up what the server ignored without saying so."""
+
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens that requests ask for, if they do."""
+        return None
+
+    def window_in_list(self, page: object) -> int | None:
+        """Return the context window of the model, if the server's list of models has it."""
+        for model in mappings(mapping(page).get("data") or mapping(page).get("models")):
+            if str(model.get("id") or model.get("name")).removeprefix("models/") == self.model:
+                return find_window(model)
+        return None
 
     def model_names(self, page: object) -> list[str]:
         """Return the names in the server's list of models."""

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agentchat.models.response.overflow import is_overflow
+
 MESSAGE_CHARACTERS = 300
 """How much of a server's own message is shown."""
-
-_OVERFLOW = re.compile(
-    r"context[ _-]?(length|size|window|limit)|maximum context|prompt is too long|too many tokens"
-    r"|exceeds? the (available|model|maximum number of tokens)|reduce the length"
-    r"|input is too long",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +26,7 @@ class ServerRefusal:
         """Whether the request was too long for the model."""
         if self.status not in (400, 413, 422, 500):
             return False
-        told = "context_length" in self.code or bool(_OVERFLOW.search(self.message))
-        return told or self.status == 413
+        return self.status == 413 or is_overflow(self.message, self.code)
 
     def names(self, parameter: str) -> bool:
         """Whether the server refused the request because of that parameter."""
@@ -53,7 +46,7 @@ def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> Server
     if isinstance(value, dict):
         error = value.get("error", value)
         message = _message(error) or text
-        code = str(error.get("code") or "") if isinstance(error, dict) else ""
+        code = _code(error)
     elif text.lstrip().startswith("<"):
         message = "a web page"
     return ServerRefusal(
@@ -109,3 +102,12 @@ def _message(error: object) -> str:
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail")
     return error if isinstance(error, str) else ""
+
+
+def _code(error: object) -> str:
+    """Return the name of an error; a number says no more than the status."""
+    if not isinstance(error, dict):
+        return ""
+    named = (str(error.get(key) or "") for key in ("code", "type"))
+    names = [name for name in named if name]
+    return next((name for name in names if not name.isdigit()), names[0] if names else "")

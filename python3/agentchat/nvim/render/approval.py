@@ -10,6 +10,7 @@ from agentchat.core.diff.changeset import FileChange
 from agentchat.core.permissions.grants import Scope
 from agentchat.core.permissions.policy import EFFECT
 from agentchat.core.permissions.proposals import offers_rule
+from agentchat.core.shell.dangers import find_dangers
 from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import SAVED_FILES, CallTarget, declared_effects
 from agentchat.core.tools.ports import BufferState
@@ -27,10 +28,12 @@ from agentchat.nvim.render.diff import (
     json_document,
     text_document,
 )
+from agentchat.nvim.render.listings import describe_nature
 from agentchat.nvim.render.rules import part_lines, part_text
 
 log = logging.getLogger(__name__)
 
+WARNING = "AgentChatWarning"
 UNDRAWN = "This cannot be shown properly: the reason is in the log."
 
 SHOWN_PARTS = 8
@@ -76,6 +79,7 @@ def _plain_table(id: str, request: ApprovalRequest) -> dict[str, Any]:
         "rule": False,
         "always_text": "",
         "arguments": json.dumps(given, indent=2, ensure_ascii=False),
+        "draft": request.draft,
         "details": [],
     }
 
@@ -103,6 +107,7 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
         and offers_rule(request.call, request.target),
         "always_text": _describe_scope(scope) if scope is not None else "",
         "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
+        "draft": request.draft,
         "details": _details(request),
     }
 
@@ -140,14 +145,18 @@ def proposal_table(subject: str, file: FileChange, root: str) -> dict[str, Any]:
 
 
 def safety(request: ApprovalRequest) -> int:
-    """Return the safety level: ``NO_EFFECT`` for a mere question, and for reading a page.
+    """Return the safety level: ``NO_EFFECT`` for a mere question, a plan, and reading a page.
 
     Applying a preview counts as a change shown in advance.
     """
     only_reads_web = request.call.tool.metadata.read_only and request.target.urls
     if request.question or only_reads_web:
         return NO_EFFECT
-    if request.staged_preview is not None or request.decision.staged:
+    if request.staged_preview is not None and not request.staged_preview.has_effect:
+        return NO_EFFECT
+    if request.staged_preview is not None:
+        return 0 if request.staged_preview.is_standing else 2
+    if request.decision.staged:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
@@ -166,6 +175,8 @@ def title(request: ApprovalRequest) -> str:
         return escape_hidden_characters(f"{request.staged_preview.label}: carry it out?")
     if request.staged_preview is not None:
         return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
+    if request.preview is not None and request.preview.question:
+        return _visible(request.preview.question)
     if request.target.command is not None:
         return f"{name} wants to run a command"
     if request.target.urls:
@@ -181,6 +192,8 @@ def title(request: ApprovalRequest) -> str:
 def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
     if request.target.command is not None:
         return "command", command_document(request.target.command)
+    if request.question and request.preview is not None:
+        return "text", text_document(request.preview.text)
     if request.preview is not None and (request.preview.change or request.preview.text):
         return "diff", _preview_document(request.preview, root)
     return "arguments", json_document(dict(request.call.raw_arguments))
@@ -194,11 +207,15 @@ def _preview_document(preview: DryRunResult, root: str) -> Document:
 
 def _facts(request: ApprovalRequest) -> list[list[str]]:
     target = request.target
+    if request.facts:
+        return [[label, escape_hidden_characters(text)] for label, text in request.facts]
     facts = [["url", escape_hidden_characters(str(url))] for url in target.urls]
     facts += _paths(request)
     if target.command is not None or not facts:
         facts.insert(0, ["in", escape_hidden_characters(target.cwd)])
-    if target.host:
+    if request.preview is not None and request.preview.question:
+        facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
+    if target.host and not target.urls:  # the user's own machine contacts an address
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
     if request.decision.confinement:
         facts.append(["sandbox", request.decision.confinement])
@@ -208,7 +225,13 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.append(["timeout", f"{timeout} s"])
     if request.decision.reason != EFFECT:
         facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
-    return [*facts, *_parts(request)]
+    return [*facts, *_dangers(target), *_parts(request)]
+
+
+def _dangers(target: CallTarget) -> list[list[str]]:
+    """Return the dangerous parts of a command, drawn as warnings."""
+    dangers = find_dangers(target.script) if target.script is not None else ()
+    return [["danger", escape_hidden_characters(str(danger)), WARNING] for danger in dangers]
 
 
 def _effects(request: ApprovalRequest) -> list[list[str]]:
@@ -292,7 +315,8 @@ def _warning(request: ApprovalRequest, level: int) -> str:
         UNSAVED.format(file.display_path) for file in writes if file.loaded is BufferState.UNSAVED
     ]
     reversible = request.preview.reversible if request.preview is not None else None
-    if reversible is False or (level == 0 and not reversible):
+    undoable = bool(request.target.checkpoint) or reversible
+    if not undoable and (reversible is False or level == 0):
         lines.append(IRREVERSIBLE)
     return " ".join(escape_hidden_characters(line) for line in lines if line)
 
@@ -302,6 +326,9 @@ def _details(request: ApprovalRequest) -> list[str]:
     summary = tool.description.splitlines()[0] if tool.description else ""
     lines = [f"tool        {tool.name}: {summary}"]
     lines.append(f"definition  {tool.definition[:12]}")
+    nature = describe_nature(tool)
+    if nature:
+        lines.append(f"nature      {nature}")
     if any(target.loaded is BufferState.SAVED for target in request.target.writes):
         lines.append(f"saves       {HOOKS}")
     return [*lines, *part_lines(request.decision)]

@@ -13,6 +13,7 @@ from agentchat.core.permissions.policy import Decision, Policy, decide
 from agentchat.core.permissions.proposals import describe_consequence
 from agentchat.core.permissions.rule_file import format_rule
 from agentchat.core.permissions.rules import ACTIONS, PartVerdict, Rule, matching_rules
+from agentchat.core.shell.dangers import find_dangers
 from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import Workspace
@@ -47,7 +48,12 @@ def _decision_lines(decision: Decision, target: CallTarget, mode: str) -> list[s
     lines += [f"url       {escape_hidden_characters(str(url))}" for url in target.urls]
     if target.command is not None:
         lines += [f"in        {escape_hidden_characters(target.cwd)}"]
-    if target.host:
+    if target.script is not None:
+        lines += [
+            f"danger    {escape_hidden_characters(str(danger))}"
+            for danger in find_dangers(target.script)
+        ]
+    if target.host and not target.urls:
         lines += [f"on        {escape_hidden_characters(target.host)}"]
     if decision.scope is not None:
         lines += [f"always    {escape_hidden_characters(decision.scope.description)}"]

@@ -19,7 +19,12 @@ from agentchat.core.text import (
 )
 from agentchat.core.tools.ports import Command, ProcessResult
 from agentchat.core.tools.tool import Access, Metadata, Tool, ToolContext, ToolOutput
-from agentchat.tools.format import TerminalText, argument_text, strip_terminal_codes
+from agentchat.tools.format import (
+    TerminalText,
+    argument_text,
+    strip_terminal_codes,
+    truncation_details,
+)
 from agentchat.tools.schema import PydanticArguments, ToolArguments
 
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "TMPDIR", "TZ")
@@ -79,20 +84,26 @@ class ShellResult:
         text: what it wrote.
         failure: the line about a command that did not succeed; empty for a success.
         stored: the file with the whole output, if ``text`` is only its head and tail.
+        total: the bytes of the whole output.
     """
 
     code: int | None
     text: str
     failure: str
     stored: str | None
+    total: int = 0
 
     def tool_output(self) -> ToolOutput:
         """Return the result as the model reads it."""
         text = self.text or NO_OUTPUT
+        details: dict[str, Any] = {"exitCode": self.code}
+        if self.stored is not None:
+            whole = {"total_bytes": self.total, "path": self.stored}
+            details |= truncation_details("bytes", self.text, **whole)
         return ToolOutput(
             f"{text}\n\n{self.failure}" if self.failure else text,
             is_error=bool(self.failure),
-            details={"exitCode": self.code},
+            details=details,
             full_text_path=self.stored,
         )
 
@@ -134,6 +145,7 @@ async def run_shell(
         text=_output_text(result, context.overflow),
         failure=_failure(result.code, seconds or 0.0),
         stored=context.overflow if result.dropped else None,
+        total=len(result.head) + result.dropped + len(result.tail),
     )
 
 

@@ -13,7 +13,13 @@ from agentchat.core.limits import FIND_RESULTS
 from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_directory, reads_path
-from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
+from agentchat.tools.format import (
+    add_notices,
+    argument_text,
+    escape_name,
+    limit_notice,
+    truncation_details,
+)
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search.walk import list_files
 
@@ -39,9 +45,12 @@ async def run(arguments: FindArguments, context: ToolContext) -> ToolOutput:
     names = [name for name in await list_files(target.path, context.workspace) if matches(name)]
     if not names:
         return ToolOutput("No files found matching pattern", details={"results": 0})
-    notices = [limit_notice(limit, "results")] if len(names) > limit else []
-    lines = [escape_name(_display_path(target, name)) for name in names[:limit]]
-    return ToolOutput(add_notices("\n".join(lines), notices), details={"results": len(names)})
+    text = "\n".join(escape_name(_display_path(target, name)) for name in names[:limit])
+    details: dict[str, Any] = {"results": len(names)}
+    if len(names) <= limit:
+        return ToolOutput(text, details=details)
+    details |= truncation_details("results", text, limit=limit, total=len(names))
+    return ToolOutput(add_notices(text, [limit_notice(limit, "results")]), details=details)
 
 
 def _display_path(folder: FileTarget, name: str) -> str:

@@ -17,7 +17,13 @@ from agentchat.core.permissions.sensitive_paths import is_secret
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_existing, reads_path
-from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
+from agentchat.tools.format import (
+    add_notices,
+    argument_text,
+    escape_name,
+    limit_notice,
+    truncation_details,
+)
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search import ripgrep
 from agentchat.tools.search.ripgrep import MatchCollector, MatchedLine, Query, format_line
@@ -215,7 +221,13 @@ class GrepSearch:
         if self._secrets:
             notices.append(skipped_notice([self._display_path(name) for name in self._secrets]))
         text = "\n".join(text for text, _ in lines) or "No matches found"
-        return ToolOutput(add_notices(text, notices), details={"matches": self._collector.matches})
+        details: dict[str, Any] = {"matches": self._collector.matches}
+        if self._collector.full:
+            details |= truncation_details("matches", text, limit=self._collector.limit)
+        cut = sum(cut for _, cut in lines)
+        if cut:
+            details["lines_cut"] = cut
+        return ToolOutput(add_notices(text, notices), details=details)
 
     def _display_path(self, name: str) -> str:
         if self._name:

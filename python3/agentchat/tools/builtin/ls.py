@@ -12,7 +12,13 @@ from agentchat.core.limits import LS_ENTRIES
 from agentchat.core.tools.ports import DirectoryEntry
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_directory, read_error, reads_path
-from agentchat.tools.format import add_notices, argument_text, escape_name, limit_notice
+from agentchat.tools.format import (
+    add_notices,
+    argument_text,
+    escape_name,
+    limit_notice,
+    truncation_details,
+)
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 from agentchat.tools.search.walk import Ignores, load_ignores
 
@@ -40,7 +46,10 @@ async def run(arguments: LsArguments, context: ToolContext) -> ToolOutput:
     if not names and entries:
         notices.append(f"[{len(entries)} ignored entries are not shown]")
     text = "\n".join(escape_name(name) for name in names[:limit]) or "(empty directory)"
-    return ToolOutput(add_notices(text, notices), details={"entries": len(names)})
+    details: dict[str, Any] = {"entries": len(names)}
+    if len(names) > limit:
+        details |= truncation_details("entries", text, limit=limit, total=len(names))
+    return ToolOutput(add_notices(text, notices), details=details)
 
 
 def _names(entries: Sequence[DirectoryEntry], rules: Ignores) -> list[str]:

@@ -15,7 +15,7 @@ from agentchat.core.messages import Image
 from agentchat.core.tools.ports import FileTarget, Workspace
 from agentchat.core.tools.tool import Metadata, Tool, ToolContext, ToolOutput
 from agentchat.tools.files import locate_file, read_error, reads_path
-from agentchat.tools.format import add_notices, argument_text
+from agentchat.tools.format import add_notices, argument_text, truncation_details
 from agentchat.tools.schema import PydanticArguments, ToolArguments, WholeNumber
 
 LARGEST_IMAGE = 32 * 1024 * 1024
@@ -91,17 +91,14 @@ class LineWindow:
         """Bytes of the first line to keep, if it alone is over ``size``."""
         self._lines = lines
         self._size = size
+        self.count = 0
+        """How many lines are kept."""
         self._kept: list[bytes] = []
         self._kept_size = 0
         self._line = bytearray()
         self._line_size = 0
         self._ended = 0
         self._open = False
-
-    @property
-    def count(self) -> int:
-        """How many lines are kept."""
-        return len(self._kept)
 
     @property
     def last(self) -> int:
@@ -120,15 +117,12 @@ class LineWindow:
 
     def feed(self, data: bytes) -> None:
         """Add the next bytes."""
-        start = 0
-        while start < len(data):
-            if self._ended + 1 < self.first:
-                start = self._skip(data, start)
-            elif self.full:
-                self._ended += data.count(b"\n", start)
-                start = len(data)
-            else:
-                start = self._add_line(data, start)
+        start = self._skip(data, 0) if self._ended + 1 < self.first else 0
+        if not self.full:
+            start = self._add_lines(data, start)
+        while start < len(data) and not self.full:
+            start = self._add_line(data, start)
+        self._ended += data.count(b"\n", start)
         if data:
             self._open = not data.endswith(b"\n")
 
@@ -148,6 +142,23 @@ class LineWindow:
             start = data.index(b"\n", start) + 1
         self._ended += needed
         return start
+
+    def _add_lines(self, data: bytes, start: int) -> int:
+        """Add all whole lines, if they fit; return where the rest starts."""
+        end = data.rfind(b"\n", start) + 1
+        lines = data.count(b"\n", start, end)
+        fits = self._kept_size + end - start <= self._size and self.count + lines <= self._lines
+        if self._line or not lines or not fits:
+            return start
+        self._keep(data[start:end], lines)
+        self._ended += lines
+        return end
+
+    def _keep(self, data: bytes, lines: int) -> None:
+        self._kept.append(data)
+        self._kept_size += len(data)
+        self.count += lines
+        self.full = self.count >= self._lines
 
     def _add_line(self, data: bytes, start: int) -> int:
         """Add the rest of a line; return where the next one starts."""
@@ -169,9 +180,7 @@ class LineWindow:
             if not self._kept:
                 self.overlong = size
         else:
-            self._kept.append(bytes(self._line))
-            self._kept_size += self._line_size
-            self.full = self.count >= self._lines
+            self._keep(bytes(self._line), 1)
         self._line = bytearray()
         self._line_size = 0
 
@@ -202,12 +211,11 @@ async def run(arguments: ReadArguments, context: ToolContext) -> ToolOutput:
     offset = arguments.offset or 1
     if offset < 0:
         raise ToolError(f"offset must not be negative, but is {offset}. The first line is 1.")
-    target = await locate_file(arguments.path, context)
+    target = await context.workspace.locate(arguments.path)
     try:
         return await _read(target, offset, arguments.limit, context.workspace)
-    except FileNotFoundError as error:
-        raise ToolError(f"Path not found: {target.display_path}") from error
     except OSError as error:
+        await locate_file(arguments.path, context)  # raises what is wrong with the path
         raise read_error(target, error) from error
 
 
@@ -234,11 +242,12 @@ async def _read(
 
 async def _chunks(target: FileTarget, start: bytes, source: Workspace) -> AsyncIterator[bytes]:
     """Yield the file's bytes piece by piece, without the byte order mark."""
-    position, chunk = len(start), start.removeprefix(_BOM)
-    while chunk:
-        yield chunk
+    yield start.removeprefix(_BOM)
+    position, chunk = len(start), start
+    while len(chunk) == CHUNK:  # a shorter one is the last
         chunk = await source.read(target.path, CHUNK, position)
         position += len(chunk)
+        yield chunk
 
 
 def _text(data: bytes) -> tuple[str | None, str]:
@@ -268,7 +277,14 @@ def _result(
             f"the file has {lines}."
         )
     notices = [notice for notice in (note, _rest_notice(window, limit)) if notice]
-    details = {"first": window.first, "last": window.last, "total": window.total}
+    details: dict[str, Any] = {
+        "first": window.first,
+        "last": window.last,
+        "total": window.total,
+    }
+    if window.last < window.total and limit is None:
+        by = "lines" if window.last - window.first + 1 == READ_LINES else "bytes"
+        details |= truncation_details(by, text, total_lines=window.total)
     return ToolOutput(add_notices(text, notices), details=details)
 
 

@@ -91,6 +91,7 @@ class Context:
         reject: Callable[..., Any] | None = None,
         source: str = "custom_tool",
         preview: str = "",
+        details: Any = None,
     ) -> None:
         """Stage a preview, which the model or the user applies or discards later.
 
@@ -102,11 +103,34 @@ class Context:
                 returns ``None``, the model reads the default text.
             source: the name of who stages it.
             preview: what the user reads.
+            details: JSON data for other programs, part of the events and of the result.
 
         Raises:
             ToolError: nothing can resolve a preview here.
         """
         raise ToolError(NO_STORE)
+
+    def set_standing_resolve_handler(
+        self,
+        label: str,
+        apply: Callable[..., Any],
+        reject: Callable[..., Any] | None = None,
+        source: str = "custom_tool",
+        preview: str = "",
+        details: Any = None,
+    ) -> None:
+        """Let the model call ``resolve`` while no preview is pending, as often as it likes.
+
+        The arguments are those of ``stage``; the user reads ``preview`` and the model's reply. The
+        handler replaces the one before, and stays until ``clear_standing_resolve_handler``.
+
+        Raises:
+            ToolError: nothing can call ``resolve`` here.
+        """
+        raise ToolError(NO_STORE)
+
+    def clear_standing_resolve_handler(self) -> None:
+        """Remove the standing handler, if there is one."""
 
     def read(self, path: str) -> str:
         """Return the text of a file as the user sees it, with the changes of an unsaved buffer.

@@ -34,7 +34,19 @@ ASKS = "require_approval_before"
 RESOURCES = "affected_resources"
 HOOKS = (
     "dry_run", "undo", "redo", "setup", "on_exit", "render_call", "render_result", ASKS, RESOURCES,
+    "prompt", "on_success", "on_error", "on_rejected", "on_cancelled",
 )  # fmt: skip
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "undo": ("result",),
+    "redo": ("result",),
+    "on_success": ("result",),
+    "on_error": ("result",),
+    "on_rejected": ("reason",),
+    "render_call": ("partial", "last_output"),
+    "render_result": ("expanded", "partial", "last_output"),
+}
+"""The values of a call that these functions can take, by the names of their parameters."""
+
 METADATA = (
     "concurrency_safe", "read_only", "destructive", "search_hint", "requires_checkpoint",
     "requires_reverse_thinking", "permission_class", "audit_operation",
@@ -85,6 +97,11 @@ class Options(TypedDict, total=False):
     on_exit: Hook | None
     render_call: Hook | None
     render_result: Hook | None
+    prompt: Hook | None
+    on_success: Hook | None
+    on_error: Hook | None
+    on_rejected: Hook | None
+    on_cancelled: Hook | None
     guidelines: Texts
     label: str
     prompt_snippet: str
@@ -108,6 +125,7 @@ class ToolSpec:
         asks: ``require_approval_before`` if it is no function.
         resources: ``affected_resources`` if it is no function.
         render_needs: the arguments without which ``render_call`` cannot be called.
+        renders_partial: whether ``render_result`` renders the output of a call that runs, too.
         line: the line of the function in its file.
         metadata: fields of ``core.tools.tool.Metadata``.
     """
@@ -126,6 +144,7 @@ class ToolSpec:
     urls: tuple[str, ...]
     resources: tuple[str, ...]
     guidelines: tuple[str, ...]
+    renders_partial: bool
     line: int
     metadata: dict[str, Any]
     flag: str = ""
@@ -176,9 +195,6 @@ def tool(function: Any = None, /, **options: Any) -> Any:
     Raises:
         DefinitionError: the declaration is wrong.
     """
-    unknown = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
-    if unknown:
-        raise DefinitionError(f"@tool has no option {unknown}")
 
     def mark(function: Any) -> Any:
         setattr(function, MARK, define(function, options))
@@ -209,7 +225,7 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
             options[role],
             names,
             earlier=int(role == "render_result"),
-            takes_result=role in ("undo", "redo"),
+            values=VALUES.get(role, ()),
             role=role,
         )
         for role in HOOKS
@@ -228,6 +244,8 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
         render_needs=functions["render_call"].required_names()
         if "render_call" in functions
         else (),
+        renders_partial="render_result" in functions
+        and "partial" in functions["render_result"].value_names(),
         aliases=tuple(_valid_name(alias) for alias in options.get("aliases", ())),
         reads=_argument_names("reads", options, names),
         writes=_argument_names("writes", options, names),
@@ -242,6 +260,9 @@ def define(function: Callable[..., Any], options: Mapping[str, Any]) -> Definiti
 
 
 def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    unknown = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
+    if unknown:
+        raise DefinitionError(f"@tool has no option {unknown}")
     try:
         checked: Mapping[str, Any] = OPTIONS.validate_python(options)
     except ValidationError as error:

@@ -23,6 +23,7 @@ from agentchat.rpc.frames import error_text
 from agentchat.tools.custom.checkpoint import CheckpointDefinition, checkpoint_of
 from agentchat.tools.custom.definition import Definition, definition_of
 from agentchat.tools.custom.parameters import DefinitionError
+from agentchat.tools.custom.processor import ProcessorDefinition, processor_of
 from agentchat.tools.custom.registration import ImportedTools, registering_with
 
 PROJECT_FOLDER = Path(".agentchat", "tools")
@@ -138,11 +139,12 @@ class FileProblem:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The tools and groups of one file."""
+    """What one file defines."""
 
     definitions: tuple[Definition, ...] = ()
     checkpoints: tuple[CheckpointDefinition, ...] = ()
     groups: tuple[Group, ...] = ()
+    processors: tuple[ProcessorDefinition, ...] = ()
 
 
 class ImportProblem(Exception):
@@ -181,11 +183,16 @@ def _contents(module: ModuleType, registered: tuple[Definition, ...]) -> Content
     definitions = (*(definition for definition in marked if definition is not None), *registered)
     groups = [value for value in values if isinstance(value, Group)]
     groups += _groups(getattr(module, "GROUPS", {}))
-    found = map(checkpoint_of, values)
-    checkpoints = tuple(handler for handler in found if handler is not None)
-    if not (definitions or groups or checkpoints):
+    checkpoints = [c for c in map(checkpoint_of, values) if c is not None]
+    processors = [p for p in map(processor_of, values) if p is not None]
+    if not (definitions or groups or checkpoints or processors):
         raise DefinitionError("no tools: put @tool before a function")
-    return Contents(definitions, checkpoints, tuple(groups))
+    return Contents(
+        definitions=definitions,
+        checkpoints=tuple(checkpoints),
+        groups=tuple(groups),
+        processors=tuple(processors),
+    )
 
 
 def _groups(declared: Any) -> Iterator[Group]:

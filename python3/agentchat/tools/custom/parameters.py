@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from inspect import Parameter
+from types import MappingProxyType
 from typing import Annotated, Any, NotRequired, Union
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -146,14 +147,13 @@ class ValueSource(Enum):
     CONTEXT = auto()
     EARLIER = auto()
     """A value that comes before the arguments: a result, or the output of the step before."""
+    VALUE = auto()
+    """A value of the call by its name, like its result."""
     ARGUMENT = auto()
     ALL_ARGUMENTS = auto()
     REST = auto()
     """``**rest``: the arguments that no other parameter names."""
     DEFAULT = auto()
-
-
-RESULT = "result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +163,15 @@ class BoundFunction:
     function: Callable[..., Any]
     sources: tuple[tuple[Parameter, ValueSource], ...]
 
-    def call(self, arguments: Mapping[str, Any], context: Any, *earlier: Any) -> Any:
-        """Call the function; ``earlier`` are as many values as it was bound with, or more."""
-        values = iter(earlier)
+    def call(
+        self,
+        arguments: Mapping[str, Any],
+        context: Any,
+        *earlier: Any,
+        values: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Any:
+        """Call the function; ``earlier`` are as many values as it was bound with."""
+        remaining = iter(earlier)
         positional: list[Any] = []
         named: dict[str, Any] = {}
         for parameter, source in self.sources:
@@ -176,7 +182,9 @@ class BoundFunction:
             if source is ValueSource.CONTEXT:
                 value = context
             elif source is ValueSource.EARLIER:
-                value = next(values)
+                value = next(remaining)
+            elif source is ValueSource.VALUE:
+                value = values.get(name)
             elif source is ValueSource.ALL_ARGUMENTS:
                 value = AllArguments(arguments)
             elif name in arguments or default is parameter.empty:
@@ -188,6 +196,10 @@ class BoundFunction:
             else:
                 named[name] = value
         return self.function(*positional, **named)
+
+    def value_names(self) -> tuple[str, ...]:
+        """Return the values of the call that it takes."""
+        return tuple(p.name for p, source in self.sources if source is ValueSource.VALUE)
 
     def required_names(self) -> tuple[str, ...]:
         """Return the arguments without which it cannot be called."""
@@ -203,7 +215,7 @@ def bind(
     names: tuple[str, ...],
     *,
     earlier: int = 0,
-    takes_result: bool = False,
+    values: tuple[str, ...] = (),
     role: str = "it",
 ) -> BoundFunction:
     """Find the source of each parameter once, for many calls.
@@ -211,8 +223,8 @@ def bind(
     Args:
         names: the arguments of the tool.
         earlier: how many values come before the arguments.
-        takes_result: whether a parameter ``result``, anywhere, receives a value that comes before
-            the arguments; it may have none.
+        values: names of parameters that receive a value of the call, unless the tool has an
+            argument of that name; the function may have any of them, anywhere.
         role: how an error names the function.
 
     Raises:
@@ -222,9 +234,9 @@ def bind(
         raise DefinitionError(f"{role} must be a function, not {type(function).__name__}")
     sources: list[tuple[Parameter, ValueSource]] = []
     for parameter in _signature(function, earlier):
-        is_result = takes_result and parameter.name == RESULT and RESULT not in names
-        source = ValueSource.EARLIER if is_result else _source(parameter, names, earlier)
-        earlier -= source is ValueSource.EARLIER and not is_result
+        is_value = parameter.name in values and parameter.name not in names
+        source = ValueSource.VALUE if is_value else _source(parameter, names, earlier)
+        earlier -= source is ValueSource.EARLIER
         if source is not ValueSource.DEFAULT:
             sources.append((parameter, source))
     others = [p.name for p, source in sources if source is ValueSource.ALL_ARGUMENTS]

@@ -1,23 +1,29 @@
-"""The user's tools: of the files that were loaded, and of each chat."""
+"""The user's tools: of the files that were loaded, and of each chat.
+
+Tools that functions of a file registered while they ran (see ``registration``) belong to the worker
+that ran these, and are there as long as that worker.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from agentchat.core.errors import UserError
 from agentchat.core.tools.registry import BUILTIN_GROUPS, Group, Registry
-from agentchat.core.tools.tool import CheckpointHandler, Tool, ToolContext
+from agentchat.core.tools.tool import CheckpointHandler, ResultProcessor, Tool, ToolContext
 from agentchat.core.tools.toolset import TOOL_SEARCH, Toolset
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.custom.checkpoint import CheckpointSpec, make_handler
 from agentchat.tools.custom.definition import ToolSpec
 from agentchat.tools.custom.files import FileProblem, Source
 from agentchat.tools.custom.pool import WorkerPool
+from agentchat.tools.custom.processor import make_processor
 from agentchat.tools.custom.remote_tool import RemoteTool
-from agentchat.tools.custom.worker import CallServices, WorkerEnded, refuse_previews
+from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded, refuse_previews
 
 RESERVED = frozenset(
     {TOOL_SEARCH, "resolve"}
@@ -52,6 +58,7 @@ class LoadedFile:
     specs: tuple[ToolSpec, ...] = ()
     groups: tuple[Group, ...] = ()
     checkpoints: tuple[CheckpointSpec, ...] = ()
+    processors: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -71,14 +78,25 @@ class LoadedFile:
 
     def handlers(self, cwd: str) -> list[CheckpointHandler]:
         """Return its handlers of checkpoints for a chat in this workspace."""
+        request = self._requester("checkpoint", cwd)
+        return [make_handler(spec, request) for spec in self.checkpoints]
+
+    def result_processors(self, cwd: str) -> list[ResultProcessor]:
+        """Return its processors of large results for a chat in this workspace."""
+        request = self._requester("process_result", cwd)
+        return [make_processor(name, request) for name in self.processors]
+
+    def _requester(
+        self, method: str, cwd: str
+    ) -> Callable[[Mapping[str, Any], ToolContext], Awaitable[Any]]:
+        """Return a function that calls a method of the file's worker."""
 
         async def request(params: Mapping[str, Any], context: ToolContext) -> Any:
             call = {"cwd": cwd, "call_id": context.call_id, "flags": {}, "linked": True}
             services = CallServices(context, refuse_previews)
-            file = self.source.key
-            return await self.pool.call(file, "checkpoint", {**call, **params}, services)
+            return await self.pool.call(self.source.key, method, {**call, **params}, services)
 
-        return [make_handler(spec, request) for spec in self.checkpoints]
+        return request
 
 
 @dataclass
@@ -128,7 +146,116 @@ class FileRegistry:
             specs=specs,
             groups=tuple(Group(**group) for group in groups),
             checkpoints=tuple(CheckpointSpec(name, tools) for name, tools in handlers),
+            processors=tuple(data["processors"]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class OneWorker:
+    """Runs requests about a file in the one worker that can."""
+
+    pool: WorkerPool
+    worker: Worker
+
+    async def call(
+        self,
+        file: str,
+        method: str,
+        params: Mapping[str, Any],
+        services: CallServices | None = None,
+    ) -> Any:
+        """Return the answer to a request."""
+        return await self.pool.call_in(self.worker, method, {"file": file, **params}, services)
+
+    async def call_in(self, worker: Worker, method: str, params: Mapping[str, Any]) -> Any:
+        """Return the answer of this very worker."""
+        return await self.pool.call_in(worker, method, params)
+
+    def call_now(self, file: str, method: str, params: Mapping[str, Any], seconds: float) -> Any:
+        """Block until the worker answers, if it is idle."""
+        return self.pool.call_now(file, method, params, seconds, self.worker)
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeTool:
+    """A registered tool; ``number`` tells apart those of the same name."""
+
+    number: int
+    worker: Worker
+    spec: ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeSource:
+    """The registered tools of one loaded file."""
+
+    pool: WorkerPool
+    file: LoadedFile
+    registered: tuple[RuntimeTool, ...]
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.file.path
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The line of each tool."""
+        return tuple(tool.spec.line for tool in self.registered)
+
+    def tools(self, cwd: str, chat: str = "") -> list[Tool]:
+        """Return the tools for a chat (a uuid) in this workspace."""
+        key, digest = self.file.source.key, self.file.source.digest
+        return [
+            RemoteTool(OneWorker(self.pool, tool.worker), key, tool.spec, cwd).tool(
+                f"{digest} {tool.number}"
+            )
+            for tool in self.registered
+        ]
+
+
+class RuntimeTools:
+    """All registered tools, by file and name."""
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self._pool = pool
+        self._tools: dict[tuple[str, str], RuntimeTool] = {}
+        self._numbers = itertools.count(1)
+
+    @property
+    def stamp(self) -> tuple[tuple[str, int, int], ...]:
+        """A value that differs if a tool was added, or its worker has ended."""
+        return tuple((name, tool.number, 0) for (_, name), tool in self._living().items())
+
+    def has(self, file: str, name: str) -> bool:
+        """Whether this file has registered a tool of this name."""
+        return (file, name) in self._living()
+
+    def add(self, worker: Worker, file: str, spec: ToolSpec) -> None:
+        """Add a tool, or replace the one of this name."""
+        worker.tools.add(spec.name)
+        self._tools[file, spec.name] = RuntimeTool(next(self._numbers), worker, spec)
+
+    def remove(self, file: str, name: str) -> bool:
+        """Remove a tool; return whether it existed."""
+        tool = self._tools.pop((file, name), None)
+        if tool is not None:
+            tool.worker.tools.discard(name)
+        return tool is not None
+
+    def sources(self, loaded: Iterable[LoadedFile]) -> list[RuntimeSource]:
+        """Return the tools that these files have registered."""
+        living = self._living()
+        return [
+            RuntimeSource(self._pool, file, registered)
+            for file in loaded
+            if (registered := tuple(t for (key, _), t in living.items() if key == file.source.key))
+        ]
+
+    def _living(self) -> dict[tuple[str, str], RuntimeTool]:
+        self._tools = {key: tool for key, tool in self._tools.items() if tool.worker.alive}
+        return self._tools
 
 
 class CustomRegistry:
@@ -157,12 +284,12 @@ class CustomRegistry:
             problems += self._add_tools(source)
             problems += self._add_groups(source, groups)
         self._toolbox.add_groups(groups.values())
+        files = [source for source in sources if isinstance(source, LoadedFile)]
         self._toolbox.set_checkpoint_handlers(
-            handler
-            for source in sources
-            if isinstance(source, LoadedFile)
-            for handler in source.handlers(self.cwd)
+            handler for file in files for handler in file.handlers(self.cwd)
         )
+        processors = (found for file in files for found in file.result_processors(self.cwd))
+        self._toolbox.set_result_processor(next(processors, None))
         return problems
 
     def _add_tools(self, source: ToolSource) -> list[FileProblem]:

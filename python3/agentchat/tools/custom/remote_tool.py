@@ -6,7 +6,6 @@ Its commands run like those of ``bash``, its functions in a worker (see ``pool``
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
@@ -14,11 +13,13 @@ from typing import Any, Protocol
 
 from agentchat.core.errors import ToolError
 from agentchat.core.limits import BASH_SECONDS, RESULT_BYTES
+from agentchat.core.messages import Status, ToolResult
 from agentchat.core.text import clip
 from agentchat.core.tools.call import CUSTOM
 from agentchat.core.tools.tool import (
     Access,
     ArgumentError,
+    CallOutcome,
     Capability,
     DryRunResult,
     Extra,
@@ -30,21 +31,21 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
     UndoCall,
-    plain_title,
 )
 from agentchat.rpc.frames import RemoteError
 from agentchat.tools.builtin.bash import run_shell
 from agentchat.tools.custom.context import NO_OUTPUT
 from agentchat.tools.custom.definition import ASKS, RESOURCES, ToolSpec
+from agentchat.tools.custom.rendering import Renderer
 from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
+from agentchat.tools.wording import OUTCOMES, list_arguments, with_question
 
 log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 5.0
 """How long checking arguments before the call may take; the call checks them again."""
 
-RENDER_SECONDS = 0.25
 HOOK_SECONDS = 30.0
 
 
@@ -88,7 +89,7 @@ class RemoteTool:
         self.file = file
         self.spec = spec
         self._cwd = cwd
-        self._renders_slowly = False
+        self._renderer = Renderer(spec, self.call, self._call_now)
 
     def tool(self, digest: str) -> Tool:
         """Return the tool; another ``digest`` of its file makes it another tool."""
@@ -108,8 +109,8 @@ class RemoteTool:
                 min_confidence=spec.min_confidence,
             ),
             touches=self._touches,
-            dry_run=self._dry_run if "dry_run" in hooks else None,
-            render_call=self._render_call,
+            dry_run=self._dry_run if {"dry_run", "prompt"} & set(hooks) else None,
+            render_call=self._renderer.render_call,
             snippet=spec.prompt_snippet or spec.description.split("\n", 1)[0],
             label=spec.label,
             system_prompt=spec.system_prompt,
@@ -119,6 +120,7 @@ class RemoteTool:
                 setup=self._hook("setup"),
                 exit=self._hook("on_exit"),
                 once=spec.setup_once,
+                result=self._formatted if set(OUTCOMES.values()) & set(hooks) else None,
                 undo=self._undo_record if undoable else None,
             ),
             always_load=spec.always_load,
@@ -172,6 +174,7 @@ class RemoteTool:
             "flags": {} if context is None else dict(context.flags),
             "linked": context is not None,
             "given": [],
+            "values": {},
             **more,
         }
 
@@ -189,6 +192,7 @@ class RemoteTool:
             "name": name,
             "cwd": context.cwd,
             "call_id": context.call_id,
+            "standing": params["standing"],
         }
         worker.previews.add(preview)
 
@@ -196,7 +200,8 @@ class RemoteTool:
             data = None if extra is None else dict(extra)
             request = {**target, "action": action, "reason": reason, "extra": data}
             answer = await self.pool.call_in(worker, "resolve", request)
-            worker.previews.discard(preview)
+            if not params["standing"]:
+                worker.previews.discard(preview)
             return None if answer is None else _output(answer)
 
         async def apply(reason: str, extra: Extra) -> ToolOutput:
@@ -216,9 +221,21 @@ class RemoteTool:
             apply=apply,
             reject=reject if params["has_reject"] else None,
             preview=DryRunResult(text=params["text"]),
+            details=params["details"],
+            is_standing=params["standing"],
         )
 
     async def _run(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
+        """Run the steps, with live output as the tool renders it."""
+        live = self._renderer.live_output(arguments, context)
+        if live is None:
+            return await self._run_steps(arguments, context)
+        try:
+            return await self._run_steps(arguments, replace(context, progress=live.add))
+        finally:
+            live.close()
+
+    async def _run_steps(self, arguments: CallArguments, context: ToolContext) -> ToolOutput:
         """Run the steps: consecutive functions in one request to a worker, commands here."""
         step, given = 0, list[str]()
         while True:
@@ -230,7 +247,7 @@ class RemoteTool:
                 result = await self._run_command(command, arguments, context, given)
                 step += 1
             if result.is_error or step == len(self.spec.steps):
-                return await self._rendered(result, arguments)
+                return await self._renderer.render_result(result, arguments, context.call_id)
             context.progress(f"{result.text}\n")
             given = [result.text]
 
@@ -261,8 +278,8 @@ class RemoteTool:
 
         async def step(arguments: CallArguments, context: ToolContext) -> ToolOutput:
             last = context.last_output
-            given = [{"text": last.text, "details": last.details}]
-            result = await self.call("hook", arguments, context, role=role, given=given)
+            values = {"result": {"text": last.text, "details": last.details}}
+            result = await self.call("hook", arguments, context, role=role, values=values)
             return ToolOutput(NO_OUTPUT) if result is None else _output(result)
 
         return step
@@ -285,12 +302,51 @@ class RemoteTool:
             urls=_texts(self.spec.urls, arguments),
         )
 
+    async def _formatted(self, outcome: CallOutcome) -> ToolResult:
+        """Return a result with the text of the function for this outcome."""
+        result = outcome.result
+        role = OUTCOMES.get(result.status, "")
+        if role not in self.spec.hooks or outcome.arguments is None:
+            return result
+        given = {"text": result.text, "details": result.details, "shown": result.display_text}
+        values = {
+            "result": {**given, "is_error": result.status is Status.ERROR},
+            "reason": outcome.reason,
+        }
+        answer = await self.call("hook", outcome.arguments, role=role, values=values)
+        if answer is None:
+            return result
+        rendered = result.display_text if "render_result" in self.spec.hooks else None
+        return replace(
+            result,
+            text=answer["text"],
+            display_text=rendered if answer["shown"] is None else answer["shown"],
+            details=result.details if answer["details"] is None else answer["details"],
+        )
+
     async def _dry_run(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
+        """Return what the question shows: the text of ``dry_run``, and that of ``prompt``."""
+        found = DryRunResult()
+        if "dry_run" in self.spec.hooks:
+            found = await self._computed(arguments, context)
+        return with_question(found, await self._question(arguments, context), arguments)
+
+    async def _question(self, arguments: CallArguments, context: ToolContext) -> str:
+        """Return the question in the tool's own words, if it has some."""
+        if "prompt" not in self.spec.hooks:
+            return ""
+        try:
+            work = self.call("hook", arguments, context, role="prompt")
+            answer = await self._limited(work, "prompt")
+        except Exception as error:
+            log.warning("%s could not phrase its question: %s", self.spec.name, error)
+            return ""
+        return "" if answer is None else str(answer["text"]).strip()
+
+    async def _computed(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
         work = self.call("hook", arguments, context, role="dry_run")
         result = dict(await self._limited(work, "dry_run"))
-        # The text is the tool's own; the arguments are what runs.
-        given = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
-        text = f"{result.pop('preview')}\n\nArguments:\n{given}".lstrip("\n")
+        text = list_arguments(arguments, result.pop("preview"))
         return DryRunResult(**{**result, "would_affect": tuple(result["would_affect"])}, text=text)
 
     async def _resources(self, arguments: CallArguments) -> tuple[str, ...]:
@@ -308,42 +364,11 @@ class RemoteTool:
             late = f"{self.spec.name}: {role} timed out after {HOOK_SECONDS:g} s."
             raise ToolError(late) from None
 
-    def _render_call(self, arguments: Mapping[str, Any]) -> str:
-        """Return the call in one line, from the arguments that have arrived."""
-        plain = plain_title(self.spec.label or self.spec.name, arguments)
-        names = self.spec.defaults.keys() | arguments.keys()
-        if not self._renders("render_call") or not names >= set(self.spec.render_needs):
-            return plain
-        params = self._params(arguments, role="render_call")
-        try:
-            rendered = self.pool.call_now(self.file, "hook", params, RENDER_SECONDS)
-            return plain if rendered is None else str(rendered["text"] or plain)
-        except Exception as error:
-            self._note_render_error(error)
-            return plain
-
-    async def _rendered(self, result: ToolOutput, arguments: CallArguments) -> ToolOutput:
-        """Return the result with the text that the user reads."""
-        if not self._renders("render_result"):
-            return result
-        given = [{name: getattr(result, name) for name in ("text", "details", "is_error")}]
-        given[0]["shown"] = result.display_text
-        try:
-            async with asyncio.timeout(RENDER_SECONDS):
-                rendered = await self.call("hook", arguments, role="render_result", given=given)
-        except Exception as error:
-            self._note_render_error(error)
-            return result
-        return result if rendered is None else replace(result, display_text=str(rendered["text"]))
-
-    def _renders(self, role: str) -> bool:
-        """Whether to call a function that renders; not again after it was slow."""
-        return role in self.spec.hooks and not self._renders_slowly
-
-    def _note_render_error(self, error: Exception) -> None:
-        # Often the arguments are incomplete: a call is shown while it arrives.
-        log.info("%s could not be rendered: %r", self.spec.name, error)
-        self._renders_slowly = self._renders_slowly or isinstance(error, TimeoutError)
+    def _call_now(
+        self, arguments: Mapping[str, Any], role: str, values: Mapping[str, Any], seconds: float
+    ) -> Any:
+        params = self._params(arguments, role=role, values=values)
+        return self.pool.call_now(self.file, "hook", params, seconds)
 
 
 def _texts(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, cast
 
 from typing_extensions import override
@@ -48,6 +49,7 @@ from agentchat.tools.custom.context import (
 from agentchat.tools.custom.definition import ASKS, RESOURCES, Definition
 from agentchat.tools.custom.files import GONE, ImportProblem, Source, import_source
 from agentchat.tools.custom.parameters import BoundFunction, bind
+from agentchat.tools.custom.processor import NAMES, ProcessorDefinition
 from agentchat.tools.custom.registration import NO_REGISTRAR, registering_with
 
 PRINT_SECONDS = 1 / 30
@@ -76,6 +78,7 @@ class ToolServer:
         self._current: IncomingRequest | None = None
         self._waiting: queue.SimpleQueue[IncomingRequest | None] = queue.SimpleQueue()
         self._checkpoints: dict[str, dict[str, CheckpointDefinition]] = {}
+        self._processors: dict[str, dict[str, ProcessorDefinition]] = {}
         self._previews: dict[int, dict[str, BoundFunction]] = {}
         self._numbers = itertools.count(1)
         self._handlers = {
@@ -86,6 +89,7 @@ class ToolServer:
             "hook": self._hook,
             "resolve": self._resolve,
             "checkpoint": self._checkpoint,
+            "process_result": self._process_result,
         }
         sink = os.dup(connection.fileno())
         self.peer = Peer(connection.makefile("rb"), sink, self._waiting.put)
@@ -169,10 +173,12 @@ class ToolServer:
         by_name = {definition.spec.name: definition for definition in contents.definitions[::-1]}
         self.definitions[source.key] = by_name
         self._checkpoints[source.key] = {c.spec.name: c for c in contents.checkpoints}
+        self._processors[source.key] = {found.name: found for found in contents.processors}
         return {
             "tools": [asdict(definition.spec) for definition in contents.definitions],
             "groups": [asdict(group) for group in contents.groups],
             "checkpoints": [asdict(handler.spec) for handler in contents.checkpoints],
+            "processors": [found.name for found in contents.processors],
         }
 
     def _check(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,12 +213,15 @@ class ToolServer:
         if function is None:
             raise ToolError(GONE)
         given = [Result(**result) for result in params["given"]]
+        values = dict(params["values"])
+        if "result" in values:
+            values["result"] = Result(**values["result"])
         if role == "render_call":  # a call is shown while its arguments still arrive
             arguments = {**definition.parameters.defaults, **params["arguments"]}
         else:
             arguments = self._parse(definition, params["arguments"])
         with self._context(params) as context:
-            value = _value(function, arguments, context, *given)
+            value = _value(function, arguments, context, *given, values=values)
         if isinstance(value, Irreversible):
             raise value
         if role == ASKS:
@@ -234,7 +243,8 @@ class ToolServer:
         _enter(context.cwd)
         value = _value(callbacks[params["action"]], {}, context, params["reason"], params["extra"])
         answer = None if value is None else asdict(result_of(value, params["name"]))
-        self._previews.pop(params["preview"], None)
+        if not params["standing"]:
+            self._previews.pop(params["preview"], None)
         return answer
 
     def _checkpoint(self, params: Mapping[str, Any]) -> Any:
@@ -251,6 +261,17 @@ class ToolServer:
         if isinstance(value, Irreversible):
             raise value
         return result_of(value, name).text
+
+    def _process_result(self, params: Mapping[str, Any]) -> str | None:
+        """Return the text for the model in place of a large result, or ``None``."""
+        name = params["name"]
+        processor = self._processors.get(params["file"], {}).get(name)
+        if processor is None:
+            raise ToolError(GONE)
+        given = {key: params[key] for key in NAMES}
+        with self._context(params) as context:
+            value = _value(processor.function, given, context)
+        return None if value is None else result_of(value, name).text
 
     def add_preview(self, **callbacks: Callable[..., Any] | None) -> int:
         """Keep the callbacks of a preview by action; return the number to resolve it by."""
@@ -314,10 +335,27 @@ class CallContext(Context):
         reject: Callable[..., Any] | None = None,
         source: str = "custom_tool",
         preview: str = "",
+        details: Any = None,
     ) -> None:
-        number = self._server.add_preview(apply=apply, reject=reject)
         texts = {"label": str(label), "source": str(source), "text": str(preview)}
-        self._request("stage", preview=number, has_reject=reject is not None, **texts)
+        self._stage(apply, reject, texts, details)
+
+    @override
+    def set_standing_resolve_handler(
+        self,
+        label: str,
+        apply: Callable[..., Any],
+        reject: Callable[..., Any] | None = None,
+        source: str = "custom_tool",
+        preview: str = "",
+        details: Any = None,
+    ) -> None:
+        texts = {"label": str(label), "source": str(source), "text": str(preview)}
+        self._stage(apply, reject, texts, details, standing=True)
+
+    @override
+    def clear_standing_resolve_handler(self) -> None:
+        self._request("clear_standing")
 
     @override
     def read(self, path: str) -> str:
@@ -332,6 +370,25 @@ class CallContext(Context):
     def end(self) -> None:
         """End the call: from now on the context does nothing."""
         self._over.set()
+
+    def _stage(
+        self,
+        apply: Callable[..., Any],
+        reject: Callable[..., Any] | None,
+        texts: Mapping[str, str],
+        details: Any,
+        standing: bool = False,
+    ) -> None:
+        details = plain(details, "stage")
+        number = self._server.add_preview(apply=apply, reject=reject)
+        self._request(
+            "stage",
+            preview=number,
+            has_reject=reject is not None,
+            details=details,
+            standing=standing,
+            **texts,
+        )
 
     def _request(self, method: str, **params: Any) -> Any:
         if self._over.is_set():
@@ -349,10 +406,14 @@ def _enter(folder: str) -> None:
 
 
 def _value(
-    function: BoundFunction, arguments: Mapping[str, Any], context: Context, *earlier: Any
+    function: BoundFunction,
+    arguments: Mapping[str, Any],
+    context: Context,
+    *earlier: Any,
+    values: Mapping[str, Any] = MappingProxyType({}),
 ) -> Any:
     """Call a function; await an awaitable value, and make a list of an iterator."""
-    value = function.call(arguments, context, *earlier)
+    value = function.call(arguments, context, *earlier, values=values)
     if inspect.isawaitable(value):
         value = asyncio.run(_awaited(value))
     return list(value) if isinstance(value, Iterator) else value

@@ -23,6 +23,8 @@ UNTRUSTED = (
     "unless the user gave them."
 )
 _MARK = "web-page"
+_INVISIBLE = dict.fromkeys(range(0xE0000, 0xE0080))
+"""Letters that only a model sees; pages hide instructions in them."""
 _CUT = f"[Only the first {FETCH_BYTES // KIB // KIB} MiB of the page were loaded.]"
 
 
@@ -79,8 +81,8 @@ def _window(text: str, offset: int, limit: int) -> tuple[str, list[str]]:
 
 
 def _marked(text: str) -> str:
-    """Return a text between marks that it cannot close itself."""
-    inner = text.replace(f"</{_MARK}", f"<\\/{_MARK}")
+    """Return a text between marks that it cannot close itself, without invisible letters."""
+    inner = text.translate(_INVISIBLE).replace(f"</{_MARK}", f"<\\/{_MARK}")
     return f"<{_MARK}>\n{inner}\n</{_MARK}>"
 
 

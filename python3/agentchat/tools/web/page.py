@@ -7,6 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from agentchat.core.errors import ToolError
+
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
@@ -44,8 +46,11 @@ def page_text(data: bytes, content_type: str, charset: str | None, url: str) -> 
 
 def html_to_markdown(data: bytes, charset: str | None, url: str) -> str:
     """Return what a reader of the page sees, as Markdown; hidden elements are left out."""
-    from bs4 import BeautifulSoup
-    from bs4.dammit import EncodingDetector
+    try:
+        from bs4 import BeautifulSoup
+        from bs4.dammit import EncodingDetector
+    except ImportError as error:
+        raise ToolError(f"{error}. The user has to run :AgentInstall.") from error
 
     encoding = _known(charset or EncodingDetector.find_declared_encoding(data, is_html=True))
     text = _DECLARATION.sub("", data.decode(encoding or "utf-8-sig", "replace"), count=1)

@@ -1,10 +1,41 @@
-"""What a chat has used and cost so far."""
+"""What a chat has used and cost so far, and how much it may cost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from agentchat.core.messages import History, Reply, Usage
+
+Scope = Literal["turn", "chat", "day"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+UNKNOWN = "price unknown"
+
+
+def format_cost(cost: float | None) -> str:
+    """Return US dollars, with more digits where it is little."""
+    if cost is None:
+        return UNKNOWN
+    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """US dollars after which the user is asked; None is no limit."""
+
+    turn: float | None = None
+    chat: float | None = None
+    day: float | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a limit."""
+        return any(self.of(scope) is not None for scope in SCOPES)
+
+    def of(self, scope: Scope) -> float | None:
+        """Return the limit of a scope."""
+        return {"turn": self.turn, "chat": self.chat, "day": self.day}[scope]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +92,32 @@ class Spending:
     turn: Totals = field(default_factory=Totals)
     chat: Totals = field(default_factory=Totals)
     day: Totals = field(default_factory=Totals)
+    _granted: dict[Scope, float] = field(default_factory=dict)
+    """What had been spent when the user was asked and said yes."""
+
+    def totals(self, scope: Scope) -> Totals:
+        """Return what a scope has used."""
+        return {"turn": self.turn, "chat": self.chat, "day": self.day}[scope]
+
+    def limit(self, scope: Scope, budget: Budget) -> float | None:
+        """Return the dollars after which the user is asked (again)."""
+        amount = budget.of(scope)
+        return None if amount is None else amount + self._granted.get(scope, 0.0)
+
+    def grant(self, scope: Scope) -> None:
+        """Allow the whole budget of a scope again, from now on."""
+        self._granted[scope] = self.totals(scope).known_cost
 
     def begin_turn(self) -> None:
         """Count a turn from nothing."""
         self.turn = Totals()
+        self._granted.pop("turn", None)
+
+    def set_day(self, day: Totals) -> None:
+        """Take over what all chats used today."""
+        if day.requests < self.day.requests:  # it is another day
+            self._granted.pop("day", None)
+        self.day = day
 
     def add(self, usage: Usage | None) -> None:
         """Add a request of this chat."""

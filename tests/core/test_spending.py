@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentchat.core.messages import History, Reply, Usage, UserText
-from agentchat.core.turn.spending import Spending, Totals, totals_of
+from agentchat.core.spending import Spending, Totals, totals_of
 
 CHEAP = Usage(10, 2, 12, 0.5, cache_read_tokens=8, cache_write_tokens=1)
 

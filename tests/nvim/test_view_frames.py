@@ -1,0 +1,81 @@
+"""What a chat draws in one frame is sent together, each block once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from agentchat.core.turn.view import ToolBlock
+from agentchat.nvim.lua_api import LuaFunction
+from agentchat.nvim.view import OPS_PER_CALL, NvimView
+
+
+class Calls:
+    """Keeps the operations that Neovim would draw, call by call."""
+
+    def __init__(self) -> None:
+        self.drawn: list[list[list[Any]]] = []
+
+    def call(self, name: LuaFunction, *args: Any) -> None:
+        assert name == "chat.apply"
+        self.drawn.append(args[1])
+
+    def notify(self, level: str, text: str) -> None:
+        raise AssertionError(text)
+
+
+def a_view() -> tuple[NvimView, Calls]:
+    calls = Calls()
+    return NvimView(calls, "chat", "/ws"), calls
+
+
+async def test_changes_of_a_block_in_one_frame_are_sent_as_one() -> None:
+    view, calls = a_view()
+    view.update_block("1", ToolBlock(title="read a", state="running"))
+    view.fire_event("AgentToolStarted", {"call_id": "1"})
+    view.update_block("2", ToolBlock(state="running"))
+    view.update_block("1", ToolBlock(state="done", body=["text"]))
+    view.flush()
+    (ops,) = calls.drawn
+    assert ops == [
+        ["block", "1", {"title": "read a", "state": "done", "body": ["text"]}],
+        ["event", "AgentToolStarted", {"call_id": "1"}],
+        ["block", "2", {"state": "running"}],
+    ]
+
+
+async def test_output_before_a_result_is_not_drawn_after_it() -> None:
+    view, calls = a_view()
+    view.update_block("1", ToolBlock(state="running"))
+    view.update_block("1", ToolBlock(tool="bash", append="half\n"))
+    view.update_block("1", ToolBlock(state="failed", append="cut off"))
+    view.update_block("1", ToolBlock(state="done", body=["all"]))
+    view.flush()
+    blocks = [op[2] for op in calls.drawn[0] if op[0] == "block"]
+    assert blocks == [{"state": "running"}, {"state": "done", "body": ["all"]}]
+
+
+async def test_the_first_block_of_a_pause_is_drawn_at_once_and_the_next_ones_a_frame_later() -> (
+    None
+):
+    view, calls = a_view()
+    view.update_block("1", ToolBlock(state="running"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(calls.drawn) == 1
+    view.update_block("2", ToolBlock(state="running"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(calls.drawn) == 1
+    view.add_note("info", "a message takes along what waits")
+    await asyncio.sleep(0)
+    assert [op[0] for op in calls.drawn[1]] == ["block", "message"]
+
+
+async def test_many_operations_are_sent_in_parts_so_that_keys_come_in_between() -> None:
+    view, calls = a_view()
+    for number in range(3 * OPS_PER_CALL):
+        view.update_block(str(number), ToolBlock(state="done", body=["line"] * 100))
+    view.flush()
+    assert len(calls.drawn) == 15
+    assert sum(map(len, calls.drawn)) == 3 * OPS_PER_CALL
