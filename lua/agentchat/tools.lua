@@ -22,9 +22,25 @@ local M = {}
 ---@field destructive? boolean
 ---@field reads? string[] arguments that are paths
 ---@field writes? string[]
+---@field urls? string[] arguments that are web addresses
 ---@field require_approval_before? boolean|fun(args: table<string, any>): boolean
+---@field setup? fun(args: table<string, any>) before the question
+---@field on_exit? fun(args: table<string, any>) after the result
+---@field prompt? fun(args: table<string, any>): string? the question in the tool's words
+---@field dry_run? fun(args: table<string, any>): string? what a call would do
+---@field on_success? agentchat.OutcomeFunction
+---@field on_error? agentchat.OutcomeFunction
+---@field on_rejected? fun(args: table<string, any>, reason: string): any
+---@field on_cancelled? fun(args: table<string, any>): any
 ---@field min_confidence? number
 ---@field timeout? number seconds
+
+---@alias agentchat.OutcomeFunction fun(args: table<string, any>, result: agentchat.ToolResult): any
+
+---@class agentchat.ToolResult
+---@field text string
+---@field details? table
+---@field is_error boolean
 
 ---@class agentchat.ToolContext
 ---@field chat? string uuid
@@ -35,13 +51,25 @@ local M = {}
 ---@field progress fun(text: string) shows a line while it runs
 ---@field on_cancel fun(callback: fun()) called when the call is stopped or times out
 
+-- The functions beside `run` and `require_approval_before`.
+local HOOKS = {
+  'setup',
+  'on_exit',
+  'prompt',
+  'dry_run',
+  'on_success',
+  'on_error',
+  'on_rejected',
+  'on_cancelled',
+}
+
 local KINDS = {
   string = { 'name', 'description', 'label', 'prompt_snippet', 'system_prompt', 'search_hint' },
   boolean = { 'always_load', 'read_only', 'concurrency_safe', 'destructive' },
-  strings = { 'aliases', 'guidelines', 'reads', 'writes' },
+  strings = { 'aliases', 'guidelines', 'reads', 'writes', 'urls' },
   number = { 'min_confidence', 'timeout' },
   table = { 'schema' },
-  ['function'] = { 'run' },
+  ['function'] = vim.list_extend({ 'run' }, HOOKS),
   ['boolean or function'] = { 'require_approval_before' },
 }
 
@@ -120,7 +148,8 @@ end
 
 --- What Python is told of a tool.
 local function declaration(entry)
-  local out = { revision = entry.revision }
+  local has = function(name) return entry.spec[name] ~= nil end
+  local out = { revision = entry.revision, hooks = vim.tbl_filter(has, HOOKS) }
   for name, value in pairs(entry.spec) do
     if type(value) ~= 'function' then out[name] = value end
   end
@@ -257,6 +286,21 @@ function M.asks(name, args)
   local asks = entry and entry.spec.require_approval_before
   if type(asks) ~= 'function' then return true end
   return asks(args) and true or false
+end
+
+--- Calls a function of a tool, which is to return at once.
+---@param value? any the result or the reason that it is about
+---@return { text?: string, shown?: string, details?: string, error?: string }? answer nil: it says nothing
+function M.hook(name, role, args, value)
+  local entry = registered[name]
+  local hook = entry and entry.spec[role]
+  if not hook then return nil end
+  local ok, said = pcall(hook, args, value)
+  if ok and said ~= nil then
+    ok, said = pcall(plain_result, said)
+  end
+  if ok then return said end
+  return { error = plain_error(said) }
 end
 
 local function cancel_all()

@@ -88,6 +88,24 @@ async def test_a_command_during_the_last_request_of_a_turn_runs_after_it(tmp_pat
     await scene.screen.until(lambda: bool(scene.screen.named("AgentCompacted")))
 
 
+async def test_a_stop_takes_the_command_of_that_turn_back(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def endless(request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
+        begun.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    scene = await counted(tmp_path / "p", endless, Reply("Fourth."))
+    scene.session.send("three")
+    await begun.wait()
+    scene.session.compact("")
+    scene.session.stop()
+    await scene.finished(3)
+    await scene.play("four")
+    assert scene.screen.named("AgentApprovalRequested") == []
+
+
 async def test_stopping_the_summary_changes_nothing(tmp_path: Path) -> None:
     begun = asyncio.Event()
 

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from agentchat.core.context.context import ChatContext, compact, find_cut, find_shortening
 from agentchat.core.messages import History, Message, Reply, ToolResult, UserText
 from agentchat.core.tools.model import ModelRequest
 from agentchat.journal.codec import from_fields, to_fields
@@ -36,13 +37,14 @@ TOOLS = (tool("read"), tool("resolve"))
 
 
 class GeneratedChat:
-    """One chat: the user writes, switches models, stops, closes and opens it again."""
+    """One chat: the user writes, switches models, stops, compacts, closes and opens it again."""
 
     def __init__(self, random: random.Random, models: list[ModelClient]) -> None:
         self.random = random
         self.models = models
         self.model = random.choice(models)
         self.history = History()
+        self.context = ChatContext()
 
     async def turn(self) -> None:
         """Play one turn to its end."""
@@ -54,15 +56,29 @@ class GeneratedChat:
             self.history = self.history.add(reply, *map(result, reply.calls))
             if self.random.random() < 0.1:
                 self.history = History(tuple(map(reopened, self.history.messages)))
+            if self.random.random() < 0.2:
+                self.take_step()
             if not reply.calls or reply.error:
                 return
+
+    def take_step(self) -> None:
+        """Compact the chat in a window of some size, or send its old results in short form."""
+        messages, window = self.history.messages, self.random.choice([512, 1_000, 4_000])
+        cut = find_cut(messages, self.context.start, window)
+        if cut is not None and self.random.random() < 0.5:
+            self.context.add(compact(messages, cut, "It went well.", window=window), self.history)
+        else:
+            step = find_shortening(messages, self.context, window)
+            if step is not None:
+                self.context.add(step, self.history)
 
     async def ask(self) -> Reply:
         """Send the chat as it is; some answers are stopped while they stream."""
         forced = "resolve" if self.random.random() < 0.1 else None
         asked = ModelRequest(
             system="Be brief.",
-            history=self.history,
+            history=self.context.view(self.history),
+            used_ids=self.context.used_ids,
             tools=TOOLS,
             forced=forced,
             reminder="Resolve it." if forced else None,
@@ -76,7 +92,7 @@ class GeneratedChat:
 
 def result(call: object) -> Message:
     id, name = getattr(call, "id", ""), getattr(call, "name", "")
-    return ToolResult(id, name, f"the text for {id}")
+    return ToolResult(id, name, f"the text for {id}" * 40)
 
 
 def reopened(message: Message) -> Message:

@@ -152,3 +152,51 @@ def test_stopping_ends_a_tool_of_lua_and_calls_its_on_cancel(
     editor.command("AgentStop")
     chat.finished("cancelled")
     editor.wait(lambda: editor.lua("return vim.g.cancelled") is True, why="on_cancel was called")
+
+
+PHRASED = """
+_G.ran = {}
+require('agentchat').register_tool({
+  name = 'deploy',
+  label = 'Deploy',
+  schema = { properties = { to = { type = 'string' } } },
+  setup = function(args) table.insert(_G.ran, 'setup ' .. args.to) end,
+  on_exit = function(args) table.insert(_G.ran, 'exit ' .. args.to) end,
+  prompt = function(args) return ('Deploy to %s?\\nIt takes a while.'):format(args.to) end,
+  run = function(args)
+    if args.to == 'moon' then error('too far') end
+    return { status = 'success', data = 'deployed' }
+  end,
+  on_success = function(args, result) return args.to .. ': ' .. result.text end,
+  on_error = function(_, result) return { text = 'sorry: ' .. result.text, shown = 'sorry' } end,
+  on_rejected = function(args, reason) return ('not to %s%s'):format(args.to, reason) end,
+})
+"""
+
+
+def test_functions_of_a_tool_in_lua_phrase_its_question_and_its_outcomes(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_with(start_editor, model_server, PHRASED)
+    chat = Chat.open(editor)
+    wanted = [call("deploy", {"to": place}) for place in ("prod", "moon", "home")]
+    model_server.script(calls(*wanted), text("ok"))
+    chat.send("use @deploy")
+    question = chat.asked("deploy").text
+    assert "Deploy to prod?" in question
+    assert "Deploy (deploy)" in question
+    assert "It takes a while." in question
+    assert '"to": "prod"' in question
+    for key in "aa":
+        chat.answer(key)
+        chat.asked("deploy")
+    editor.command("AgentApprove reject")
+    chat.finished()
+    assert list(model_server.requests[-1].results.values()) == [
+        "prod: deployed",
+        "sorry: deploy failed: too far",
+        "not to home",
+    ]
+    places = ("prod", "moon", "home")
+    assert editor.lua("return _G.ran") == [f"{w} {p}" for p in places for w in ("setup", "exit")]
+    assert '▸ Deploy to="moon" · failed\n    sorry' in chat.transcript()

@@ -55,6 +55,7 @@ M.FUNCTIONS = {
   ['tool_options.decide'] = function(id, ...) return tool_options.decide(registry.get(id), ...) end,
   ['tools.asks'] = tools.asks,
   ['tools.cancel'] = tools.cancel,
+  ['tools.hook'] = tools.hook,
   ['tools.run'] = tools.run,
   ['trust.agreed'] = trust.agreed,
   ['trust.watch_tools'] = trust.watch_tools,

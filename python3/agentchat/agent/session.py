@@ -29,6 +29,7 @@ from agentchat.agent.stream import STOPPED_TURN, replay
 from agentchat.agent.undo.commands import UndoCommands
 from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
+from agentchat.core.messages import Reply
 from agentchat.core.permissions.policy import parse_mode
 from agentchat.core.spending import totals_of
 from agentchat.core.tools.mentions import CapturedContext
@@ -191,6 +192,7 @@ class Session:
         Messages that no request has carried yet go back to the prompt.
         """
         has_messages = self._queue.drop_messages()
+        self.chat.requested_focus = None
         if self._in_turn:
             self._interpreter.stop()
             return
@@ -228,6 +230,7 @@ class Session:
         else:
             self._journal.record_compaction_undone()
             self.chat.context.undo(self.chat.history)
+            self.chat.asked_at = self.chat.used_tokens()  # the user does not want it now
             self._view.add_note("info", COMPACTION_UNDONE)
             self.refresh()
 
@@ -308,7 +311,8 @@ class Session:
             model = self._model.current()
         except UserError:
             return None
-        if model.window is None and model is not self._asked_model and self.chat.history.usage():
+        has_reply = any(isinstance(message, Reply) for message in self.chat.history.messages)
+        if model.window is None and model is not self._asked_model and has_reply:
             self._asked_model = model
             self._warm_up.start(self._learn_window(model), "asking for the context window")
         return model.window

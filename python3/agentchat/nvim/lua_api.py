@@ -44,6 +44,7 @@ LuaFunction = Literal[
     "tool_options.decide",
     "tools.asks",
     "tools.cancel",
+    "tools.hook",
     "tools.run",
     "trust.agreed",
     "trust.watch_tools",

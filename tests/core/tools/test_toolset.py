@@ -173,6 +173,12 @@ def test_an_alias_names_what_is_loaded_always() -> None:
     assert offered(toolset) == ["hidden_one"]
 
 
+def test_of_equal_tools_a_search_finds_the_safer_first() -> None:
+    capabilities = {"wipe_a": Capability(), "wipe_b": Capability(dry_run=True)}
+    tools = [a_tool(name, capability=capability) for name, capability in capabilities.items()]
+    assert [tool.name for tool in search_tools(tools, "wipe")] == ["wipe_b", "wipe_a"]
+
+
 def test_a_search_weighs_name_before_hint_before_description() -> None:
     named = a_tool("deploy")
     hinted = a_tool("ship", metadata=Metadata(search_hint="deploy it"))

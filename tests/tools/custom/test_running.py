@@ -20,6 +20,7 @@ from agentchat import Context, DryRun, Result, ToolError
 from agentchat.agent.execution.tool_runner import STAGED
 from agentchat.core.messages import Reply, ToolResult
 from agentchat.core.tools.tool import NO_STORE, Tool
+from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.journal.log_text import render_log
 from agentchat.journal.records import DecisionMade
 from agentchat.nvim.render.approval import IRREVERSIBLE, request_table
@@ -990,6 +991,32 @@ async def test_the_files_that_a_call_declares_are_its_checkpoint_without_a_handl
     assert scene.files().keys() == {"new"}
     log = "\n".join(render_log(scene.journal.records()))
     assert "checkpoint before c1: files" in log
+    scene.journal.close()
+
+
+async def test_a_call_that_is_stopped_half_way_is_undone_to_its_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    code = """
+@tool(requires_checkpoint=True, writes="name")
+def fill(name: str, ctx: Context):
+    'Write a file, slowly.'
+    open(name, "w").write("half")
+    ctx.progress("half")
+    time.sleep(60)
+"""
+    loaded = await loaded_file(tmp_path / "tools", code)
+    scene = UndoScene(tmp_path, *loaded.tools(str(tmp_path / "ws")))
+    scene.write("a", "old\n")
+    scene.model.replies += [calls(a_call("1", "fill", '{"name": "a"}'))]
+    scene.session.send("go")
+    await scene.screen.until(lambda: bool(scene.screen.questions))
+    scene.session.answer(next(iter(scene.screen.questions)), ApprovalResponse("accept"))
+    await scene.screen.until(lambda: any(b.append for b in scene.screen.blocks["1"]))
+    scene.session.stop()
+    await scene.screen.until(lambda: bool(scene.screen.named("AgentTurnFinished")))
+    assert scene.files()["a"][0] == "half"
+    assert "restored: a" in await scene.undo()
+    assert scene.files()["a"][0] == "old\n"
     scene.journal.close()
 
 

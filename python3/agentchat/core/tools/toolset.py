@@ -44,10 +44,11 @@ def dry_run_first(tools: Iterable[Tool]) -> list[Tool]:
 
 
 def search_tools(tools: Iterable[Tool], query: str) -> tuple[Tool, ...]:
-    """Return the tools that match words of a query, best first."""
+    """Return the tools that match words of a query, best first; of equal ones the safer first."""
     words = re.findall(r"\w+", query.lower())
     scored = [(_score(tool, words), tool) for tool in tools]
-    matches = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
+    matches = [(score, tool) for score, tool in scored if score]
+    matches.sort(key=lambda match: (match[0], match[1].capability.safety_level), reverse=True)
     return tuple(tool for _, tool in matches)
 
 

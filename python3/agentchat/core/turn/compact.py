@@ -61,7 +61,10 @@ NO_TEXT = "the model wrote none. Try again, or choose another model with :AgentM
 SHORTENED = (
     "Old tool results are sent in short form from now on: {:,} → {:,} tokens. The chat has them."
 )
-COMPACTED = "Compacted {} messages: {:,} → {:,} tokens. :AgentCompact undo takes it back."
+COMPACTED = (
+    "Compacted {} messages: {:,} → {:,} tokens. :AgentLog shows the summary, :AgentCompact undo "
+    "takes it back."
+)
 TOO_SMALL = (
     "The context of the model has {:,} tokens; the system prompt and the tools alone take about "
     "{:,}. Choose a model with a larger context with :AgentModel, raise model.context, or give the "

@@ -28,6 +28,7 @@ from agentchat.nvim.render.diff import (
     json_document,
     text_document,
 )
+from agentchat.nvim.render.listings import describe_nature
 from agentchat.nvim.render.rules import part_lines, part_text
 
 log = logging.getLogger(__name__)
@@ -323,6 +324,9 @@ def _details(request: ApprovalRequest) -> list[str]:
     summary = tool.description.splitlines()[0] if tool.description else ""
     lines = [f"tool        {tool.name}: {summary}"]
     lines.append(f"definition  {tool.definition[:12]}")
+    nature = describe_nature(tool)
+    if nature:
+        lines.append(f"nature      {nature}")
     if any(target.loaded is BufferState.SAVED for target in request.target.writes):
         lines.append(f"saves       {HOOKS}")
     return [*lines, *part_lines(request.decision)]

@@ -70,7 +70,24 @@ def _section(title: str, tools: Iterable[Tool]) -> list[str]:
 
 
 def _summary(tool: Tool) -> str:
-    return escape_hidden_characters(tool.snippet or tool.description.split("\n", 1)[0])
+    summary = escape_hidden_characters(tool.snippet or tool.description.split("\n", 1)[0])
+    nature = describe_nature(tool)
+    return f"{summary} [{nature}]" if nature else summary
+
+
+def describe_nature(tool: Tool) -> str:
+    """Return what a tool declares of its safety, like ``dry run, undo``; empty if nothing."""
+    metadata, capability = tool.metadata, tool.capability
+    natures = {
+        "reads": metadata.read_only,
+        "destructive": metadata.destructive,
+        "dry run": capability.dry_run,
+        "undo": capability.reversible,
+        "checkpoint": metadata.requires_checkpoint,
+        "reverse thinking": metadata.requires_reverse_thinking,
+        f"confidence {capability.min_confidence}": capability.min_confidence > 0,
+    }
+    return ", ".join(name for name, is_declared in natures.items() if is_declared)
 
 
 def mentions(chat: Chat) -> list[dict[str, Any]]:

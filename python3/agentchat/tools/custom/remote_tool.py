@@ -6,7 +6,6 @@ Its commands run like those of ``bash``, its functions in a worker (see ``pool``
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
@@ -40,6 +39,7 @@ from agentchat.tools.custom.definition import ASKS, RESOURCES, ToolSpec
 from agentchat.tools.custom.rendering import Renderer
 from agentchat.tools.custom.template import Template
 from agentchat.tools.custom.worker import CallServices, Worker, WorkerEnded
+from agentchat.tools.wording import OUTCOMES, list_arguments, with_question
 
 log = logging.getLogger(__name__)
 
@@ -47,14 +47,6 @@ CHECK_SECONDS = 5.0
 """How long checking arguments before the call may take; the call checks them again."""
 
 HOOK_SECONDS = 30.0
-
-
-HANDLERS = {
-    Status.SUCCESS: "on_success",
-    Status.ERROR: "on_error",
-    Status.REJECTED: "on_rejected",
-    Status.CANCELLED: "on_cancelled",
-}
 
 
 class CallArguments(dict[str, Any]):
@@ -128,7 +120,7 @@ class RemoteTool:
                 setup=self._hook("setup"),
                 exit=self._hook("on_exit"),
                 once=spec.setup_once,
-                result=self._formatted if set(HANDLERS.values()) & set(hooks) else None,
+                result=self._formatted if set(OUTCOMES.values()) & set(hooks) else None,
                 undo=self._undo_record if undoable else None,
             ),
             always_load=spec.always_load,
@@ -313,7 +305,7 @@ class RemoteTool:
     async def _formatted(self, outcome: CallOutcome) -> ToolResult:
         """Return a result with the text of the function for this outcome."""
         result = outcome.result
-        role = HANDLERS.get(result.status, "")
+        role = OUTCOMES.get(result.status, "")
         if role not in self.spec.hooks or outcome.arguments is None:
             return result
         given = {"text": result.text, "details": result.details, "shown": result.display_text}
@@ -337,10 +329,7 @@ class RemoteTool:
         found = DryRunResult()
         if "dry_run" in self.spec.hooks:
             found = await self._computed(arguments, context)
-        question, _, more = (await self._question(arguments, context)).partition("\n")
-        if more.strip():
-            found = replace(found, text=f"{more.strip()}\n\n{found.text or _listed(arguments)}")
-        return replace(found, question=question)
+        return with_question(found, await self._question(arguments, context), arguments)
 
     async def _question(self, arguments: CallArguments, context: ToolContext) -> str:
         """Return the question in the tool's own words, if it has some."""
@@ -357,7 +346,7 @@ class RemoteTool:
     async def _computed(self, arguments: CallArguments, context: ToolContext) -> DryRunResult:
         work = self.call("hook", arguments, context, role="dry_run")
         result = dict(await self._limited(work, "dry_run"))
-        text = f"{result.pop('preview')}\n\n{_listed(arguments)}".lstrip("\n")
+        text = list_arguments(arguments, result.pop("preview"))
         return DryRunResult(**{**result, "would_affect": tuple(result["would_affect"])}, text=text)
 
     async def _resources(self, arguments: CallArguments) -> tuple[str, ...]:
@@ -389,12 +378,6 @@ def _texts(names: tuple[str, ...], arguments: Mapping[str, Any]) -> tuple[str, .
         value = arguments.get(name)
         texts += [] if value is None else value if isinstance(value, list) else [value]
     return tuple(map(str, texts))
-
-
-def _listed(arguments: Mapping[str, Any]) -> str:
-    """Return the arguments below a text of the tool: they are what runs."""
-    given = json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
-    return f"Arguments:\n{given}"
 
 
 def _output(result: Mapping[str, Any]) -> ToolOutput:
