@@ -334,11 +334,11 @@ async def _run_safely(tool: Tool, arguments: Any, context: ToolContext) -> ToolO
 
 async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
     output: Any = None
-    for step in tool.steps:
+    for number, step in enumerate(tool.steps):
+        context = replace(context, last_output=output) if number else context
         output = await _run_step(step, arguments, context)
         if isinstance(output, ToolOutput) and output.is_error:
             break
-        context = replace(context, last_output=output)
     return as_result(output)
 
 
