@@ -219,11 +219,11 @@ def _turn_end(reply: Reply) -> TurnEnd | None:
 
 
 def _ignores_preview(chat: Chat, reply: Reply) -> bool:
-    return len(chat.previews) > 0 and any(call.name != RESOLVE for call in reply.calls)
+    return chat.previews.must_be_resolved and any(call.name != RESOLVE for call in reply.calls)
 
 
 def _unresolved_message(chat: Chat) -> str:
-    newest = chat.previews.newest()
+    newest = chat.previews.newest_for_model()
     label = newest.label if newest else ""
     return (
         f"The model did not resolve the pending preview ({label}). "
