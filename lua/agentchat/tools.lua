@@ -22,6 +22,7 @@ local M = {}
 ---@field destructive? boolean
 ---@field reads? string[] arguments that are paths
 ---@field writes? string[]
+---@field urls? string[] arguments that are web addresses
 ---@field require_approval_before? boolean|fun(args: table<string, any>): boolean
 ---@field setup? fun(args: table<string, any>) before the question
 ---@field on_exit? fun(args: table<string, any>) after the result
@@ -65,7 +66,7 @@ local HOOKS = {
 local KINDS = {
   string = { 'name', 'description', 'label', 'prompt_snippet', 'system_prompt', 'search_hint' },
   boolean = { 'always_load', 'read_only', 'concurrency_safe', 'destructive' },
-  strings = { 'aliases', 'guidelines', 'reads', 'writes' },
+  strings = { 'aliases', 'guidelines', 'reads', 'writes', 'urls' },
   number = { 'min_confidence', 'timeout' },
   table = { 'schema' },
   ['function'] = vim.list_extend({ 'run' }, HOOKS),

@@ -11,6 +11,7 @@ from agentchat.core.messages import Reply
 from agentchat.core.tools.tool import DryRunResult, StagedChange, Tool, ToolContext, ToolOutput
 from agentchat.core.turn.hunk_decisions import HunkDecision, ProposedText, change_hash
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.journal.records import DecisionMade
 from tests.agent.scene import Scene
 from tests.core.turn.world import Given, a_call, a_tool, calls
 
@@ -173,6 +174,21 @@ async def test_what_is_kept_of_a_preview_is_what_the_chat_says(tmp_path: Path) -
     await resolved(scene)
     await scene.screen.until(lambda: bool(scene.screen.notes))
     assert scene.screen.notes[-1][1].startswith("Accept: 1 of 2 hunks in 1 file [Stage]\n")
+
+
+async def test_a_command_of_the_user_is_a_decision_in_the_journal_once(tmp_path: Path) -> None:
+    scene, _ = await staged(tmp_path, 5, 30)
+    scene.resolve("apply", "fine")
+    await resolved(scene)
+    scene.resolve("discard")
+    await resolved(scene, 2)
+    decided = [one for one in scene.journal.records() if isinstance(one, DecisionMade)]
+    assert [
+        (one.tool, one.scope, one.verdict, one.why) for one in decided if one.who == "user"
+    ] == [
+        ("stage", "Stage: 30", "apply", "fine"),
+        ("stage", "Stage: 5", "discard", ""),
+    ]
 
 
 async def test_nothing_kept_is_discarded_with_the_comments_as_reason(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from agentchat.core.tools.model import Piece, RetryDelay
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
 from agentchat.models.http import Timeouts
-from agentchat.models.protocols import PROTOCOLS
+from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName
 from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import EVENT_BYTES, BodyReader, JsonLinesDecoder
@@ -162,7 +162,7 @@ def test_a_stream_is_read_the_same_however_it_is_cut(protocol: ProtocolName, siz
     body = WHOLE[protocol]
 
     def read(step: int) -> Reply:
-        reader = BodyReader(PROTOCOLS[protocol]("m").reader(ReplyAssembly()))
+        reader = BodyReader(protocol_class(protocol)("m").reader(ReplyAssembly()))
         for at in range(0, len(body), step):
             reader.add(body[at : at + step])
         reader.end()
@@ -189,7 +189,7 @@ def test_a_stream_is_read_the_same_however_it_is_cut(protocol: ProtocolName, siz
     ],
 )  # fmt: skip
 def test_nothing_that_a_server_sends_raises(protocol: ProtocolName, event: bytes) -> None:
-    reader = BodyReader(PROTOCOLS[protocol]("m").reader(ReplyAssembly()))
+    reader = BodyReader(protocol_class(protocol)("m").reader(ReplyAssembly()))
     reader.add(b"data: " + event + b"\n\n")
     reader.add(event + b"\n")
     reader.end()
@@ -197,7 +197,7 @@ def test_nothing_that_a_server_sends_raises(protocol: ProtocolName, event: bytes
 
 
 def test_a_line_without_end_is_given_up() -> None:
-    reader = BodyReader(PROTOCOLS["ollama"]("m").reader(ReplyAssembly()))
+    reader = BodyReader(protocol_class("ollama")("m").reader(ReplyAssembly()))
     for _ in range(EVENT_BYTES // (1 << 20) + 1):
         reader.add(b"x" * (1 << 20))
     assert "larger than" in (reader.reply().error or "")

@@ -26,7 +26,7 @@ from agentchat.core.messages import (
 from agentchat.core.tools.model import ModelRequest
 from agentchat.models.api_key import FixedKey
 from agentchat.models.client import ModelClient
-from agentchat.models.protocols import PROTOCOLS
+from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.protocol import Body
 from tests.models import test_anthropic, test_gemini, test_openai_responses
@@ -99,7 +99,7 @@ def bodies(protocol: ProtocolName, model: str) -> list[Body]:
     if protocol == "anthropic":  # the newest models take no temperature, nor does the client
         options = (ModelOptions(), replace(OPTIONS, temperature=None))
     return [
-        PROTOCOLS[protocol](model, "p", option).body(asked)
+        protocol_class(protocol)(model, "p", option).body(asked)
         for option in options
         for asked in requests(protocol, model)
     ]

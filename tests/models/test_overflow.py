@@ -11,8 +11,8 @@ from agentchat.core.tools.model import ModelRequest
 from agentchat.models.api_key import NoKey
 from agentchat.models.client import ModelClient
 from agentchat.models.prices import PriceList
-from agentchat.models.protocols import PROTOCOLS
-from agentchat.models.protocols.options import ModelOptions, ProtocolName
+from agentchat.models.protocols import protocol_class
+from agentchat.models.protocols.options import PROTOCOL_NAMES, ModelOptions, ProtocolName
 from agentchat.models.response.overflow import is_overflow, window_in
 from agentchat.models.response.refusal import read_refusal
 from agentchat.models.retry import RetryPolicy
@@ -163,7 +163,7 @@ IN_STREAM: dict[ProtocolName, Answered] = {
 }
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", PROTOCOL_NAMES)
 @pytest.mark.parametrize("status", [400, 413, 422, 500])
 async def test_in_every_protocol_a_refusal_ends_as_overflow_and_is_not_repeated(
     protocol: ProtocolName, status: int
@@ -174,7 +174,7 @@ async def test_in_every_protocol_a_refusal_ends_as_overflow_and_is_not_repeated(
     assert "too long" in reply.error
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", PROTOCOL_NAMES)
 async def test_in_every_protocol_an_error_in_the_stream_ends_as_overflow(
     protocol: ProtocolName,
 ) -> None:
@@ -240,5 +240,5 @@ LISTS: list[tuple[ProtocolName, dict[str, object]]] = [
 def test_the_servers_list_of_models_tells_the_window(
     protocol: ProtocolName, page: dict[str, object]
 ) -> None:
-    assert PROTOCOLS[protocol]("m").window_in(page) == 5000
-    assert PROTOCOLS[protocol]("unlisted").window_in(page) is None
+    assert protocol_class(protocol)("m").window_in(page) == 5000
+    assert protocol_class(protocol)("unlisted").window_in(page) is None

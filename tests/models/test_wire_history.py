@@ -25,7 +25,7 @@ from agentchat.core.messages import (
 )
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.toolset import TOOL_SEARCH
-from agentchat.models.protocols import PROTOCOLS
+from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import ProtocolName
 from agentchat.models.protocols.protocol import WireProtocol
 from agentchat.models.protocols.wire_history import KeptJson, encode_body
@@ -82,7 +82,7 @@ def asked(messages: Sequence[Message], reminder: str | None) -> ModelRequest:
 
 
 def protocol_of(name: ProtocolName) -> WireProtocol:
-    return PROTOCOLS[name]("claude-opus-4-6", "p")
+    return protocol_class(name)("claude-opus-4-6", "p")
 
 
 def dumped(protocol: WireProtocol, wanted: ModelRequest) -> bytes:

@@ -21,6 +21,17 @@ vim.g.agentchat = settings
 """
 
 
+VISIT = """
+require('agentchat').register_tool({
+  name = 'visit',
+  read_only = true,
+  urls = { 'to' },
+  schema = { properties = { to = { type = 'string' } } },
+  run = function() error('it ran') end,
+})
+"""
+
+
 @pytest.fixture
 def web() -> Iterator[WebServer]:
     server = WebServer({"/": Resource(b"<h1>Hello</h1>"), "/b": Resource(b"<p>there</p>")})
@@ -67,7 +78,11 @@ def test_a_local_host_is_denied_without_a_question_and_names_the_rule(
     start_editor: StartEditor, model_server: ModelServer, web: WebServer
 ) -> None:
     chat = start(start_editor, model_server)
-    model_server.script(fetch(web.url()), text("ok"))
-    chat.play("go")
-    assert model_server.requests[-1].result.startswith("127.0.0.1 is a host of this computer")
+    chat.editor.lua(VISIT)
+    visit = call("visit", {"to": web.url()})
+    model_server.script(fetch(web.url()), calls(visit), text("ok"))
+    chat.play("go, @visit it")
+    answers = list(model_server.requests[-1].results.values())
+    assert answers[0].startswith("127.0.0.1 is a host of this computer")
+    assert answers[1] == answers[0].replace('"fetch"', '"visit"')
     assert web.requests == []

@@ -155,6 +155,7 @@ class PreviewActions:
 
     async def _finish(self, pending: Preview, command: ResolveCommand, kept: str = "") -> None:
         reason = command.reason or NO_REASON
+        self._previews.record_command(pending, command.action, command.reason)
         result = await self._previews.resolve(pending, command.action, reason)
         line = resolution_line(pending.label, command.action, result.is_error, kept)
         self._view.add_note("error" if result.is_error else "info", f"{line}\nReason: {reason}")

@@ -121,6 +121,7 @@ class ReplyProgress:
 class DecisionMade:
     """A call was allowed, refused or answered by the user, for audit only.
 
+    A preview that the user's command applies or discards is one, too: ``call_id`` is its id.
     ``verdict`` is ``allow``, ``deny`` or the user's choice; ``why`` is the policy's reason, or the
     user's, and ``asked`` the reason why the user was asked. ``effects`` are those that the tool
     declares of the call, see ``core.tools.call.declared_effects``.

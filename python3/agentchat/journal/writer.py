@@ -210,6 +210,19 @@ class JournalWriter:
         )
         self._file.append(staged, durable=True)
 
+    def record_command(self, preview: Preview, action: Action, reason: str) -> None:
+        """Record that the user's command decided about a preview."""
+        self._file.append(
+            r.DecisionMade(
+                call_id=preview.id,
+                tool=preview.source,
+                scope=preview.label,
+                verdict=action,
+                why=reason,
+                who="user",
+            )
+        )
+
     def record_preview_resolving(self, preview: Preview, action: Action) -> None:
         """Record that a preview is about to be applied or discarded; durable."""
         self._file.append(r.PreviewResolving(preview.id, action), durable=True)

@@ -14,7 +14,7 @@ from agentchat.models.api_key import ApiKey
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
 from agentchat.models.learned import LearnedServers, ModelMemory
 from agentchat.models.prices import PriceList
-from agentchat.models.protocols import PROTOCOLS
+from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.protocol import Body, WireProtocol
 from agentchat.models.providers import MODELS
@@ -235,7 +235,7 @@ class ModelClient:
 
     def _speak(self, protocol: ProtocolName) -> WireProtocol:
         refused = self._memory.refused(protocol)
-        return PROTOCOLS[protocol](self._name, self._provider, self._options, refused)
+        return protocol_class(protocol)(self._name, self._provider, self._options, refused)
 
     def _check_count(self, request: ModelRequest, reply: Reply, on_piece: OnPiece) -> None:
         """Warn, once, of a server that silently cuts the prompt."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agentchat.models.http import HttpClient
-from agentchat.models.protocols import PROTOCOLS
+from agentchat.models.protocols import protocol_class
 from agentchat.models.providers import PROVIDERS, Provider
 
 PROBE_SECONDS = 0.7
@@ -50,7 +50,7 @@ async def find_local_models(except_for: str = "") -> list[str]:
 
 
 async def _probe(provider: Provider) -> list[str]:
-    protocol = PROTOCOLS[provider.protocol]("")
+    protocol = protocol_class(provider.protocol)("")
     client = HttpClient(protocol.root(provider.base_url))
     try:
         page = await client.get_json(protocol.models_path, {}, PROBE_SECONDS)

@@ -8,7 +8,7 @@ import difflib
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentchat.core.errors import UserError
@@ -17,10 +17,12 @@ from agentchat.models.api_key import ApiKey, CommandKey, FixedKey, NoKey, OnKey
 from agentchat.models.client import ModelClient
 from agentchat.models.learned import LearnedServers
 from agentchat.models.listing import ModelList, chat_models, find_local_models
-from agentchat.models.offline import OfflineModel
 from agentchat.models.prices import PriceList
 from agentchat.models.protocols.options import ProtocolName, read_options, read_protocol
 from agentchat.models.providers import PROVIDERS, Provider
+
+if TYPE_CHECKING:
+    from agentchat.models.offline import OfflineModel
 
 OPENAI = "openai"
 OFFLINE = "offline"
@@ -172,6 +174,8 @@ def choose_model(
     provider = settings.get("provider")
     offline = provider == OFFLINE or (not provider and settings.get("name") == OFFLINE)
     if offline or not _wants_server(settings, environ):
+        from agentchat.models.offline import OfflineModel
+
         return OfflineModel()
     return _client(provider or OPENAI, settings, environ, on_key, learned or LearnedServers())
 

@@ -160,7 +160,9 @@ class LuaTool:
                 dry_run="dry_run" in hooks, min_confidence=declared.get("min_confidence") or 0
             ),
             touches=lambda arguments: Access(
-                reads=self._paths("reads", arguments), writes=self._paths("writes", arguments)
+                reads=self._values("reads", arguments),
+                writes=self._values("writes", arguments),
+                urls=self._values("urls", arguments),
             ),
             dry_run=self._dry_run if {"dry_run", "prompt"} & hooks else None,
             snippet=declared.get("prompt_snippet") or description.split("\n", 1)[0],
@@ -181,7 +183,7 @@ class LuaTool:
     def _texts(self, field: str) -> tuple[str, ...]:
         return tuple(self._declared.get(field) or ())
 
-    def _paths(self, field: str, arguments: Arguments) -> tuple[str, ...]:
+    def _values(self, field: str, arguments: Arguments) -> tuple[str, ...]:
         values = [arguments.get(name) for name in self._texts(field)]
         return tuple(str(value) for value in values if value is not None)
 

@@ -101,6 +101,10 @@ class Previews:
         self._journal.record_preview_staged(pending)
         self._view.show_preview(pending)
 
+    def record_command(self, preview: Preview, action: Action, reason: str) -> None:
+        """Record that the user's command decided about a preview."""
+        self._journal.record_command(preview, action, reason)
+
     async def resolve(
         self, pending: Preview, action: Action, reason: str, extra: Extra = None
     ) -> ToolOutput:

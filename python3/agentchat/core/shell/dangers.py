@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,8 @@ from agentchat.core.shell.programs import INTERPRETERS
 DOWNLOADERS = frozenset({"curl", "wget", "aria2c", "fetch", "http", "https", "xh"})
 DOWNLOADED = "runs downloaded code"
 _EVALUATORS = frozenset({"eval", "source", "."})
+_SHELLS = re.compile(r"(?:ba|da|k|z|c|tc|fi|a)?sh")
+_SCRIPT_FLAG = re.compile("-[a-z]*c[a-z]*")
 _SHORTEST = 4
 """Letters from which a shortened option is known, with its dashes."""
 
@@ -64,11 +67,25 @@ def find_dangers(script: Script) -> tuple[Danger, ...]:
 
 def _known_dangers(parts: Sequence[Part]) -> Iterator[Danger]:
     for part in parts:
-        if part.words:
-            texts = _texts(part)
+        for texts in (_texts(part), *_given_scripts(part)):
             yield from (
-                Danger(part.source, entry.reason) for entry in _table() if entry.describes(texts)
+                Danger(part.source, entry.reason)
+                for entry in _table()
+                if texts and entry.describes(texts)
             )
+
+
+def _given_scripts(part: Part) -> Iterator[list[str]]:
+    """Yield the words of each command in the script of ``sh -c SCRIPT``."""
+    texts = part.texts
+    if not _SHELLS.fullmatch(base_name(part.program)):
+        return
+    flag = next((i for i, text in enumerate(texts) if _SCRIPT_FLAG.fullmatch(text)), len(texts))
+    for command in re.split(r"[;&|\n]+", "".join(texts[flag + 1 : flag + 2])):
+        try:
+            yield shlex.split(command)
+        except ValueError:
+            yield command.split()
 
 
 def _downloaded_code(parts: Sequence[Part]) -> Iterator[Danger]:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from agentchat.models.protocols.anthropic import Anthropic
-from agentchat.models.protocols.gemini import Gemini
-from agentchat.models.protocols.ollama import Ollama
-from agentchat.models.protocols.openai_chat import OpenAIChat
-from agentchat.models.protocols.openai_responses import OpenAIResponses
+from collections.abc import Mapping
+from importlib import import_module
+
 from agentchat.models.protocols.options import ProtocolName
 from agentchat.models.protocols.protocol import WireProtocol
 
-PROTOCOLS: dict[ProtocolName, type[WireProtocol]] = {
-    protocol.name: protocol for protocol in (OpenAIChat, OpenAIResponses, Anthropic, Gemini, Ollama)
+_CLASSES: Mapping[ProtocolName, str] = {
+    "openai-chat": "OpenAIChat",
+    "openai-responses": "OpenAIResponses",
+    "anthropic": "Anthropic",
+    "gemini": "Gemini",
+    "ollama": "Ollama",
 }
+
+
+def protocol_class(name: ProtocolName) -> type[WireProtocol]:
+    """Return the class of a protocol; its module is loaded when it is first needed."""
+    module = import_module(f"{__name__}.{name.replace('-', '_')}")
+    found: type[WireProtocol] = getattr(module, _CLASSES[name])
+    return found

@@ -41,6 +41,7 @@ from agentchat.models.protocols.protocol import (
     IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
     REASONING_REFUSED,
+    SKIP_SIGNATURE,
     VENDOR_DATA,
     Body,
     Feature,
@@ -53,9 +54,6 @@ from agentchat.models.response.reply import ReplyAssembly, TextKind
 from agentchat.models.response.stream import Framing
 
 NAME: Final = "gemini"
-SKIP_SIGNATURE = "skip_thought_signature_validator"
-"""What the server takes in place of the signature of a call that it did not make."""
-
 SIGNATURE = "thoughtSignature"
 THINKING = ("generationConfig", "thinkingConfig")
 NO_EFFORT = "The model takes no effort."

@@ -36,12 +36,12 @@ from agentchat.models.protocols.conversation import (
     string,
     without_images,
 )
-from agentchat.models.protocols.gemini import SKIP_SIGNATURE
 from agentchat.models.protocols.options import ModelOptions
 from agentchat.models.protocols.protocol import (
     IMAGES_REFUSED,
     NO_IMAGES_NOTICE,
     REASONING_REFUSED,
+    SKIP_SIGNATURE,
     VENDOR_DATA,
     Body,
     Feature,

@@ -123,6 +123,9 @@ def _at(body: Mapping[str, Any], keys: tuple[str, ...]) -> object:
 VENDOR_DATA = "vendor data"
 """The feature of sending back what the server sent along with earlier answers."""
 
+SKIP_SIGNATURE = "skip_thought_signature_validator"
+"""What Gemini takes in place of the signature of a call that it did not make."""
+
 REASONING_REFUSED = (
     "The server refused the reasoning of earlier answers. It is sent without that reasoning now."
 )
