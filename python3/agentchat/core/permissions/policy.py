@@ -33,8 +33,9 @@ because that rule may be one that denies; only a call without an effect still ru
 there to answer, a call that would ask is denied, and the message names the missing rule. An
 exception in this module is a question without *always*: in doubt nothing runs.
 
-The turn does the rest: it denies a tool that requires a checkpoint without a handler, and it
-previews a call that asks and requests approval; *always* becomes a grant of the decision's scope.
+The turn does the rest: it denies a tool that requires a checkpoint without a handler, and applies
+the model's own verdict (``reverse_thinking.py``). It previews a call that asks and requests
+approval; *always* becomes a grant of the decision's scope.
 An open request is decided again when rules or the mode change.
 
 A :class:`Reason` is a kind and a detail. Code compares kinds; the text is for people, in the
