@@ -153,6 +153,7 @@ class JournalWriter:
             permission=metadata.permission_class,
             destructive=metadata.destructive,
             reserved=call.reserved,
+            staged=ready.decision.staged,
         )
         self._file.append(*decisions, started, durable=not metadata.read_only)
 
