@@ -101,7 +101,7 @@ main(sys.argv[2])
 local function ask_python(found)
   if not found then return nil end
   local asked = vim.json.encode({
-    settings = tool_options.plain(settings.get()),
+    settings = tool_options.sendable(),
     config = vim.fn.stdpath('config'),
     trust = vim.fn.stdpath('state') .. '/trust',
     root = vim.uv.fs_realpath(vim.fn.getcwd()),

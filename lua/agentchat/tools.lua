@@ -9,7 +9,7 @@ local M = {}
 ---@field name string
 ---@field description? string what it does, for the model; by default its name in words
 ---@field schema? table JSON Schema of the arguments, or a function definition that has one
----@field run fun(args: table<string, any>, ctx: agentchat.ToolContext): any
+---@field run agentchat.ToolFunction|agentchat.ToolFunction[] several run one after the other
 ---@field aliases? string[]
 ---@field label? string its name for people
 ---@field prompt_snippet? string one line in the system prompt's list of tools
@@ -42,7 +42,10 @@ local M = {}
 ---@field details? table
 ---@field is_error boolean
 
+---@alias agentchat.ToolFunction fun(args: table<string, any>, ctx: agentchat.ToolContext): any
+
 ---@class agentchat.ToolContext
+---@field last_output any what the function before this one returned
 ---@field chat? string uuid
 ---@field buf? integer of the chat
 ---@field call_id string
@@ -69,7 +72,8 @@ local KINDS = {
   strings = { 'aliases', 'guidelines', 'reads', 'writes', 'urls' },
   number = { 'min_confidence', 'timeout' },
   table = { 'schema' },
-  ['function'] = vim.list_extend({ 'run' }, HOOKS),
+  ['function'] = HOOKS,
+  ['function or functions'] = { 'run' },
   ['boolean or function'] = { 'require_approval_before' },
 }
 
@@ -90,16 +94,23 @@ local revision = 0
 
 ---@class agentchat.ToolRun
 ---@field name string
+---@field args table<string, any>
+---@field about { chat: string, call_id: string, cwd: string }
+---@field functions agentchat.ToolFunction[] that have not run yet
 ---@field over boolean
 ---@field on_cancel? fun()
 
 ---@type table<string, agentchat.ToolRun> calls that run, by id
 local running = {}
 
+local function is_list_of(kind, value)
+  if not vim.islist(value) or #value == 0 then return false end
+  return vim.iter(value):all(function(item) return type(item) == kind end)
+end
+
 local function fits(kind, value)
-  if kind == 'strings' then
-    return vim.islist(value) and vim.iter(value):all(function(v) return type(v) == 'string' end)
-  end
+  if kind == 'strings' then return #value == 0 or is_list_of('string', value) end
+  if kind == 'function or functions' and is_list_of('function', value) then return true end
   return vim.list_contains(vim.split(kind, ' or ', { plain = true }), type(value))
 end
 
@@ -151,7 +162,7 @@ local function declaration(entry)
   local has = function(name) return entry.spec[name] ~= nil end
   local out = { revision = entry.revision, hooks = vim.tbl_filter(has, HOOKS) }
   for name, value in pairs(entry.spec) do
-    if type(value) ~= 'function' then out[name] = value end
+    if name ~= 'run' and type(value) ~= 'function' then out[name] = value end
   end
   if type(entry.spec.require_approval_before) == 'function' then
     out.require_approval_before = 'function'
@@ -232,15 +243,18 @@ local function whenever(callback)
   callback()
 end
 
-local function context(id, run, about)
-  local chat = registry.get(about.chat)
+---@param done fun(value: any)
+---@return agentchat.ToolContext
+local function context(id, run, last_output, done)
+  local chat = registry.get(run.about.chat)
   return {
     chat = chat and chat.id,
     buf = chat and chat.buf,
-    call_id = about.call_id,
-    cwd = about.cwd,
+    call_id = run.about.call_id,
+    cwd = run.about.cwd,
+    last_output = last_output,
     done = function(value)
-      whenever(function() finish(id, value) end)
+      whenever(function() done(value) end)
     end,
     progress = function(text)
       whenever(function()
@@ -254,22 +268,43 @@ local function context(id, run, about)
   }
 end
 
---- Runs a call. Its result is sent when it is there, as an event.
----@param id string of this run
----@param about { chat: string, call_id: string, cwd: string }
-function M.run(id, name, args, about)
-  local entry = registered[name]
-  local run = { name = name, over = false }
-  running[id] = run
-  if not entry then return fail(id, name, 'it is not registered any more', 'not registered') end
+local function is_error(value)
+  return type(value) == 'table' and (value.is_error == true or value.status == 'error')
+end
+
+--- Runs the next function of a call; the value of the last one, or an error, is the result.
+local function step(id, last_output)
+  local run = running[id]
+  if not run then return end
+  local call = table.remove(run.functions, 1)
+  if not call or is_error(last_output) then return finish(id, last_output) end
+  local is_done = false
+  local function done(value)
+    if is_done then return end
+    is_done = true
+    step(id, value)
+  end
   local problem
   local function handler(err)
     problem = err
     return debug.traceback(tostring(err), 2)
   end
-  local ok, value = xpcall(entry.spec.run, handler, args, context(id, run, about))
-  if not ok then return fail(id, name, problem, value) end
-  if value ~= nil then finish(id, value) end
+  local ok, value = xpcall(call, handler, run.args, context(id, run, last_output, done))
+  if not ok then return fail(id, run.name, problem, value) end
+  if value ~= nil then done(value) end
+end
+
+--- Runs a call. Its result is sent when it is there, as an event.
+---@param id string of this run
+---@param about { chat: string, call_id: string, cwd: string }
+function M.run(id, name, args, about)
+  local entry = registered[name]
+  local run = { name = name, args = args, about = about, over = false, functions = {} }
+  running[id] = run
+  if not entry then return fail(id, name, 'it is not registered any more', 'not registered') end
+  local functions = entry.spec.run
+  run.functions = type(functions) == 'table' and vim.list_slice(functions) or { functions }
+  step(id, nil)
 end
 
 --- Ends a call that nobody waits for any more.

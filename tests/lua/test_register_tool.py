@@ -20,6 +20,8 @@ RUN = "run = function() end"
         ("'a_tool'", "register_tool: the tool must be a table, got string"),
         (f"{{ {RUN} }}", "register_tool: name is missing"),
         ("{ name = 'a' }", "register_tool: run is missing: function(args, ctx) … end"),
+        ("{ name = 'a', run = { RUN, RUN } }".replace("RUN", "function() end"), "registered"),
+        ("{ name = 'a', run = {} }", "run must be a function or functions, got table"),
         (f"{{ name = 'a b', {RUN} }}", 'register_tool: "a b" is no name for a tool'),
         (f"{{ name = 'a', readonly = true, {RUN} }}", "unknown field readonly: did you mean"),
         (f"{{ name = 'a', timeout = 'x', {RUN} }}", "timeout must be a number, got string"),

@@ -88,6 +88,15 @@ agentchat.register_tool({
   end,
 })
 agentchat.register_tool({
+  name = 'chain',
+  read_only = true,
+  run = {
+    function(args, ctx) return args.fail and { text = 'stop', is_error = true } or 'one' end,
+    function(_, ctx) vim.schedule(function() ctx.done(ctx.last_output .. ' two') end) end,
+    function(_, ctx) return ctx.last_output .. ' three' end,
+  },
+})
+agentchat.register_tool({
   name = 'never',
   read_only = true,
   run = function(_, ctx) ctx.on_cancel(function() vim.g.cancelled = true end) end,
@@ -104,10 +113,11 @@ def test_a_tool_registered_from_lua_runs_in_the_editor_and_asks_by_default(
     assert "taken by the built-in tool bash" in editor.wait_notice("register_tool")
     model_server.script(
         calls(call("shout", {"text": "hi"}), call("shout", {"text": 3}), call("later", {})),
+        calls(call("chain", {}), call("chain", {"fail": True})),
         calls(call("shout", {"text": "fail"})),
         text("ok"),
     )
-    chat.send("use @shout and @later")
+    chat.send("use @shout, @chain and @later")
     assert '"text": "fail"' in chat.asked("shout").text
     chat.answer("a")
     chat.finished()
@@ -117,6 +127,8 @@ def test_a_tool_registered_from_lua_runs_in_the_editor_and_asks_by_default(
         "HI",
         'Validation failed for tool "shout":\n  - text: Input should be of type string',
         "in time",
+        "one two three",
+        "stop",
         "shout failed: no voice",
     ]
     finished = [e.data for e in editor.events if e.name == "AgentToolFinished"]
@@ -200,3 +212,13 @@ def test_functions_of_a_tool_in_lua_phrase_its_question_and_its_outcomes(
     places = ("prod", "moon", "home")
     assert editor.lua("return _G.ran") == [f"{w} {p}" for p in places for w in ("setup", "exit")]
     assert '▸ Deploy to="moon" · failed\n    sorry' in chat.transcript()
+
+
+def test_explaining_a_call_asks_the_functions_among_the_options(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_with(start_editor, model_server, OPTIONS)
+    Chat.open(editor)
+    editor.command("AgentApprovals explain bash echo quiet")
+    editor.wait_screen("setting: tools.opts.bash.require_approval_before")
+    assert editor.grid.find("verdict   allow")

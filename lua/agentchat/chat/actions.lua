@@ -30,7 +30,7 @@ local function announce(chat)
     buf = chat.buf,
     cwd = chat.cwd,
     place = chat.remote,
-    settings = tool_options.plain(settings.get(chat.buf)),
+    settings = tool_options.sendable(chat.buf),
     saved = chat.saved,
   })
   chat.saved = nil
@@ -159,7 +159,7 @@ function M.send(chat, text)
   host.send('send', {
     chat = chat.id,
     text = text,
-    settings = tool_options.plain(settings.get(chat.buf)),
+    settings = tool_options.sendable(chat.buf),
     captured = context.capture(chat, text),
     attended = host.has_ui(),
   })
@@ -174,7 +174,7 @@ function M.compact(chat, focus)
   host.send('compact', {
     chat = chat.id,
     focus = focus,
-    settings = settings.get(chat.buf),
+    settings = tool_options.sendable(chat.buf),
     attended = host.has_ui(),
   })
 end

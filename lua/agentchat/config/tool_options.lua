@@ -31,9 +31,11 @@ end
 
 local PER_CALL = { require_approval_before = true, allowed_in_yolo_mode = true }
 
---- Settings that Python can be sent: a function is replaced by its value, or is called later.
----@param all table as `settings.get` returns them
-function M.plain(all)
+--- The settings of a buffer as Python can be sent them: a function is replaced by its value, or is
+--- called later.
+---@param buf? integer
+function M.sendable(buf)
+  local all = settings.get(buf)
   local opts = vim.empty_dict()
   for tool, options in pairs(all.tools.opts) do
     local plain = vim.empty_dict()

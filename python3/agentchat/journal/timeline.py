@@ -142,6 +142,10 @@ class Timeline:
                     reverted.add(call.reverts)
         return tuple(calls)
 
+    def reverted_by(self, call: CallRun) -> CallRun:
+        """Return the call that this one has reverted; itself if it reverts none."""
+        return next((other for other in self.calls if other.call_id == call.reverts), call)
+
     def undo_of(self, item: FileStep | CallRun) -> str:
         """Return the id of the undo or redo that did this; empty if a turn did."""
         source = item.source if isinstance(item, FileStep) else item.call_id

@@ -918,7 +918,11 @@ def back(saved, arguments):
 def copy(tool, arguments, ctx: Context):
     return ctx.read(arguments["name"])
 
-@tool(requires_checkpoint=True)
+def again(name, ctx: Context):
+    with open(name, "a") as file:
+        file.write("again\\n")
+
+@tool(requires_checkpoint=True, redo=again)
 def migrate(name: str):
     'Change a database.'
     with open(name, "a") as file:
@@ -970,6 +974,10 @@ async def test_a_call_with_a_checkpoint_handler_runs_and_is_undone_to_its_checkp
     assert f'- undone: migrate `name="bad"` {undone}' in lines
     assert f'- undone: migrate `name="db"` {undone}' in lines
     assert {text for text, _ in scene.files().values()} == {"old\n"}
+    assert 'redone: migrate `name="db"` (migrate does it again)' in await scene.redo()
+    assert scene.files()["db"][0] == "old\nagain\n"
+    assert "undone: migrate" in await scene.undo()
+    assert scene.files()["db"][0] == "old\n"
     scene.journal.close()
 
 

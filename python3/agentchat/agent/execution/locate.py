@@ -79,8 +79,10 @@ async def locate_named_call(
     tool = next((t for t in chat.toolset.all_tools() if name in _names(t)), None)
     if tool is None:
         raise UserError(f"There is no tool {name}. {USAGE}" if name else USAGE)
-    call = ValidCall(ToolCall("", tool.name, ""), tool, raw_arguments={}, arguments=None)
-    return call, await locate_call(call, workspace, _named_access(tool, argument.strip()))
+    access = _named_access(tool, argument.strip())
+    given = _named_arguments(access)
+    call = ValidCall(ToolCall("", tool.name, ""), tool, raw_arguments=given, arguments=None)
+    return call, await locate_call(call, workspace, access)
 
 
 def _access(call: ValidCall) -> Access:
@@ -109,12 +111,12 @@ async def _asks(call: ValidCall) -> bool | None:
 async def _condition(call: ValidCall, option: str, *, in_doubt: bool) -> bool | None:
     """Return what an option of the user says about a call; ``in_doubt`` if that fails.
 
-    Without parsed arguments a function cannot be asked: that is ``None``.
+    A function cannot be asked about a call without arguments: that is ``None``.
     """
     condition: Condition | None = getattr(call.tool.options, option)
     if not callable(condition):
         return condition
-    if call.arguments is None:
+    if call.arguments is None and not call.raw_arguments:
         return None
     try:
         return bool(await condition(_plain_arguments(call)))
@@ -198,6 +200,13 @@ async def _parse_command(
 
 def _names(tool: Tool) -> tuple[str, ...]:
     return (tool.name, *tool.metadata.aliases)
+
+
+def _named_arguments(access: Access) -> dict[str, str]:
+    if access.command is not None:
+        return {"command": access.command}
+    paths = (*access.reads, *access.writes)
+    return {"path": paths[0]} if paths else {}
 
 
 def _named_access(tool: Tool, argument: str) -> Access:

@@ -75,7 +75,8 @@ class UndoCommands:
         left_out = [c for c in plan.items if isinstance(c, CallRun) and not c.can_be_undone]
         if left_out:
             # What was undone by a tool stays undone: the user learns it before files change.
-            calls = (render_call(call, find_tool(self._toolbox, call.tool)) for call in left_out)
+            undone = map(timeline.reverted_by, left_out)
+            calls = (render_call(call, find_tool(self._toolbox, call.tool)) for call in undone)
             lines = "\n".join(f"- not redoable: {call}" for call in calls)
             head = NOT_REDOABLE.format(plan.turn)
             self._view.add_note("info", f"{head}\n{lines}")

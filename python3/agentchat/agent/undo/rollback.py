@@ -161,7 +161,8 @@ class Rollback:
 
     async def _undo_call(self, call: CallRun) -> UndoOutcome:
         tool, undo = find_tool(self._toolbox, call.tool), call.undo
-        line = render_call(call, tool)
+        named = self._timeline.reverted_by(call) if undo is not None and undo.is_redo else call
+        line = render_call(named, find_tool(self._toolbox, named.tool))
         word = "redoable" if self._plan.undone else "undoable"
         if undo is None or not call.can_be_undone:
             return UndoOutcome(f"not {word}: {line}{_guide(undo)}", False)
@@ -178,8 +179,14 @@ class Rollback:
         except (ArgumentError, ToolError) as error:
             verb = "redo" if undo.is_redo else "undo"
             return UndoOutcome(f"could not {verb} {line}: {one_line(str(error))}", False)
-        if undo_tool.redo is not None and not undo.is_redo:
-            again = replace(undo, description=f"{undo.tool} does it again", is_redo=True)
+        if tool is not None and tool.redo is not None and not undo.is_redo:
+            again = UndoCall(
+                f"{tool.name} does it again",
+                tool=tool.name,
+                arguments=call.arguments,
+                result=undo.result,
+                is_redo=True,
+            )
             self._journal.record_undo_offered(self._ids[call.call_id], again)
         verb = "redone" if undo.is_redo else "undone"
         return UndoOutcome(f"{verb}: {line} ({one_line(undo.description)})", True)
@@ -211,7 +218,7 @@ class Rollback:
 def _reverting(tool: Tool, call: CallRun, undo: UndoCall) -> Tool:
     """Return the tool as it undoes or redoes a call of its own; another tool is just called."""
     function = tool.redo if undo.is_redo else tool.undo
-    if function is None or tool.name != call.tool:
+    if function is None or not (undo.is_redo or tool.name == call.tool):
         return tool
     return replace(tool, steps=(_with_result(function, undo),), hooks=Hooks(), dry_run=None)
 

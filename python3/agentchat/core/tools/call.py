@@ -80,8 +80,10 @@ def declared_effects(
 ) -> dict[str, Any]:
     """Return what the tool and its dry run declare of a call, as JSON data by name.
 
-    What is not declared is left out, so most calls have none.
+    What is not declared is left out; built-in tools show theirs in other ways.
     """
+    if not call.tool.source:
+        return {}
     metadata, shown = call.tool.metadata, preview or DryRunResult()
     declared = {
         "permission_class": metadata.permission_class,
@@ -96,5 +98,5 @@ def declared_effects(
     return {
         name: value
         for name, value in declared.items()
-        if call.tool.source and value not in ("", [], {}, None, undeclared.get(name))
+        if value not in ("", [], {}, None, undeclared.get(name))
     }

@@ -272,7 +272,8 @@ def _checked(options: Mapping[str, Any]) -> Mapping[str, Any]:
         raise DefinitionError("a tool is read_only or destructive, not both")
     if checked.get("flag") and checked.get("command") is None:
         raise DefinitionError("flag is for tools with a command: it reports its exit code")
-    if checked.get("redo") and not checked.get("undo"):
+    undoable = checked.get("undo") or checked.get("requires_checkpoint")
+    if checked.get("redo") and not undoable:
         raise DefinitionError("redo does again what undo reverted: define undo, too")
     return checked
 
