@@ -98,6 +98,9 @@ class KeptScreen:
     def add_reasoning(self, piece: str) -> None:
         self.said += f"({piece})"
 
+    def end_reasoning(self, title: str) -> None:
+        self.said += f"<{title}>"
+
     def finish_reply(self) -> None:
         self._changed.set()
 

@@ -67,6 +67,7 @@ EVERYTHING: list[r.Record] = [
             usage=Usage(9, 2, 11, None, 5, 3),
             model="m",
             provider="anthropic",
+            thinking_seconds=2.5,
         ),
         time=4.5,
     ),

@@ -196,6 +196,10 @@ def test_reasoning_is_folded_and_dimmed(drawn: Drawn) -> None:
     assert "AgentChatReasoning" in drawn.groups("First I")
     drawn.draw(("reasoning", "again"))
     assert drawn.lines().count("▸ reasoning") == 2
+    drawn.draw(("thought", "thought for 12 s"), ("text", "Done again."))
+    assert drawn.lines().count("▸ reasoning") == 1
+    assert "▸ thought for 12 s" in drawn.lines()
+    assert drawn.closed("again") == drawn.row("▸ thought for 12 s")
 
 
 def test_folds_come_back_with_the_window(drawn: Drawn) -> None:

@@ -33,10 +33,18 @@ class BillingServer:
 
     cached: set[str] = field(default_factory=set)
     answers: int = 0
+    bills: list[dict[str, int]] = field(default_factory=list)
+    searches: frozenset[int] = frozenset()
+    """The numbers of the answers that search for tools."""
 
     def __call__(self, asked: Asked) -> Answered:
         self.answers += 1
-        return events(*self._answer(self._bill(asked.body)))
+        self.bills.append(self._bill(asked.body))
+        return events(*self._answer(self.bills[-1]))
+
+    def shares(self) -> list[float]:
+        """For each request: how much of its prompt was read from the cache."""
+        return [bill["cache_read_input_tokens"] / sum(bill.values()) for bill in self.bills]
 
     def _bill(self, body: dict[str, Any]) -> dict[str, int]:
         """Return the tokens that are read, written and neither."""
@@ -72,8 +80,10 @@ class BillingServer:
             ({"type": "text", "text": ""}, {"type": "text_delta", "text": "I look at it. " * 9})
         ]
         for index in range(calls):
-            begin = {"type": "tool_use", "id": f"toolu_{self.answers}_{index}", "name": "read"}
-            arguments = {"path": f"src/module_{self.answers}.py"}
+            name, arguments = "read", {"path": f"src/module_{self.answers}.py"}
+            if self.answers in self.searches:
+                name, arguments = "tool_search", {"query": f"late_{index}"}
+            begin = {"type": "tool_use", "id": f"toolu_{self.answers}_{index}", "name": name}
             blocks.append(
                 (begin, {"type": "input_json_delta", "partial_json": json.dumps(arguments)})
             )

@@ -149,4 +149,4 @@ def test_reasoning_of_one_long_paragraph_is_folded_and_the_window_stays_at_its_t
     chat.play("Think")
     window = editor.eval(f"bufwinid({chat.buffer})")
     assert editor.lua("return vim.fn.line('w0', ...)", window) == 1
-    assert "▸ reasoning (1 line)" in "\n".join(editor.screen())
+    assert "▸ thought briefly (1 line)" in "\n".join(editor.screen())

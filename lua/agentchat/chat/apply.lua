@@ -27,6 +27,7 @@ local WRITES = {
   end,
   text = messages.text,
   reasoning = messages.reasoning,
+  thought = messages.thought,
   finish = messages.finish,
   retry = messages.retry,
   block = messages.block,

@@ -148,6 +148,12 @@ function M.reasoning(chat, text)
   state.blocks[id], state.thinking = block, block
 end
 
+--- Ends the reasoning that is being written: its header says how long it took.
+function M.thought(chat, title)
+  local block = chat.transcript.thinking
+  if block then tool_block.update(chat.buf, block, { title = title }) end
+end
+
 function M.block(chat, id, fields)
   local block = chat.transcript.blocks[id]
   if block then return tool_block.update(chat.buf, block, fields) end

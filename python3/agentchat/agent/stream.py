@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic_core import from_json
@@ -79,15 +81,20 @@ class ReplyStream:
         self._begun = False
         self._tools: dict[str, Tool] = {}
         self._text = ""
+        self._thinking = Stopwatch()
 
     async def ask(self, model: Model, request: ModelRequest) -> Reply:
         """Send a request and show the reply as it arrives; a stop returns the text so far."""
         self._begun, self._text = False, ""
+        self._thinking = Stopwatch()
         self._calls.clear()
         self._tools = {tool.name: tool for tool in request.tools}
         try:
-            return await model.ask(request, self._show_piece)
+            reply = await model.ask(request, self._show_piece)
+            self._end_reasoning()
+            return replace(reply, thinking_seconds=self._thinking.total)
         except asyncio.CancelledError:
+            self._end_reasoning()
             self._cancel_calls()
             return Reply(text=self._text, finish="cancelled")
         finally:
@@ -111,17 +118,25 @@ class ReplyStream:
     def _show_piece(self, piece: Piece) -> None:
         match piece:
             case TextDelta():
+                self._end_reasoning()
                 self._show_text(piece.text)
             case ReasoningDelta():
                 self._begin()
+                self._thinking.start()
                 self._view.add_reasoning(piece.text)
             case CallDelta():
+                self._end_reasoning()
                 self._show_call(piece)
             case RetryDelay():
                 text = f"{piece.reason} Trying again in {piece.seconds:g} s; <C-c> stops."
                 self._view.retry(text)
             case Notice():
                 self._view.add_note("info", piece.text)
+
+    def _end_reasoning(self) -> None:
+        seconds = self._thinking.stop()
+        if seconds is not None:
+            self._view.end_reasoning(thinking_title(seconds))
 
     def _begin(self) -> None:
         if not self._begun:
@@ -166,6 +181,37 @@ class ReplyStream:
     def _cancel_calls(self) -> None:
         for call_id in self._calls:
             self._view.update_block(call_id, ToolBlock(state="cancelled"))
+
+
+class Stopwatch:
+    """Measures the periods in which reasoning arrives."""
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        """Seconds of all periods that have ended."""
+        self._since: float | None = None
+
+    def start(self) -> None:
+        """Begin a period, unless one runs."""
+        if self._since is None:
+            self._since = time.monotonic()
+
+    def stop(self) -> float | None:
+        """End the running period and return its seconds; None if none runs."""
+        if self._since is None:
+            return None
+        seconds, self._since = time.monotonic() - self._since, None
+        self.total += seconds
+        return seconds
+
+
+def thinking_title(seconds: float) -> str:
+    """Return the header of reasoning that is complete."""
+    whole = round(seconds)
+    if whole < 1:
+        return "thought briefly"
+    minutes, rest = divmod(whole, 60)
+    return f"thought for {minutes} min {rest} s" if minutes else f"thought for {whole} s"
 
 
 def show_result(result: ToolResult, view: View) -> None:
@@ -223,6 +269,8 @@ def _draw_reply(reply: Reply, view: View, toolbox: Toolset) -> None:
     view.begin_reply()
     if reply.reasoning:
         view.add_reasoning(reply.reasoning)
+        if reply.thinking_seconds:
+            view.end_reasoning(thinking_title(reply.thinking_seconds))
     if reply.text:
         view.add_text(reply.text)
     view.finish_reply()

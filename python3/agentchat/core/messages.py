@@ -117,6 +117,8 @@ class Reply:
     usage: Usage | None
     model: str
     provider: str
+    thinking_seconds: float
+    """How long the reasoning took to arrive."""
 
     def __init__(
         self,
@@ -129,6 +131,7 @@ class Reply:
         model: str = "",
         provider: str = "",
         parts: tuple[ReplyPart, ...] | None = None,
+        thinking_seconds: float = 0.0,
     ) -> None:
         """Make a reply of ``parts``, or of one text, one reasoning and calls."""
         if parts is None:
@@ -136,7 +139,7 @@ class Reply:
             parts = (*thinking, *((TextPart(text),) if text else ()), *calls)
         elif text or calls or reasoning:
             raise TypeError("A reply is made of parts, or of text, calls and reasoning: not both.")
-        values = (parts, finish, error, usage, model, provider)
+        values = (parts, finish, error, usage, model, provider, thinking_seconds)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 

@@ -86,6 +86,10 @@ class NvimView:
         """Add to the model's reasoning at the next frame."""
         self._stream("reasoning", piece)
 
+    def end_reasoning(self, title: str) -> None:
+        """Show in the header of the reasoning how long it took."""
+        self._draw("thought", title)
+
     def finish_reply(self) -> None:
         """The model's message is complete."""
         self._draw("finish")

@@ -76,6 +76,9 @@ class View(Protocol):
     def add_reasoning(self, piece: str) -> None:
         """Add to the model's reasoning."""
 
+    def end_reasoning(self, title: str) -> None:
+        """End the reasoning; ``title`` stands for it where it is folded."""
+
     def finish_reply(self) -> None:
         """End the model's message."""
 
