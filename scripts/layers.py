@@ -35,6 +35,7 @@ LEVELS = (
     "tools/builtin",
     "tools/custom workspace",
     "workspace/remote models journal",
+    "workspace/overlay",
     "agent/execution",
     "agent/permissions agent/undo",
     "agent",

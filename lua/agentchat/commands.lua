@@ -18,7 +18,7 @@ local trust = require('agentchat.files.trust')
 
 local M = {}
 
-local MODES = { 'ask', 'edit', 'plan', 'yolo' }
+local MODES = { 'ask', 'edit', 'plan', 'stage', 'yolo' }
 local CHOICES = { 'always', 'accept', 'reject', 'cancel' }
 local ACTIONS = { 'apply', 'discard' }
 local APPROVALS = { 'clear', 'explain', 'rule', 'trust' }

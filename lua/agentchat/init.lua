@@ -72,9 +72,9 @@ end
 
 --- Chooses what runs without a question in a chat.
 ---@param bufnr integer
----@param mode 'ask'|'edit'|'plan'|'yolo'
+---@param mode 'ask'|'edit'|'plan'|'stage'|'yolo'
 function M.mode(bufnr, mode)
-  one_of('mode', mode, { 'ask', 'edit', 'plan', 'yolo' })
+  one_of('mode', mode, { 'ask', 'edit', 'plan', 'stage', 'yolo' })
   host.send('mode', { chat = need_chat(bufnr).id, mode = mode })
 end
 

@@ -502,7 +502,9 @@ async def test_a_mode_change_answers_an_open_question_that_it_settles(tmp_path: 
     scene.session.set_mode("yolo")
     await scene.finished()
     assert scene.results() == {"1": "worked"}
-    with pytest.raises(UserError, match="Unknown mode x; choose one of ask, edit, plan, yolo"):
+    with pytest.raises(
+        UserError, match="Unknown mode x; choose one of ask, edit, plan, stage, yolo"
+    ):
         scene.session.set_mode("x")
 
 

@@ -15,10 +15,12 @@ class Calls:
 
     def __init__(self) -> None:
         self.drawn: list[list[list[Any]]] = []
+        self.called = asyncio.Event()
 
     def call(self, name: LuaFunction, *args: Any) -> None:
         assert name == "chat.apply"
         self.drawn.append(args[1])
+        self.called.set()
 
     def notify(self, level: str, text: str) -> None:
         raise AssertionError(text)
@@ -55,16 +57,13 @@ async def test_output_before_a_result_is_not_drawn_after_it() -> None:
     assert blocks == [{"state": "running"}, {"state": "done", "body": ["all"]}]
 
 
-async def test_the_first_block_of_a_pause_is_drawn_at_once_and_the_next_ones_a_frame_later() -> (
-    None
-):
+async def test_blocks_are_drawn_after_a_moment_or_with_the_next_message() -> None:
     view, calls = a_view()
     view.update_block("1", ToolBlock(state="running"))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    assert len(calls.drawn) == 1
     view.update_block("2", ToolBlock(state="running"))
-    await asyncio.sleep(0)
+    await asyncio.wait_for(calls.called.wait(), 10)
+    assert [op[1] for op in calls.drawn[0]] == ["1", "2"]
+    view.update_block("1", ToolBlock(state="done"))
     await asyncio.sleep(0)
     assert len(calls.drawn) == 1
     view.add_note("info", "a message takes along what waits")

@@ -53,7 +53,7 @@ M.settings = {
     opts = { ['*'] = TOOL },
   },
   rules = 'rules',
-  mode = { 'ask', 'edit', 'plan', 'yolo' },
+  mode = { 'ask', 'edit', 'plan', 'stage', 'yolo' },
   max_rounds = 'positive',
   budget = { turn = 'dollars', chat = 'dollars', day = 'dollars' },
   compact = { 'ask', 'auto', 'off' },
@@ -61,6 +61,7 @@ M.settings = {
   workspace = 'place',
   ssh = { command = 'strings', python = 'string' },
   sandbox = { 'off', 'auto', 'required' },
+  stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive' },
   ui = { prompt_delay_ms = 'ms', side_by_side = 'switch' },
 }
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from agentchat.agent.accounts import Accounts
-from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.tool_runner import ToolRunner, parse_arguments
 from agentchat.agent.message_queue import MessageQueue
@@ -22,7 +21,6 @@ from agentchat.core.errors import Cancelled, StalePreview, ToolError, UserError
 from agentchat.core.messages import Message, Note, Reply, Status, ToolResult, UserText
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.model import ModelRequest
-from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import ShownArguments, ToolOutput
 from agentchat.core.turn import effects as e
 from agentchat.core.turn.loop import TurnEnd, internal_error_message
@@ -57,7 +55,6 @@ class Interpreter:
     def __init__(
         self,
         *,
-        workspace: Workspace,
         view: View,
         journal: JournalWriter,
         runner: ToolRunner,
@@ -70,7 +67,6 @@ class Interpreter:
         max_parallel: int,
         observer: Observer,
     ) -> None:
-        self._workspace = workspace
         self._view = view
         self._journal = journal
         self._runner = runner
@@ -249,7 +245,7 @@ class Interpreter:
 
     async def _locate_one(self, call: ValidCall) -> CallTarget | ToolError:
         try:
-            return await locate_call(call, self._workspace)
+            return await self._runner.locate(call)
         except ToolError as error:
             return error
 

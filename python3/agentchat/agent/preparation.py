@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+from collections.abc import Awaitable, Callable
 
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.core.errors import ToolError, Unreachable, UserError
@@ -23,10 +24,17 @@ class Preparation:
     with the next message of the user, so that a command runs as it was approved.
     """
 
-    def __init__(self, chat: Chat, workspace: Workspace, tools: ChatTools) -> None:
+    def __init__(
+        self,
+        chat: Chat,
+        workspace: Workspace,
+        tools: ChatTools,
+        begin_stage: Callable[[], Awaitable[None]],
+    ) -> None:
         self._chat = chat
         self._workspace = workspace
         self._tools = tools
+        self._begin_stage = begin_stage
         self.sandbox: SandboxSetting | None = None
 
     async def connect(self) -> None:
@@ -42,6 +50,7 @@ class Preparation:
         """
         try:
             await self.connect()
+            await self._begin_stage()
         except Unreachable as error:
             raise UserError(str(error)) from error
         await self._tools.ready()

@@ -8,6 +8,7 @@ meanwhile wait in one queue; the running turn takes them before its next request
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
@@ -25,6 +26,7 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions
+from agentchat.agent.stage import Stage
 from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import STOPPED_TURN, replay
 from agentchat.agent.undo.commands import UndoCommands
@@ -44,8 +46,13 @@ from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.validate import model_schema
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
+
+log = logging.getLogger(__name__)
 
 PLAN = "plan"
+STAGE_MODE = "stage"
+NO_STAGE = "The mode stays as it is. {}"
 REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
 
 
@@ -108,6 +115,7 @@ class Session:
         rule_store: RuleStore | None = None,
         tool_files: ToolFiles | None = None,
         ledger: Ledger | None = None,
+        overlay: OverlayWorkspace | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
@@ -120,7 +128,7 @@ class Session:
         self._jobs = Jobs(view, self._background)
         self._plan_mode = PlanMode(chat)
         self.tools = ChatTools(chat, view, journal, tool_files)
-        self._preparation = Preparation(chat, workspace, self.tools)
+        self._preparation = Preparation(chat, workspace, self.tools, self._begin_stage)
         self._queue = MessageQueue(
             view=view,
             preparation=self._preparation,
@@ -129,7 +137,21 @@ class Session:
         )
         self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
         previews = Previews(
-            chat.previews, workspace=workspace, view=view, journal=journal, observer=self
+            chat.previews,
+            workspace=workspace,
+            overlay=overlay,
+            view=view,
+            journal=journal,
+            observer=self,
+        )
+        self._stage = Stage(
+            chat,
+            overlay,
+            workspace=workspace,
+            previews=previews,
+            approvals=self.approvals,
+            view=view,
+            journal=journal,
         )
         runner = ToolRunner(
             workspace,
@@ -139,6 +161,7 @@ class Session:
             results=results,
             toolbox=chat.toolset,
             policy=chat.policy,
+            overlay=overlay,
             frontend=self._frontend,
         )
         self._undo_commands = UndoCommands(
@@ -158,7 +181,6 @@ class Session:
             observer=self,
         )
         self._interpreter = Interpreter(
-            workspace=workspace,
             view=view,
             journal=journal,
             runner=runner,
@@ -241,7 +263,25 @@ class Session:
         self.approvals.answer(request_id, response)
 
     def set_mode(self, mode: str) -> None:
-        """Change the mode; answer the open request if the new mode decides it."""
+        """Change the mode; answer the open request if the new mode decides it.
+
+        The mode ``stage`` begins when its overlay works; if none does, the mode stays.
+        """
+        if mode == STAGE_MODE:
+            self._background.start(self._enter_stage_mode(), "stage mode")
+        else:
+            self._change_mode(mode)
+
+    async def _enter_stage_mode(self) -> None:
+        try:
+            await self._stage.check()
+        except Unreachable as error:
+            self._view.notify("warn", NO_STAGE.format(error))
+        else:
+            self._change_mode(STAGE_MODE)
+        self.refresh()
+
+    def _change_mode(self, mode: str) -> None:
         self._plan_mode.change(mode)
         self.approvals.judge_again()
         self.refresh()
@@ -282,6 +322,8 @@ class Session:
         )
         if recovery.is_needed:
             self._add_job(Job("recovery", recovery.recover))
+        if self._stage.has_changes():
+            self._add_job(Job("reading the staged changes", self._stage.restore))
 
     async def close(self) -> None:
         """Stop everything, forget the grants and wait for running work."""
@@ -355,6 +397,9 @@ class Session:
         finally:
             self._working = False
 
+    async def _begin_stage(self) -> None:
+        await self._stage.begin_turn()
+
     async def _compact(self, focus: str) -> None:
         end = await self._interpreter.play(compact_command(self.chat, focus))
         if end.message:
@@ -378,6 +423,7 @@ class Session:
         self.refresh()
         self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
         end = await self._play_turn()
+        await self._end_stage()
         self._in_turn = False
         if self.chat.requested_focus is not None:  # the turn made no request any more
             focus, self.chat.requested_focus = self.chat.requested_focus, None
@@ -391,6 +437,14 @@ class Session:
             self._view.restore_prompt()
         self.refresh()
         self._view.fire_event("AgentTurnFinished", {"reason": end.reason})
+
+    async def _end_stage(self) -> None:
+        """Show what the turn staged, whatever ended the turn."""
+        try:
+            await self._stage.end_turn()
+        except Exception as error:
+            log.exception("the staged changes cannot be shown")
+            self._view.add_note("error", f"The staged changes cannot be shown: {error}")
 
     async def _play_turn(self) -> TurnEnd:
         end = TurnEnd("error")

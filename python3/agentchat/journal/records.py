@@ -143,7 +143,8 @@ class CallStarted:
     """A call is about to run with these arguments.
 
     ``operation``, ``permission`` and ``destructive`` are declared by the tool. ``reserved`` are the
-    reserved arguments of the model, like its confidence.
+    reserved arguments of the model, like its confidence. ``staged``: it works in an overlay, so
+    its effects are recorded as changes of files, when they are applied.
     """
 
     call_id: str
@@ -153,6 +154,7 @@ class CallStarted:
     permission: str = ""
     destructive: bool = False
     reserved: Mapping[str, Any] = field(default_factory=dict)
+    staged: bool = False
     time: float = 0.0
 
 

@@ -324,6 +324,7 @@ class _Builder:
             call_id=record.call_id,
             tool=record.tool,
             arguments=record.arguments,
+            is_saved=record.staged,
             reverts=self._reverts.get(record.call_id, ""),
         )
 

@@ -93,9 +93,10 @@ class JournalWriter:
         Args:
             decision: the decision about the call, for a result of a call that did not run.
         """
+        decisions: list[r.Record] = []
         if isinstance(message, ToolResult) and decision is not None:
-            self._record_decision(message.call_id, message.name, decision)
-        self._file.append(r.MessageRecorded(message))
+            decisions = _decision_records(message.call_id, message.name, decision)
+        self._file.append(*decisions, r.MessageRecorded(message))
         self._progress = ""
 
     def record_progress(self, text: str) -> None:
@@ -143,7 +144,7 @@ class JournalWriter:
         """Record that a call is about to run; durable unless the tool only reads."""
         call, metadata = ready.call, ready.call.tool.metadata
         effects = declared_effects(call, ready.target, ready.preview)
-        self._record_decision(call.call.id, call.tool.name, ready.decision, effects)
+        decisions = _decision_records(call.call.id, call.tool.name, ready.decision, effects)
         started = r.CallStarted(
             call_id=call.call.id,
             tool=call.tool.name,
@@ -152,8 +153,9 @@ class JournalWriter:
             permission=metadata.permission_class,
             destructive=metadata.destructive,
             reserved=call.reserved,
+            staged=ready.decision.staged,
         )
-        self._file.append(started, durable=not metadata.read_only)
+        self._file.append(*decisions, started, durable=not metadata.read_only)
 
     def record_call_finished(self, result: ToolResult) -> None:
         """Record that a call ended."""
@@ -261,23 +263,6 @@ class JournalWriter:
         """Record that the undo ``undone`` is about to be reverted; durable."""
         self._file.append(r.RedoStarted(id, undone, calls), durable=True)
 
-    def _record_decision(
-        self, call_id: str, tool: str, decision: Decision, effects: Mapping[str, Any] = NO_EFFECTS
-    ) -> None:
-        if decision.reason.kind == "user":
-            return  # recorded with the response
-        self._file.append(
-            r.DecisionMade(
-                call_id=call_id,
-                tool=tool,
-                scope=decision.scope.description if decision.scope else "",
-                verdict=decision.verdict.value,
-                why=decision.reason_text,
-                who="policy",
-                effects=effects,
-            )
-        )
-
     def _store_files(self, files: Sequence[FileChange]) -> tuple[r.RecordedFile, ...]:
         return tuple(self._store_file(file) for file in files)
 
@@ -304,6 +289,25 @@ def step_record(step: ContextStep) -> r.Record:
         newest=step.newest,
         length=step.length,
     )
+
+
+def _decision_records(
+    call_id: str, tool: str, decision: Decision, effects: Mapping[str, Any] = NO_EFFECTS
+) -> list[r.Record]:
+    """Return the record of a decision; none if the response has it."""
+    if decision.reason.kind == "user":
+        return []
+    return [
+        r.DecisionMade(
+            call_id=call_id,
+            tool=tool,
+            scope=decision.scope.description if decision.scope else "",
+            verdict=decision.verdict.value,
+            why=decision.reason_text,
+            who="policy",
+            effects=effects,
+        )
+    ]
 
 
 def _common_length(old: str, new: str) -> int:

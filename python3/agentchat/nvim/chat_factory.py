@@ -35,7 +35,7 @@ from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import NvimTrust, OpenChat
 from agentchat.nvim.settings import Settings, parse_tool_options, read_settings
 from agentchat.nvim.view import NvimView
-from agentchat.nvim.workspaces import open_workspace, project_folder
+from agentchat.nvim.workspaces import OVERLAYS, open_overlay, open_workspace, project_folder
 from agentchat.tools.builtin.catalogue import builtin_tools
 from agentchat.tools.custom.registry import CustomRegistry
 
@@ -166,6 +166,9 @@ class ChatFactory:
             rule_store=rule_store,
             tool_files=self._custom_tools,
             ledger=UsageLedger(state.folder),
+            overlay=open_overlay(
+                workspace, state.folder / OVERLAYS / uuid, settings, self._guarded(settings)
+            ),
         )
         session.set_sandbox(settings.sandbox)
         session.restore()
@@ -209,7 +212,13 @@ def _make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> 
         always_load=settings.always_load,
         deferred_threshold=settings.deferred_threshold,
     )
-    policy = Policy(Grants(), settings.mode, settings.rules, settings.rule_problems)
+    policy = Policy(
+        Grants(),
+        settings.mode,
+        settings.rules,
+        settings.rule_problems,
+        stage_network=settings.stage_network,
+    )
     return Chat(
         uuid,
         toolbox,

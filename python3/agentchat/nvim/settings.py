@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentchat.core.limits import DEFERRED_THRESHOLD, MAX_ROUNDS, PARALLEL_TOOLS
-from agentchat.core.permissions.policy import Mode, parse_mode
+from agentchat.core.permissions.policy import Mode, StageNetwork, parse_mode
 from agentchat.core.permissions.rules import Rule, parse_rules
 from agentchat.core.spending import SCOPES, Budget
 from agentchat.core.tools.ports import SandboxSetting
 from agentchat.core.tools.registry import Group, parse_groups
 from agentchat.core.tools.tool import Condition, ToolOptions
 from agentchat.core.turn.chat import CompactSetting
+from agentchat.workspace.overlay.launcher import QUOTA_MB
 
 FUNCTION = "function"
 """The value of an option that a Lua function decides."""
@@ -41,6 +42,8 @@ class Settings:
     rules: tuple[Rule, ...] = ()
     rule_problems: tuple[str, ...] = ()
     sandbox: SandboxSetting = "off"
+    stage_network: StageNetwork = "ask"
+    stage_quota_mb: int = QUOTA_MB
     ssh_command: tuple[str, ...] = ("ssh",)
     ssh_python: str = ""
     problems: tuple[str, ...] = ()
@@ -50,6 +53,7 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
     """Return the settings; ``problems`` names the rules that are not valid."""
     tools = _table(settings.get("tools"))
     ssh, budget = _table(settings.get("ssh")), _table(settings.get("budget"))
+    stage = _table(settings.get("stage"))
     rules, problems = parse_rules(settings.get("rules"))
     default = tools.get("default")
     return Settings(
@@ -70,6 +74,8 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         rules=rules,
         rule_problems=problems,
         sandbox=settings.get("sandbox") or "off",
+        stage_network=stage.get("network") or "ask",
+        stage_quota_mb=int(stage.get("quota_mb") or QUOTA_MB),
         ssh_command=tuple(ssh.get("command") or ("ssh",)),
         ssh_python=ssh.get("python") or "",
         problems=problems,

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 FRAME_SECONDS = 1 / 30
 """Streamed text and the blocks of calls are sent at most so often: more only costs time."""
+COLLECT_SECONDS = 0.01
+"""Short calls begin and end in this time, and are drawn once."""
 OPS_PER_CALL = 40
 """Operations in one call of Lua; between two calls Neovim takes the user's keys."""
 LINES_PER_OP = 25
@@ -220,10 +222,10 @@ class NvimView:
         earlier.update(fields)
 
     def _schedule(self) -> None:
-        """Flush at the next frame: now, if the last one is over."""
+        """Flush at the next frame; after a pause, as soon as what belongs together is there."""
         if self._frame is None:
             loop = asyncio.get_running_loop()
-            at = max(self._flushed_at + FRAME_SECONDS, loop.time())
+            at = max(self._flushed_at + FRAME_SECONDS, loop.time() + COLLECT_SECONDS)
             self._frame = loop.call_at(at, self.flush)
 
 

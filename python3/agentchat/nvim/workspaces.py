@@ -27,6 +27,8 @@ from agentchat.workspace.editor_port import (
 from agentchat.workspace.files import cleanup
 from agentchat.workspace.files.transaction import ChangeFailed
 from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.overlay.launcher import MIB, OverlayFolder, OverlayLauncher
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
 from agentchat.workspace.remote.command import PREFIX, read_command
 from agentchat.workspace.remote.ssh import (
     URL_PREFIX,
@@ -164,6 +166,9 @@ def _snapshot(table: Mapping[str, Any], text: bytes | None) -> BufferSnapshot:
     return BufferSnapshot(**_flags(table), text=text, form=form, encoding=table["encoding"])
 
 
+OVERLAYS = "overlay"
+"""The folder below the state folder with the overlays of chats in stage mode."""
+
 REMOTE_PROJECTS = "remote"
 """The folder below the state folder with rules for projects on other machines."""
 
@@ -184,6 +189,33 @@ def open_workspace(
         return RemoteWorkspace(_launcher(place, payload["cwd"], settings), guarded)
     local = LocalWorkspace(os.path.realpath(payload["cwd"]), guarded)
     return BuffersWorkspace(local, NvimBuffers(lua, settings.plain_save))
+
+
+def open_overlay(
+    workspace: Workspace, folder: Path, settings: Settings, guarded: Sequence[str]
+) -> OverlayWorkspace | None:
+    """Return the overlay of a chat in stage mode; ``None`` for a workspace on another machine.
+
+    Args:
+        folder: where the overlay keeps its files, below the state folder.
+        guarded: protected folders; of these, the state folder is hidden.
+    """
+    if workspace.host:
+        return None
+    launcher = OverlayLauncher(
+        workspace.root,
+        OverlayFolder(folder),
+        hidden=(str(folder.parent.parent),),
+        quota=settings.stage_quota_mb * MIB,
+        variables=_without_keys(settings),
+    )
+    return OverlayWorkspace(launcher, workspace, guarded)
+
+
+def _without_keys(settings: Settings) -> dict[str, str]:
+    """Return the variables of this process without the API keys of models."""
+    keys = environment_keys(settings.model, os.environ)
+    return {name: value for name, value in os.environ.items() if value not in keys}
 
 
 def is_remote(place: str) -> bool:
@@ -216,8 +248,7 @@ class LocalLeftovers:
 
 def _launcher(place: str, cwd: str, settings: Settings) -> Launcher:
     """Return how the server of a remote workspace is started; raises UserError."""
-    keys = environment_keys(settings.model, os.environ)
-    environment = {name: value for name, value in os.environ.items() if value not in keys}
+    environment = _without_keys(settings)
     if place.startswith(PREFIX):
         return read_command(place, cwd, environment)
     ssh = SshCommand(settings.ssh_command, settings.ssh_python, environment)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.diff.line_diff import diff_lines
 from agentchat.core.errors import StalePreview, ToolError
@@ -205,6 +206,9 @@ class BuffersWorkspace:
 
     async def _assign(self, file: FileChange, plan: ApplyPlan) -> None:
         """Decide whether a file is changed in its buffer, on disk, or both; raises as ``apply``."""
+        if split_aspect(file.path)[1]:
+            plan.on_disk.append(file)
+            return
         snapshot = await self._editor.snapshot(file.origin)
         if file.old_path and await self._editor.flags(file.path) is not None:
             raise ChangeFailed(f"{file.path} is already open in a buffer.")
@@ -281,6 +285,8 @@ class BuffersWorkspace:
 
     async def _buffer_of(self, path: str) -> BufferSnapshot | None:
         """Return the buffer that replaces a file, if there is one."""
+        if split_aspect(path)[1]:
+            return None
         if time.monotonic() - self._unloaded.pop(path, -FRESH_SECONDS) < FRESH_SECONDS:
             return None
         snapshot = await self._editor.snapshot(path)

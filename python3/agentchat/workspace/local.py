@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.tools.ports import (
     AppliedFile,
@@ -20,6 +21,7 @@ from agentchat.core.tools.ports import (
     ProcessResult,
 )
 from agentchat.rpc.background import Batcher, run_all_in_thread
+from agentchat.workspace.files.aspects import read_aspect
 from agentchat.workspace.files.disk import Disk, read_file
 from agentchat.workspace.files.transaction import FileTransaction
 from agentchat.workspace.fingerprint import command_fingerprint
@@ -78,6 +80,8 @@ class LocalWorkspace:
 
     async def read(self, path: str, limit: int | None = None, start: int = 0) -> bytes:
         """Return the bytes of a file, at most ``limit`` from ``start``; raises OSError."""
+        if split_aspect(path)[1]:
+            return await self._run_in_thread(partial(read_aspect, path))
         return await self._run_in_thread(partial(read_file, path, limit, start))
 
     async def list(self, path: str) -> Sequence[DirectoryEntry]:

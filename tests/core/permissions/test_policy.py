@@ -8,7 +8,14 @@ import pytest
 
 from agentchat.core.messages import ToolCall
 from agentchat.core.permissions.grants import Grants, scope_of
-from agentchat.core.permissions.policy import Decision, Mode, Policy, Verdict, decide
+from agentchat.core.permissions.policy import (
+    Decision,
+    Mode,
+    Policy,
+    StageNetwork,
+    Verdict,
+    decide,
+)
 from agentchat.core.permissions.rules import Action, Rule
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget, Zone
@@ -141,3 +148,52 @@ def test_a_tool_that_reads_and_asks_has_no_scope_for_hidden_characters() -> None
     once = scope_of(hidden, CallTarget(cwd="/ws", reads=(outside,)))
     assert once is not None
     assert once.key == ("paths", "/x\u202e")
+
+
+SECRET = FileTarget(path="/ws/.env", display_path=".env", zone=Zone.SECRET)
+OUTSIDE = FileTarget(path="/etc/hosts", display_path="/etc/hosts", zone=Zone.OUTSIDE)
+LINKED = FileTarget(path="/ws/b", display_path="b", hard_linked=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict", "staged"),
+    [
+        (CallTarget("/ws", writes=(ORDINARY,)), "allow", True),
+        (CallTarget("/ws", writes=(PROTECTED,)), "allow", True),
+        (CallTarget("/ws", writes=(LINKED, SECRET)), "allow", True),
+        (CallTarget("/ws", reads=(SECRET,)), "ask", True),
+        (CallTarget("/ws", reads=(OUTSIDE,)), "ask", False),
+        (CallTarget("/ws", writes=(OUTSIDE,)), "ask", False),
+        (CallTarget("/ws", command="rm -rf ."), "allow", True),
+        (CallTarget("/etc", reads=(OUTSIDE,), command="ls"), "ask", True),
+        (CallTarget("/ws", command="npm i", network=True), "ask", True),
+    ],
+)
+def test_in_stage_mode_runs_what_stays_in_the_overlay(
+    target: CallTarget, verdict: str, staged: bool
+) -> None:
+    tool = a_tool("bash", metadata=Metadata(destructive=True, confined=True))
+    decision = decide(called(tool), target, Policy(Grants(), "stage"))
+    assert (decision.verdict.value, decision.staged) == (verdict, staged)
+
+
+@pytest.mark.parametrize(
+    ("setting", "verdict"), [("ask", "ask"), ("allow", "allow"), ("deny", "deny")]
+)
+def test_the_setting_decides_about_the_network_of_stage_mode(
+    setting: StageNetwork, verdict: str
+) -> None:
+    tool = a_tool("bash", metadata=Metadata(confined=True))
+    policy = Policy(Grants(), "stage", stage_network=setting)
+    target = CallTarget("/ws", command="npm i", network=True)
+    assert decide(called(tool), target, policy).verdict.value == verdict
+
+
+def test_in_stage_mode_rules_and_tools_that_are_not_confined_are_as_elsewhere() -> None:
+    confined = a_tool("edit", metadata=Metadata(confined=True))
+    for action in ("ask", "deny"):
+        policy = Policy(Grants(), "stage", (Rule(action=action, tool="edit"),))
+        target = CallTarget("/ws", writes=(ORDINARY,))
+        assert decide(called(confined), target, policy).verdict.value == action
+    own = decide(called(a_tool("deploy")), CallTarget("/ws"), Policy(Grants(), "stage"))
+    assert (own.verdict.value, own.staged) == ("ask", False)

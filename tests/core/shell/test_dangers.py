@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+
 import pytest
 
-from agentchat.core.shell.dangers import find_dangers
+from agentchat.core.shell.dangers import find_dangers, read_dangers
 from agentchat.workspace.shfmt import parse_shell_sync
 
 
@@ -63,6 +66,8 @@ def reasons(command: str) -> list[str]:
         ("kubectl delete pod x", "deletes cluster objects"),
         ("docker system prune -af", "deletes container data"),
         ("npm publish", "publishes a package"),
+        ("gh repo delete me/x", "deletes a repository"),
+        ("truncate -s 0 log", "cuts or empties files"),
         ("sudo ls", "runs as root"),
     ],
 )
@@ -124,3 +129,12 @@ def test_each_dangerous_part_is_named_once() -> None:
         "git push -f: overwrites remote history",
         "curl … | sh: runs downloaded code",
     ]
+
+
+def test_every_reason_is_a_few_words_and_every_entry_can_be_read() -> None:
+    entries = read_dangers()
+    assert len(entries) > 50
+    assert {len(entry.reason.split()) for entry in entries} <= {3, 4}
+    for entry in entries:
+        for choice in itertools.chain(*entry.groups):
+            re.compile(choice)

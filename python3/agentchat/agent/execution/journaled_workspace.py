@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.ports import AppliedFile, FileTarget, Workspace
@@ -20,14 +21,32 @@ FINISH_SECONDS = 5.0
 """How long a stop waits for a change that has begun; the change itself is finished anyway."""
 
 
-class JournaledWorkspace:
+class LocatedWorkspace:
     """Any workspace, as one call sees it; other methods are those of the inner workspace.
+
+    Args:
+        located: the targets that the policy judged, by path as the model wrote it. A link that
+            changes after the decision does not redirect the call.
+    """
+
+    def __init__(self, inner: Workspace, located: Mapping[str, FileTarget]) -> None:
+        self._inner = inner
+        self._located = located
+
+    async def locate(self, path: str) -> FileTarget:
+        """Return the identity of a path as the model wrote it."""
+        return self._located.get(path) or await self._inner.locate(path)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+
+class JournaledWorkspace(LocatedWorkspace):
+    """A workspace whose changes are journaled.
 
     Args:
         source: the id of the call.
         reverts: the numbers of the changes that this one undoes.
-        located: the targets that the policy judged, by path as the model wrote it. A link that
-            changes after the decision does not redirect the call.
     """
 
     def __init__(
@@ -39,16 +58,11 @@ class JournaledWorkspace:
         located: Mapping[str, FileTarget] | None = None,
         finish_seconds: float = FINISH_SECONDS,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner, located or {})
         self._journal = journal
         self._source = source
         self._reverts = reverts
-        self._located = located or {}
         self._finish_seconds = finish_seconds
-
-    async def locate(self, path: str) -> FileTarget:
-        """Return the identity of a path as the model wrote it."""
-        return self._located.get(path) or await self._inner.locate(path)
 
     async def apply(self, change: ChangeSet) -> tuple[AppliedFile, ...]:
         """Record the bytes before and after, then make the change.
@@ -85,8 +99,9 @@ class JournaledWorkspace:
     async def _describe(self, file: FileChange) -> FileChange:
         """Return a change with the metadata that restoring it needs."""
         if file.letter in "AR":
-            file = replace(file, folders=await self._missing_folders(file.path))
-        if file.letter in "DR" and file.mode is None:
+            file = replace(file, folders=await self._missing_folders(entry_of(file.path)))
+        is_file = not split_aspect(file.path)[1]
+        if is_file and file.letter in "DR" and file.mode is None:
             target = await self._inner.locate(file.origin)
             file = replace(file, mode=target.mode, owner=target.owner, attributes=target.attributes)
         return file
@@ -120,9 +135,6 @@ class JournaledWorkspace:
             return await self._inner.read(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._inner, name)
 
 
 def _absorb_cancellation() -> None:

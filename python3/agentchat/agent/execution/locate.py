@@ -55,6 +55,7 @@ async def locate_call(
         command=touch.command,
         urls=tuple(map(parse_url, touch.urls)),
         script=script,
+        network=touch.network,
         evidence=evidence,
         asks=None if unknown else await _asks(call),
         settings_ask=await _condition(call, "require_approval_before", in_doubt=True),

@@ -43,29 +43,44 @@ class Previews:
         view: View,
         journal: JournalWriter,
         observer: Observer,
+        overlay: Workspace | None = None,
     ) -> None:
         self._stack = stack
         self._workspace = workspace
+        self._overlay = overlay or workspace
         self._view = view
         self._journal = journal
         self._observer = observer
         self._resolving: dict[str, asyncio.Task[ToolOutput]] = {}
 
-    async def stage(self, call: ValidCall, changes: list[StagedChange]) -> None:
+    async def stage(
+        self, call: ValidCall, changes: list[StagedChange], *, in_overlay: bool = False
+    ) -> None:
         """Add what one call staged, in order; a change that extends a preview replaces it."""
         for change in changes:
             earlier = self.find_collecting() if change.collects else None
-            preview = await self._make_preview(call, change)
+            preview = await self._make_preview(call, change, in_overlay)
             if preview.is_standing:
                 self._stack.tool_handler = preview
                 continue
             if earlier is not None:
                 self.replace(_extend(earlier, preview))
-                continue
-            self._stack.push(preview)
-            self._journal.record_preview_staged(preview)
-            self._view.show_preview(preview)
-            self._send_event("AgentPreviewStaged", preview)
+            else:
+                self.push(preview)
+
+    def push(self, preview: Preview) -> None:
+        """Put a preview on top and show it."""
+        self._stack.push(preview)
+        self._journal.record_preview_staged(preview)
+        self._view.show_preview(preview)
+        self._send_event("AgentPreviewStaged", preview)
+
+    def withdraw(self, preview: Preview) -> None:
+        """Take a preview away that has nothing left to change."""
+        self._stack.remove(preview)
+        self._view.close_preview(preview)
+        self._journal.record_preview_resolved(preview, "discard", "nothing is left to change")
+        self._send_event("AgentPreviewResolved", preview, action="discard", status="success")
 
     def clear_standing(self) -> None:
         """Remove the standing handler that a tool has set."""
@@ -206,7 +221,8 @@ class Previews:
         change = pending.preview.change
         if change is None or pending.make is None:
             return pending
-        contents = {file.origin: await self._read(file.origin) for file in change.files}
+        workspace = self._workspace_of(pending)
+        contents = {file.origin: await _read(workspace, file.origin) for file in change.files}
         rebased = rebase_change(change, contents)
         if rebased is change:
             return pending
@@ -217,16 +233,15 @@ class Previews:
         preview = replace(pending.preview, change=rebased, places=())
         return replace(pending, preview=preview, original_change=proposed)
 
-    async def _read(self, path: str) -> bytes | None:
-        """Return the content of a file; a file that cannot be read counts as missing."""
-        try:
-            return await self._workspace.read(path)
-        except OSError:
-            return None
+    def _workspace_of(self, pending: Preview) -> Workspace:
+        return self._overlay if pending.staged else self._workspace
 
-    async def _make_preview(self, call: ValidCall, staged: StagedChange) -> Preview:
-        targets = tuple([await self._workspace.locate(path) for path in _paths(staged)])
-        preview = make_preview(staged, uuid.uuid4().hex, targets, None)
+    async def _make_preview(
+        self, call: ValidCall, staged: StagedChange, in_overlay: bool
+    ) -> Preview:
+        workspace = self._overlay if in_overlay else self._workspace
+        targets = tuple([await workspace.locate(path) for path in _paths(staged)])
+        preview = make_preview(staged, uuid.uuid4().hex, targets, in_overlay=in_overlay)
         return replace(preview, scope=_scope(call, preview), calls=(call.call.id,))
 
     def _send_event(self, name: str, pending: Preview, **more: str) -> None:
@@ -234,6 +249,14 @@ class Previews:
         details = {} if pending.details is None else {"details": pending.details}
         data = {"label": pending.label, "source": pending.source, **details, **more}
         self._view.fire_event(name, data)
+
+
+async def _read(workspace: Workspace, path: str) -> bytes | None:
+    """Return the content of a file; a file that cannot be read counts as missing."""
+    try:
+        return await workspace.read(path)
+    except OSError:
+        return None
 
 
 def _paths(pending: StagedChange) -> tuple[str, ...]:

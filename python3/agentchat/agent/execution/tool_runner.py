@@ -11,13 +11,15 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from agentchat.agent.execution.checkpoints import Checkpoints
-from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, LocatedWorkspace
+from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
+from agentchat.agent.execution.staged_command import add_remarks
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
-from agentchat.core.permissions.policy import Policy
+from agentchat.core.permissions.policy import Policy, is_staged
 from agentchat.core.permissions.rules import named_hosts
 from agentchat.core.text import clip, mask_secrets
 from agentchat.core.tools.call import CallTarget, ValidCall
@@ -38,6 +40,7 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.journal.writer import JournalWriter
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
 
@@ -63,9 +66,11 @@ class ToolRunner:
         results: ResultStore,
         toolbox: Toolset,
         policy: Policy,
+        overlay: OverlayWorkspace | None = None,
         frontend: Frontend | None = None,
     ) -> None:
         self._workspace = workspace
+        self._overlay = overlay
         self._toolbox = toolbox
         self._policy = policy
         self._frontend = frontend
@@ -76,6 +81,19 @@ class ToolRunner:
         self._flags: dict[str, bool] = {}
         self._checkpoints = Checkpoints(workspace, journal, toolbox)
 
+    async def locate(self, call: ValidCall) -> CallTarget:
+        """Return where a call would act; raises ToolError.
+
+        In stage mode this is the overlay. There everything outside is read-only, so a call about
+        other files works on them directly, as far as the user allows it.
+        """
+        if self._overlay is None or self._policy.mode != "stage" or not call.tool.metadata.confined:
+            return await locate_call(call, self._workspace)
+        target = await locate_call(call, self._overlay)
+        if is_staged(call, target, self._policy.mode):
+            return target
+        return await locate_call(call, self._workspace)
+
     async def run(self, ready: ReadyCall) -> ToolResult:
         """Run a call; an error is its result.
 
@@ -84,11 +102,17 @@ class ToolRunner:
         """
         call = ready.call
         staged: list[StagedChange] = []
-        context = self._context(call, staged.append, ready.preview, ready.target)
-        result = await self._checkpoints.run(
-            ready, context, lambda: _run_safely(call.tool, call.arguments, context)
+        in_overlay = ready.decision.staged
+        context = self._context(
+            call, staged.append, ready.preview, ready.target, in_overlay=in_overlay
         )
-        await self._previews.stage(call, staged)
+        if in_overlay:
+            result = await self._run_in_overlay(ready, context)
+        else:
+            result = await self._checkpoints.run(
+                ready, context, lambda: _run_safely(call.tool, call.arguments, context)
+            )
+        await self._previews.stage(call, staged, in_overlay=in_overlay)
         if _status(result) is Status.SUCCESS and not ready.target.checkpoint:
             await self._record_undo(call, result)
         heading = STAGED if any(not change.is_standing for change in staged) else ""
@@ -96,11 +120,25 @@ class ToolRunner:
         processor = self._toolbox.result_processor
         return answer if processor is None else await self._process(answer, processor, context)
 
+    async def _run_in_overlay(self, ready: ReadyCall, context: ToolContext) -> ToolOutput:
+        """Run a call on what the user sees; a command also tells what it did to files."""
+        assert self._overlay is not None
+        try:
+            await self._overlay.sync()
+        except ToolError as error:
+            return ToolOutput(str(error), is_error=True)
+        result = await _run_safely(ready.call.tool, ready.call.arguments, context)
+        if ready.target.command is None:
+            return result
+        changed = await self._overlay.update()
+        return add_remarks(result, changed, network=ready.target.network)
+
     async def dry_run(self, call: ValidCall, target: CallTarget) -> DryRunResult:
         """Return what a call would do; raises ToolError if it would fail."""
         if call.tool.dry_run is None:
             return DryRunResult()
-        context = self._context(call, refuse_staging, None, target)
+        in_overlay = is_staged(call, target, self._policy.mode)
+        context = self._context(call, refuse_staging, None, target, in_overlay=in_overlay)
         try:
             return await call.tool.dry_run(call.arguments, context)
         except ToolError:
@@ -219,6 +257,8 @@ class ToolRunner:
         stage: Callable[[StagedChange], None],
         preview: DryRunResult | None,
         target: CallTarget | None = None,
+        *,
+        in_overlay: bool = False,
     ) -> ToolContext:
         def progress(text: str) -> None:
             self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
@@ -227,11 +267,11 @@ class ToolRunner:
             block = ToolBlock(tool=call.tool.name, body=text.split("\n"))
             self._view.update_block(call.call.id, block)
 
-        workspace = JournaledWorkspace(
-            self._workspace,
-            self._journal,
-            call.call.id,
-            located=target.targets_by_path if target is not None else {},
+        located = target.targets_by_path if target is not None else {}
+        workspace = (
+            LocatedWorkspace(self._overlay, located)
+            if in_overlay and self._overlay is not None
+            else JournaledWorkspace(self._workspace, self._journal, call.call.id, located=located)
         )
         rules = self._policy.rules
         return ToolContext(
@@ -294,11 +334,11 @@ async def _run_safely(tool: Tool, arguments: Any, context: ToolContext) -> ToolO
 
 async def _run_steps(tool: Tool, arguments: Any, context: ToolContext) -> ToolOutput:
     output: Any = None
-    for step in tool.steps:
+    for number, step in enumerate(tool.steps):
+        context = replace(context, last_output=output) if number else context
         output = await _run_step(step, arguments, context)
         if isinstance(output, ToolOutput) and output.is_error:
             break
-        context = replace(context, last_output=output)
     return as_result(output)
 
 

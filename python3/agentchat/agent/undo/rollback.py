@@ -6,18 +6,20 @@ import asyncio
 import contextlib
 import inspect
 import json
+import os
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.tool_runner import GUIDE, ToolRunner, parse_arguments
+from agentchat.core.diff.aspects import LINK, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange, digest
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.messages import Status, ToolCall
 from agentchat.core.permissions.policy import Decision, Reason, Verdict
 from agentchat.core.text import escape_hidden_characters
 from agentchat.core.tools.call import CallTarget, ValidCall
-from agentchat.core.tools.ports import AppliedFile, FileTarget, Workspace
+from agentchat.core.tools.ports import AppliedFile, Workspace
 from agentchat.core.tools.tool import (
     ArgumentError,
     Hooks,
@@ -103,11 +105,15 @@ class Rollback:
     async def _undo_file(self, file: FileUndo) -> UndoOutcome:
         name = one_line(file.path)
         try:
-            target = await self._workspace.locate(file.path)
-            name = one_line(target.display_path)
-            if target.path != file.path:
+            entry, aspect = split_aspect(file.path)
+            # A symlink itself is restored, not what it leads to: its folder must be the same.
+            folder, base = os.path.split(entry) if aspect == LINK else (entry, "")
+            target = await self._workspace.locate(folder)
+            shown = f"{target.display_path}/{base}".removeprefix("./").rstrip("/")
+            name = one_line(shown)
+            if target.path != folder:
                 raise ToolError("its path leads to another file now")
-            return await self._restore(file, target, name)
+            return await self._restore(file, shown)
         except StalePreview:
             reason = CHANGED
         except ToolError as error:
@@ -116,8 +122,9 @@ class Rollback:
             reason = f"it cannot be read: {error.strerror or error}"
         return UndoOutcome(f"left alone: {name}: {one_line(reason)}", False)
 
-    async def _restore(self, file: FileUndo, target: FileTarget, name: str) -> UndoOutcome:
+    async def _restore(self, file: FileUndo, shown: str) -> UndoOutcome:
         """Restore the file; raises ToolError or OSError if it must be left alone."""
+        name = one_line(shown)
         content = await read_file(self._workspace, file.path)
         restore = plan_restore(file.steps, digest(content))
         if restore is None:
@@ -126,7 +133,7 @@ class Rollback:
             path=file.path,
             before=content,
             after=self._content(restore),
-            display_path=target.display_path,
+            display_path=shown,
             mode=restore.mode,
             owner=restore.owner,
             attributes=restore.attributes,

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -66,6 +66,8 @@ class FileChange:
     """The folder in which the preview created a file: path, device, inode."""
     splits: tuple[int, ...] = field(default=(), compare=False)
     """Lines of the text before, from 0, at which a new hunk begins, however close the last is."""
+    members: tuple[FileChange, ...] = ()
+    """Changes that are shown and decided as one; ``display_path`` says what they are, then."""
 
     @property
     def origin(self) -> str:
@@ -75,11 +77,15 @@ class FileChange:
     @property
     def paths(self) -> tuple[str, ...]:
         """Every path that the change touches."""
+        if self.members:
+            return tuple(path for member in self.members for path in member.paths)
         return (self.old_path, self.path) if self.old_path else (self.path,)
 
     @property
     def parts(self) -> tuple[FileChange, ...]:
         """The change as one part per path: a renamed file is one created and one deleted."""
+        if self.members:
+            return tuple(part for member in self.members for part in member.parts)
         if not self.old_path:
             return (self,)
         created = replace(self, before=None, display_path="", old_path="")
@@ -96,6 +102,8 @@ class FileChange:
         """``A`` for created, ``D`` for deleted, ``R`` for renamed, ``M`` for modified."""
         if self.old_path:
             return "R"
+        if self.members:
+            return "M"
         if self.before is None:
             return "A"
         return "D" if self.after is None else "M"
@@ -103,11 +111,15 @@ class FileChange:
     @property
     def before_hash(self) -> str | None:
         """SHA-256 of the bytes before, in hex; ``None`` if there was no file."""
+        if self.members:
+            return _digest_all(member.before_hash for member in self.members)
         return digest(self.before)
 
     @property
     def after_hash(self) -> str | None:
         """SHA-256 of the bytes after, in hex; ``None`` if there will be no file."""
+        if self.members:
+            return _digest_all(member.after_hash for member in self.members)
         return digest(self.after)
 
     @property
@@ -118,10 +130,14 @@ class FileChange:
     @property
     def changes_nothing(self) -> bool:
         """Whether path and bytes stay the same."""
+        if self.members:
+            return all(member.changes_nothing for member in self.members)
         return self.before == self.after and not self.old_path
 
     def reversed(self) -> FileChange:
         """Return the change that undoes this one."""
+        if self.members:
+            return replace(self, members=tuple(m.reversed() for m in reversed(self.members)))
         undo = replace(self, before=self.after, after=self.before, splits=())
         return replace(undo, path=self.old_path, old_path=self.path) if self.old_path else undo
 
@@ -195,6 +211,11 @@ class ChangeSet:
         """Every path that the change touches."""
         return tuple(path for file in self.files for path in file.paths)
 
+    @property
+    def singly(self) -> ChangeSet:
+        """The same change with the members of groups as files of their own."""
+        return ChangeSet(tuple(single for file in self.files for single in file.members or (file,)))
+
     def counts(self) -> tuple[int, int]:
         """Return how many lines are added and removed in all files."""
         counts = [count_lines(file) for file in self.files]
@@ -214,6 +235,10 @@ class ChangeSet:
 def digest(data: bytes | None) -> str | None:
     """Return the SHA-256 of bytes in hex; ``None`` for no file."""
     return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def _digest_all(hashes: Iterable[str | None]) -> str | None:
+    return digest("\n".join(str(one) for one in hashes).encode())
 
 
 def count_lines(file: FileChange) -> tuple[int, int]:
@@ -283,7 +308,7 @@ def keep_hunks(file: FileChange, kept: Collection[int]) -> FileChange:
     if set(range(max(len(groups), 1))) <= set(kept):
         return file
     if not any(0 <= index < len(groups) for index in kept):
-        return replace(file, path=file.origin, after=file.before, old_path="")
+        return replace(file, path=file.origin, after=file.before, old_path="", members=())
     kept_groups = [group for index in sorted(kept) for group in groups[index : index + 1]]
     parts = [change for group in kept_groups for change in group]
     return replace(file, after=_apply_line_changes(_lines(file.before), _lines(file.after), parts))

@@ -111,7 +111,8 @@ def _parse_json(text: str) -> object:
 def _command_scope(call: ValidCall, target: CallTarget) -> Scope:
     command = target.command or ""
     digest = hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
-    key = ("command", digest, target.cwd, *target.evidence)
+    network = ("network",) if target.network else ()
+    key = ("command", digest, target.cwd, *network, *target.evidence)
     description = f"`{command}` in {target.cwd}"
     if target.host:
         description += f" on {target.host}"

@@ -10,12 +10,14 @@ line of this table that matches:
       or it is about a local host that no ``allow`` rule names exactly      denied
  3    an ``ask`` rule matches it, or any part of its command                asks
  4    this chat remembers *always* for exactly its scope (``grants.py``)    runs
- 5    a path is protected, secret, outside or has a second hard link        asks
- 6    the user's options of the tool require approval                       asks
- 7    the mode allows it: *edit* for edits, *yolo* if not destructive or    runs
+ 5    the mode is *stage*, the call works in the overlay, wants no          runs
+      network and reads nothing that asks elsewhere
+ 6    a path is protected, secret, outside or has a second hard link        asks
+ 7    the user's options of the tool require approval                       asks
+ 8    the mode allows it: *edit* for edits, *yolo* if not destructive or    runs
       if the options of the tool allow it there
- 8    ``allow`` rules match it, and all parts of its command                runs
- 9    the options of the tool, or else the tool itself, say whether it      either
+ 9    ``allow`` rules match it, and all parts of its command                runs
+10    the options of the tool, or else the tool itself, say whether it      either
       asks; by default only reading runs, not from the network
 ====  ====================================================================  ======
 
@@ -31,8 +33,9 @@ because that rule may be one that denies; only a call without an effect still ru
 there to answer, a call that would ask is denied, and the message names the missing rule. An
 exception in this module is a question without *always*: in doubt nothing runs.
 
-The turn does the rest: it denies a tool that requires a checkpoint without a handler, and it
-previews a call that asks and requests approval; *always* becomes a grant of the decision's scope.
+The turn does the rest: it denies a tool that requires a checkpoint without a handler, and applies
+the model's own verdict (``reverse_thinking.py``). It previews a call that asks and requests
+approval; *always* becomes a grant of the decision's scope.
 An open request is decided again when rules or the mode change.
 
 A :class:`Reason` is a kind and a detail. Code compares kinds; the text is for people, in the
@@ -57,18 +60,20 @@ from agentchat.core.permissions.rules import (
     refusing_rule,
     suggest_rules,
 )
-from agentchat.core.tools.call import CallTarget, ValidCall
+from agentchat.core.tools.call import UNUSUAL_READS, CallTarget, ValidCall
 from agentchat.core.tools.ports import FileTarget
 from agentchat.core.tools.tool import Tool
 from agentchat.core.urls import is_local
 
-Mode = Literal["ask", "edit", "plan", "yolo"]
+Mode = Literal["ask", "edit", "plan", "stage", "yolo"]
+StageNetwork = Literal["ask", "allow", "deny"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 
 EDITING = frozenset({"edit", "write"})
 PLANNING = frozenset({"ask", "tool_search", "resolve"})
 
 NOBODY = "Denied: nobody is here to answer."
+NO_NETWORK = "Commands have no network in stage mode. Do without, or ask the user to run it."
 
 
 class Verdict(StrEnum):
@@ -82,7 +87,7 @@ class Verdict(StrEnum):
 ReasonKind = Literal[
     "rule", "mode", "grant", "user", "command", "discard", "effect", "reads", "unasked", "settings",
     "path", "hard_link", "not_understood", "unreadable_rule", "failure", "unattended", "local_host",
-    "own_verdict",
+    "own_verdict", "network",
 ]  # fmt: skip
 
 _TEXTS: Mapping[ReasonKind, str] = {
@@ -103,6 +108,7 @@ _TEXTS: Mapping[ReasonKind, str] = {
     "failure": "the gate failed: {}",
     "unattended": "nobody is here to answer: {}",
     "own_verdict": "the model's own verdict is {}",
+    "network": "commands have no network in {} mode, and it wants it",
     "local_host": "no rule names {}, which is in this computer or its network",
 }
 
@@ -134,6 +140,8 @@ class Decision:
     """The rules' verdict about each part of a command."""
     confinement: str = ""
     """How a command would be confined."""
+    staged: bool = False
+    """Whether the call works in the overlay of the workspace instead of the workspace."""
 
     @property
     def reason_text(self) -> str:
@@ -156,6 +164,8 @@ class Policy:
     attended: bool = True
     confinement: str = ""
     """How commands are confined; a grant for a sandbox does not cover runs without it."""
+    stage_network: StageNetwork = "ask"
+    """What happens to a command that wants the network in the overlay."""
 
 
 def decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
@@ -185,7 +195,28 @@ def _decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
     if decision.verdict is Verdict.ASK and not policy.attended:
         decision = _while_unattended(call, target, decision)
     parts = judge_parts(policy.rules, call, target)
-    return replace(decision, scope=scope, parts=parts, confinement=confinement)
+    return replace(
+        decision,
+        scope=scope,
+        parts=parts,
+        confinement=confinement,
+        staged=is_staged(call, target, policy.mode),
+    )
+
+
+def is_staged(call: ValidCall, target: CallTarget, mode: Mode) -> bool:
+    """Whether a call works in the overlay: all that can be confined does, in the mode *stage*.
+
+    What is outside the workspace is read-only there, so other calls about it work outside.
+    """
+    if mode != "stage" or not call.tool.metadata.confined:
+        return False
+    return target.command is not None or not any(map(_is_outside, (*target.reads, *target.writes)))
+
+
+def _is_outside(target: FileTarget) -> bool:
+    # A secret file has a zone of its own, wherever it is; a path outside is shown in full.
+    return target.display_path.startswith("/")
 
 
 def _denial(call: ValidCall, target: CallTarget, policy: Policy) -> Decision | None:
@@ -193,6 +224,9 @@ def _denial(call: ValidCall, target: CallTarget, policy: Policy) -> Decision | N
     if mode_forbids(policy.mode, call.tool):
         message = f"Not allowed in plan mode: {name}."
         return Decision(Verdict.DENY, Reason("mode", policy.mode), message=message)
+    if target.network and policy.mode == "stage" and policy.stage_network == "deny":
+        reason = Reason("settings", "stage.network")
+        return Decision(Verdict.DENY, reason, message=NO_NETWORK)
     rule = refusing_rule(policy.rules, "deny", call, target)
     if rule is not None:
         message = f"Denied by rule: {rule}"
@@ -224,6 +258,8 @@ def _first_match(
         return Decision(Verdict.ASK, Reason("rule", asking.label))
     if policy.grants.covers(scope):
         return Decision(Verdict.ALLOW, Reason("grant"))
+    if is_staged(call, target, policy.mode):
+        return _decide_staged(call, target, policy)
     if target.unusual:
         return Decision(Verdict.ASK, _path_reason(target.unusual[0]))
     if target.settings_ask:
@@ -238,6 +274,18 @@ def _first_match(
     if allowing:
         return Decision(Verdict.ALLOW, Reason("rule", "; ".join(r.label for r in allowing)))
     return _tool_default(call, target)
+
+
+def _decide_staged(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
+    """Return the decision about a call in the overlay; the review decides about what it writes."""
+    unusual = [read for read in target.reads if read.zone in UNUSUAL_READS]
+    if unusual:
+        return Decision(Verdict.ASK, _path_reason(unusual[0]))
+    if target.network and policy.stage_network == "ask":
+        return Decision(Verdict.ASK, Reason("network", policy.mode))
+    if target.settings_ask:
+        return Decision(Verdict.ASK, _settings_reason(call, "require_approval_before"))
+    return Decision(Verdict.ALLOW, Reason("mode", policy.mode))
 
 
 def _tool_default(call: ValidCall, target: CallTarget) -> Decision:

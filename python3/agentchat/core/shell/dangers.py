@@ -40,7 +40,7 @@ class Danger:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class DangerEntry:
     """A line of the table: ``groups`` of which each must have one alternative among the words."""
 
     program: re.Pattern[str]
@@ -49,6 +49,7 @@ class _Entry:
     reason: str
 
     def describes(self, words: Sequence[str]) -> bool:
+        """Whether a command with these words, the program first, is one of these."""
         if not self.program.fullmatch(base_name(words[0])):
             return False
         rest = list(words[1:])
@@ -70,7 +71,7 @@ def _known_dangers(parts: Sequence[Part]) -> Iterator[Danger]:
         for texts in (_texts(part), *_given_scripts(part)):
             yield from (
                 Danger(part.source, entry.reason)
-                for entry in _table()
+                for entry in read_dangers()
                 if texts and entry.describes(texts)
             )
 
@@ -117,12 +118,13 @@ def _is_among(words: Sequence[str], choice: str) -> bool:
 
 
 @lru_cache(1)
-def _table() -> tuple[_Entry, ...]:
+def read_dangers() -> tuple[DangerEntry, ...]:
+    """Return the entries of the table."""
     lines = Path(__file__).with_name("dangers.txt").read_text("utf-8").splitlines()
     return tuple(_entries(line for line in lines if line and not line.startswith("#")))
 
 
-def _entries(lines: Iterator[str]) -> Iterator[_Entry]:
+def _entries(lines: Iterator[str]) -> Iterator[DangerEntry]:
     reason = ""
     for line in lines:
         if not line.startswith(" "):
@@ -131,7 +133,7 @@ def _entries(lines: Iterator[str]) -> Iterator[_Entry]:
         command, *groups = line.strip().split(" & ")
         programs, *commands = command.split()
         for names in itertools.product(*(name.split("|") for name in commands)):
-            yield _Entry(
+            yield DangerEntry(
                 program=re.compile(programs),
                 commands=names,
                 groups=tuple(tuple(group.split()) for group in groups),

@@ -50,6 +50,8 @@ class CallTarget:
     """The parsed command."""
     evidence: tuple[str, ...] = ()
     """Names and fingerprints of what the command would run; a grant is void when they change."""
+    network: bool = False
+    """Whether the command asks for the network where commands have none."""
     asks: bool | None = None
     """Whether the tool itself wants to ask; ``None``: the policy decides."""
     settings_ask: bool | None = None

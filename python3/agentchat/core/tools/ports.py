@@ -94,6 +94,8 @@ class Command:
     own: bool = False
     """Whether the program belongs to the plugin. It runs on the user's machine even if the
     workspace is on another one; then it sees only its input."""
+    network: bool = False
+    """Whether it gets the network where commands have none otherwise, as in an overlay."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,8 @@ class Metadata:
     requires_reverse_thinking: bool = False
     server: str = ""
     """The server that the tool comes from, if any."""
+    confined: bool = False
+    """Whether it touches files and programs only through the workspace of its call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ class Capability:
 class Access:
     """The paths (as the model wrote them), command and web addresses in the arguments of a call.
 
-    ``cwd`` is the directory of the command; empty for that of the chat.
+    ``cwd`` is the directory of the command; empty for that of the chat. ``network``: it asks for
+    the network where commands have none.
     """
 
     reads: tuple[str, ...] = ()
@@ -103,6 +106,7 @@ class Access:
     command: str | None = None
     urls: tuple[str, ...] = ()
     cwd: str = ""
+    network: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,8 @@ class StagedChange:
     make: ApplyFunction | None = None
     collects: tuple[str, ...] = ()
     """The tools whose later calls extend this preview instead of staging another one."""
+    for_user: bool = False
+    """Whether only the user resolves it: the model need not, and goes on with other work."""
     details: Any = None
     """JSON data of the producer for other programs: part of the events and of the result."""
     is_standing: bool = False

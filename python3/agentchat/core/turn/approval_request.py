@@ -175,7 +175,8 @@ def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalRespo
     always = response.choice == "always" and offers_always(request)
     if scope is not None and (always or reads_once):
         chat.policy.grants.remember(scope)
-    return Decision(Verdict.ALLOW, Reason("user", response.choice), scope)
+    staged = request.decision.staged
+    return Decision(Verdict.ALLOW, Reason("user", response.choice), scope, staged=staged)
 
 
 def offers_always(request: ApprovalRequest) -> bool:

@@ -33,6 +33,12 @@ PLANNING = (
     "approves it, which leaves plan mode, or tells you what to change.\n"
     "</system-reminder>"
 )
+STAGING = (
+    "You are in stage mode: your tools work on an overlay of the workspace, so nothing in the "
+    "user's project changes until the user has reviewed what you did, after your last reply. Work "
+    "freely and do not ask for permission. Commands have no network (set network to true to ask "
+    "the user for it) and cannot write outside the workspace and /tmp."
+)
 REMINDER = (
     "<system-reminder>\n"
     "This is a preview. Call the `resolve` tool to apply or discard these changes.\n"
@@ -83,12 +89,14 @@ class Chat:
         search = toolset.search_tool()
         constant = (*toolset.loaded(), *((search,) if search is not None else ()))
         late = toolset.deferrable()
-        offered = toolset.offered() + (resolving if self.previews.newest() is not None else ())
+        offered = toolset.offered() + (
+            resolving if self.previews.newest_for_model() is not None else ()
+        )
         return ModelRequest(
             system=self._system(constant),
             history=self.context.view(self.history).with_stops(),
             tools=self._described(offered),
-            forced=RESOLVE if len(self.previews) > 0 else None,
+            forced=RESOLVE if self.previews.must_be_resolved else None,
             reminder=self._reminder(),
             chat=self.uuid,
             used_ids=self.context.used_ids,
@@ -103,9 +111,10 @@ class Chat:
 
     def _reminder(self) -> str | None:
         """Return what the model must know for this request only."""
-        planning = PLANNING if self.previews.standing is not None else ""
-        pending = REMINDER if len(self.previews) > 0 else ""
-        return "\n\n".join(filter(None, (planning, pending))) or None
+        mode = PLANNING if self.previews.standing is not None else ""
+        mode = STAGING if self.policy.mode == "stage" else mode
+        pending = REMINDER if self.previews.must_be_resolved else ""
+        return "\n\n".join(filter(None, (mode, pending))) or None
 
     def _described(self, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
         return tuple(_with_description(tool, self.environment) for tool in tools)

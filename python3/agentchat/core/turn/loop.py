@@ -14,8 +14,10 @@ A call goes through these states; the first failure gives its result::
     valid       the set-up hook fails                                         → error
     set up      the target cannot be found                                    → error
     located     denied by the mode or a rule, checkpoint without a handler    → denied
+                the model itself says *abort* or *reconsider*                 → denied
     decided     the dry run fails (only if the user must be asked)            → error
     asked       rejected → rejected; arguments edited → valid again
+    approved    its checkpoint cannot be made                                 → error
     running     the files changed since they were shown → located again, at most
                 ``PREVIEWS_PER_CALL`` times; anything else the tool returns   → its result
 
@@ -219,11 +221,11 @@ def _turn_end(reply: Reply) -> TurnEnd | None:
 
 
 def _ignores_preview(chat: Chat, reply: Reply) -> bool:
-    return len(chat.previews) > 0 and any(call.name != RESOLVE for call in reply.calls)
+    return chat.previews.must_be_resolved and any(call.name != RESOLVE for call in reply.calls)
 
 
 def _unresolved_message(chat: Chat) -> str:
-    newest = chat.previews.newest()
+    newest = chat.previews.newest_for_model()
     label = newest.label if newest else ""
     return (
         f"The model did not resolve the pending preview ({label}). "

@@ -31,6 +31,8 @@ class Preview(StagedChange):
     """The ids of the calls that staged it."""
     has_effect: bool = True
     """Whether applying it may change anything; approving a plan does not."""
+    staged: bool = False
+    """Whether it changes the overlay of the workspace instead of the workspace."""
 
     @property
     def ordinary(self) -> bool:
@@ -45,11 +47,11 @@ class Preview(StagedChange):
 
 
 def make_preview(
-    staged: StagedChange, id: str, targets: tuple[FileTarget, ...], scope: Scope | None
+    staged: StagedChange, id: str, targets: tuple[FileTarget, ...], *, in_overlay: bool = False
 ) -> Preview:
     """Return the preview of what a tool staged."""
     values = {field.name: getattr(staged, field.name) for field in fields(StagedChange)}
-    return Preview(**values, id=id, targets=targets, scope=scope)
+    return Preview(**values, id=id, targets=targets, staged=in_overlay)
 
 
 class PreviewStack:
@@ -74,9 +76,22 @@ class PreviewStack:
             raise ValueError(f"a preview with the id {preview.id} is pending already")
         self._stack.append(preview)
 
+    @property
+    def must_be_resolved(self) -> bool:
+        """Whether the model must resolve one before it goes on."""
+        return any(not preview.for_user for preview in self._stack)
+
     def newest(self) -> Preview | None:
-        """Return what ``resolve`` acts on: the newest preview, else a standing handler."""
-        return self._stack[-1] if self._stack else self.standing or self.tool_handler
+        """Return what the user's command acts on: the newest preview, else a standing handler."""
+        return self._stack[-1] if self._stack else self._standing
+
+    def newest_for_model(self) -> Preview | None:
+        """Return what ``resolve`` acts on: the newest that the model may resolve."""
+        return next((preview for preview in self if not preview.for_user), self._standing)
+
+    @property
+    def _standing(self) -> Preview | None:
+        return self.standing or self.tool_handler
 
     def replace(self, preview: Preview) -> None:
         """Replace the preview with the same id, if it is still pending."""

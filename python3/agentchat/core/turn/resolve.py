@@ -92,7 +92,7 @@ class ResolveAttempt(CallAttempt):
         return action
 
     def _preview(self) -> Preview:
-        preview = self.chat.previews.newest()
+        preview = self.chat.previews.newest_for_model()
         if preview is None:
             raise ToolError(NOTHING_PENDING)
         return self._submission(preview) if preview.is_standing else preview
@@ -149,7 +149,7 @@ def decide_resolution(policy: Policy, preview: Preview, action: Action) -> Decis
     free = preview.ordinary and mode_allows(
         policy.mode, editing=True, destructive=preview.destructive
     )
-    if may_skip_request and free:
+    if may_skip_request and (free or (policy.mode == "stage" and preview.staged)):
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode), scope)
     if not policy.attended:
         return Decision(Verdict.DENY, Reason("unattended", str(EFFECT)), scope, NOBODY)

@@ -8,7 +8,7 @@ go wrong, and a verdict with a reason. *proceed* changes nothing. *abort* ends t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentchat.core.messages import Message, Reply, UserText
@@ -92,7 +92,7 @@ def apply_verdict(
     elif not _was_reconsidered(call, tuple(messages)):
         text = RECONSIDERED
     elif policy.attended:
-        return Decision(Verdict.ASK, why, confinement=decision.confinement, parts=decision.parts)
+        return replace(decision, verdict=Verdict.ASK, reason=why, scope=None)
     else:
         return Decision(Verdict.DENY, why, message=NOBODY)
     message = text.format(REVERSE_THINKING, thinking.verdict_reason)

@@ -226,8 +226,11 @@ class WireProtocol(ABC):
         """The context window in tokens that requests ask for, if they do."""
         return None
 
-    def window_in_list(self, page: object) -> int | None:
-        """Return the context window of the model, if the server's list of models has it."""
+    def window_in(self, page: object) -> int | None:
+        """Return the context window of the model, if the list of models or the page has it."""
+        settings = mapping(mapping(page).get("default_generation_settings"))
+        if "n_ctx" in settings:  # llama.cpp describes the one model that it serves
+            return integer(settings["n_ctx"])
         for model in mappings(mapping(page).get("data") or mapping(page).get("models")):
             if str(model.get("id") or model.get("name")).removeprefix("models/") == self.model:
                 return find_window(model)

@@ -308,6 +308,7 @@ TOOL = Tool(
     arguments=PydanticArguments(AstEditArguments),
     steps=(run,),
     metadata=Metadata(
+        confined=True,
         search_hint="rename or rewrite code structurally over many files",
         permission_class="write",
         audit_operation="stage",

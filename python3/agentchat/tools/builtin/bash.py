@@ -39,6 +39,7 @@ FIXED_VARIABLES = {
     "SYSTEMD_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": "true",
+    "GIT_OPTIONAL_LOCKS": "0",  # `git status` must not write the index
     "DEBIAN_FRONTEND": "noninteractive",
     "PIP_NO_INPUT": "1",
 }
@@ -57,6 +58,9 @@ class BashArguments(ToolArguments):
         allow_inf_nan=False,
         description=f"Seconds after which it is killed; {BASH_SECONDS} by default",
     )
+    network: bool = Field(
+        False, description="Ask the user for the network, where commands have none (stage mode)"
+    )
     cwd: str | None = Field(
         None, min_length=1, description="Directory to run it in; the working directory by default"
     )
@@ -66,7 +70,8 @@ async def run(arguments: BashArguments, context: ToolContext) -> ToolOutput:
     """Return what the command wrote, and how it ended unless it succeeded."""
     if arguments.cwd:
         context = replace(context, cwd=(await context.workspace.locate(arguments.cwd)).path)
-    result = await run_shell(arguments.command, context, arguments.timeout or BASH_SECONDS)
+    seconds = arguments.timeout or BASH_SECONDS
+    result = await run_shell(arguments.command, context, seconds, network=arguments.network)
     return result.tool_output()
 
 
@@ -104,13 +109,19 @@ class ShellResult:
 
 
 async def run_shell(
-    command: str, context: ToolContext, seconds: float | None, stdin: bytes | None = None
+    command: str,
+    context: ToolContext,
+    seconds: float | None,
+    stdin: bytes | None = None,
+    *,
+    network: bool = False,
 ) -> ShellResult:
     """Run a shell command and show its output while it runs.
 
     Args:
         seconds: how long it may take; ``None`` if the caller limits the time.
         stdin: its standard input; ``None`` for none.
+        network: whether it gets the network where commands have none.
     """
     live = LiveOutputBuffer(context.progress)
     process = Command(
@@ -123,6 +134,7 @@ async def run_shell(
         env=environment(await context.workspace.environment()),
         overflow=context.overflow,
         confine=True,
+        network=network,
     )
     try:
         result = await context.workspace.run(process, live.add)
@@ -219,7 +231,7 @@ class LiveOutputBuffer:
 
 def touches(arguments: BashArguments) -> Access:
     """Return the command of a call and its directory."""
-    return Access(command=arguments.command, cwd=arguments.cwd or "")
+    return Access(command=arguments.command, cwd=arguments.cwd or "", network=arguments.network)
 
 
 def render_call(given: Mapping[str, Any]) -> str:
@@ -240,6 +252,7 @@ TOOL = Tool(
     arguments=PydanticArguments(BashArguments),
     steps=(run,),
     metadata=Metadata(
+        confined=True,
         destructive=True,
         aliases=("run_command",),
         search_hint="run a shell command, a test or a build",

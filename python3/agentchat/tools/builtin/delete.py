@@ -78,6 +78,7 @@ TOOL = Tool(
     arguments=PydanticArguments(DeleteArguments),
     steps=(run,),
     metadata=Metadata(
+        confined=True,
         destructive=True,
         aliases=("delete_file",),
         search_hint="remove a file",

@@ -166,6 +166,7 @@ TOOL = Tool(
     arguments=PydanticArguments(EditArguments),
     steps=(run,),
     metadata=Metadata(
+        confined=True,
         aliases=("insert_edit_into_file",),
         search_hint="change part of a file",
         permission_class="write",

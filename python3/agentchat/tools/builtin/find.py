@@ -73,6 +73,7 @@ TOOL = Tool(
     arguments=PydanticArguments(FindArguments),
     steps=(run,),
     metadata=Metadata(
+        confined=True,
         concurrency_safe=True,
         read_only=True,
         aliases=("file_search",),

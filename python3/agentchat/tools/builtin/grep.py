@@ -261,6 +261,7 @@ TOOL = Tool(
     arguments=PydanticArguments(GrepArguments),
     steps=(run,),
     metadata=Metadata(
+        confined=True,
         concurrency_safe=True,
         read_only=True,
         aliases=("grep_search",),

@@ -76,6 +76,7 @@ TOOL = Tool(
     arguments=PydanticArguments(LsArguments),
     steps=(run,),
     metadata=Metadata(
+        confined=True,
         concurrency_safe=True,
         read_only=True,
         search_hint="names in a directory",

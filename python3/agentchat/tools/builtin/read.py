@@ -361,6 +361,7 @@ TOOL = Tool(
     arguments=PydanticArguments(ReadArguments),
     steps=(run,),
     metadata=Metadata(
+        confined=True,
         concurrency_safe=True,
         read_only=True,
         aliases=("read_file",),

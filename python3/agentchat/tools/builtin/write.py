@@ -84,6 +84,7 @@ TOOL = Tool(
     arguments=PydanticArguments(WriteArguments),
     steps=(run,),
     metadata=Metadata(
+        confined=True,
         aliases=("create_file",),
         search_hint="create or overwrite a file",
         permission_class="write",

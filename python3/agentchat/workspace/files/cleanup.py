@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from agentchat.core.diff.aspects import entry_of
 from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk, directory
 from agentchat.workspace.files.operation import TemporaryFile, parse_temporary_name
 
@@ -47,7 +48,7 @@ def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
     """Return the file names of each folder."""
     names: dict[str, list[str]] = {}
     for path in sorted(paths):
-        folder, name = os.path.split(path)
+        folder, name = os.path.split(entry_of(path))
         names.setdefault(folder, []).append(name)
     return names
 
@@ -62,7 +63,7 @@ def _leftovers(folder: str) -> Iterator[tuple[int, str, TemporaryFile]]:
 
 
 def _remove_folders(disk: Disk, path: str, folders: int) -> None:
-    folder = os.path.dirname(path)
+    folder = os.path.dirname(entry_of(path))
     for _ in range(folders):
         removed, (folder, name) = folder, os.path.split(folder)
         with (

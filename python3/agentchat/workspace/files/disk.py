@@ -68,6 +68,10 @@ class Disk:
         """Give a file a second name, failing if ``new`` exists."""
         os.link(old, new, src_dir_fd=dir_fd, dst_dir_fd=dir_fd, follow_symlinks=False)
 
+    def symlink(self, target: bytes, name: str, dir_fd: int) -> None:
+        """Make a symlink."""
+        os.symlink(target, name, dir_fd=dir_fd)
+
     def unlink(self, name: str, dir_fd: int) -> None:
         """Remove a name."""
         os.unlink(name, dir_fd=dir_fd)

@@ -25,12 +25,21 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK)
 class CreateFile(FileOperation):
     """Creates a file and the folders it needs.
 
-    ``like`` is the file that it replaces, whose owner, mode and attributes it gets.
+    ``like`` is the file that it replaces, whose owner, mode and attributes it gets. ``replaces``:
+    the same transaction removes what has the name now.
     """
 
-    def __init__(self, disk: Disk, file: FileChange, like: FileChange | None = None) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        file: FileChange,
+        like: FileChange | None = None,
+        *,
+        replaces: bool = False,
+    ) -> None:
         super().__init__(disk, file)
         self._like = like
+        self._replaces = replaces
         self.temp: str | None = None
         self._folders: list[tuple[int, str]] = []
 
@@ -38,7 +47,7 @@ class CreateFile(FileOperation):
         """Make the folders and write the bytes beside the name."""
         self._check_anchor()
         self._dir_fd = self._make_folders()
-        if self.stat_target() is not None:
+        if not self._replaces and self.stat_target() is not None:
             raise StalePreview(self.path)
         self.temp = self.temp_name()
         fd = self.disk.open(self.temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666, self.dir_fd)

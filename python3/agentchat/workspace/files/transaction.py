@@ -9,10 +9,12 @@ by itself) the file is written in place; the journal has its old bytes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview, ToolError
+from agentchat.workspace.files.aspects import aspect_operation
 from agentchat.workspace.files.disk import FOLDER_LOCKS, Disk
 from agentchat.workspace.files.operation import FileOperation, UnchangedFile
 from agentchat.workspace.files.operations import CreateFile, RemoveFile, ReplaceFile
@@ -50,9 +52,10 @@ class FileTransaction:
         """
         with FOLDER_LOCKS.hold(_folders(files)):
             operations: list[FileOperation] = []
+            removed = {entry_of(file.path) for file in files if file.after is None}
             try:
                 for file in files:
-                    for operation in self._operations(file):
+                    for operation in self._operations(file, removed):
                         operations.append(operation)
                         self._run_step(operation, operation.prepare)
                 if is_cancelled():
@@ -66,20 +69,23 @@ class FileTransaction:
                 for operation in operations:
                     operation.close()
 
-    def _operations(self, file: FileChange) -> Iterable[FileOperation]:
+    def _operations(self, file: FileChange, removed: Collection[str]) -> Iterable[FileOperation]:
+        """Return what a change consists of; ``removed`` are the paths that become free."""
+        if split_aspect(file.path)[1]:
+            return [] if file.changes_nothing else [aspect_operation(self._disk, file)]
         if not file.old_path:
-            return [self._operation(file)]
+            return [self._operation(file, replaces=file.path in removed)]
         creation, removal = file.parts
         return [
             CreateFile(self._disk, creation, like=removal),
             RemoveFile(self._disk, removal),
         ]
 
-    def _operation(self, file: FileChange) -> FileOperation:
+    def _operation(self, file: FileChange, *, replaces: bool) -> FileOperation:
         if file.changes_nothing:
             return UnchangedFile(self._disk, file)
         if file.before is None:
-            return CreateFile(self._disk, file)
+            return CreateFile(self._disk, file, replaces=replaces)
         if file.after is None:
             return RemoveFile(self._disk, file)
         return ReplaceFile(self._disk, file)
@@ -110,7 +116,7 @@ def _folders(files: Sequence[FileChange]) -> Iterator[str]:
     """Yield the folders in which names change, also those created or removed with a file."""
     for file in files:
         for path in file.paths:
-            folder, removals = os.path.dirname(path), file.folders - 1
+            folder, removals = os.path.dirname(entry_of(path)), file.folders - 1
             yield folder
             while folder != "/" and (removals > 0 or not os.path.lexists(folder)):
                 folder, removals = os.path.dirname(folder), removals - 1

@@ -31,7 +31,8 @@ OLDEST = (3, 11)
 NO_PYTHON = "agentchat: no python"
 NO_PYTHON_CODE = 91
 _CANDIDATES = ("python3", "python3.14", "python3.13", "python3.12", "python3.11")
-_BEGIN = "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
+BEGIN = "import sys;exec(sys.stdin.buffer.read(int(sys.stdin.buffer.readline())))"
+"""Runs the source that comes on standard input, after its length and a line end."""
 _IS_NEW_ENOUGH = f"import sys;sys.exit(sys.version_info<{OLDEST})"
 
 
@@ -49,7 +50,7 @@ def start_script(python: str = "") -> str:
     names = python.replace("'", "") if python else " ".join(_CANDIDATES)
     return (
         f'for p in {names}; do if "$p" -I -c "{_IS_NEW_ENOUGH}" </dev/null >/dev/null 2>&1; '
-        f'then exec "$p" -I -u -X utf8 -c "{_BEGIN}"; fi; done; '
+        f'then exec "$p" -I -u -X utf8 -c "{BEGIN}"; fi; done; '
         f'echo "{NO_PYTHON}" >&2; exit {NO_PYTHON_CODE}'
     )
 
@@ -58,7 +59,11 @@ def start_script(python: str = "") -> str:
 def payload() -> bytes:
     """Return what the interpreter reads first: this module, then a map of all others."""
     modules = zlib.compress(json.dumps(dict(sorted(_module_sources().items()))).encode())
-    parts = (Path(__file__).read_bytes(), modules)
+    return pack(Path(__file__).read_bytes(), modules)
+
+
+def pack(*parts: bytes) -> bytes:
+    """Return parts for an interpreter that ``BEGIN`` started: each with its length before it."""
     return b"".join(b"%d\n%s" % (len(part), part) for part in parts)
 
 

@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import IO, Any
 
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
@@ -56,8 +57,9 @@ class WorkspaceClient:
         environment: Mapping[str, str] | None,
         seconds: float,
         cwd: str = "/",
+        prelude: bytes = b"",
     ) -> WorkspaceClient:
-        """Start a server with a command that runs in ``cwd``.
+        """Start a server with a command that runs in ``cwd`` and reads ``prelude`` first.
 
         Raises:
             OSError: the program cannot be run.
@@ -75,7 +77,7 @@ class WorkspaceClient:
         client = cls(process)
         try:
             async with asyncio.timeout(seconds):
-                await run_in_thread(client._greet)
+                await run_in_thread(partial(client._greet, prelude + payload()))
         except TimeoutError as error:
             await client.close()
             raise StartError("timed out") from error
@@ -124,10 +126,10 @@ class WorkspaceClient:
         await self._wait()
         run.WATCHDOG.remove(self._process.pid)
 
-    def _greet(self) -> None:
+    def _greet(self, code: bytes) -> None:
         """Send the code and wait for the greeting of the server; raises EOFError, OSError."""
         try:
-            self._stdin.write(payload())
+            self._stdin.write(code)
             self._stdin.flush()
             noise = 0
             while (line := self._stdout.readline(MAX_NOISE_BYTES)) != GREETING:

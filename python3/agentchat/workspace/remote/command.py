@@ -29,6 +29,7 @@ class CommandLauncher:
     path: str = ""
     cwd: str = "/"
     environment: Mapping[str, str] | None = None
+    prelude: bytes = b""
 
     @property
     def machine(self) -> str:

@@ -104,6 +104,7 @@ class SshLauncher:
     destination: Destination
     ssh: SshCommand = SshCommand()
     cwd: str = "/"
+    prelude: bytes = b""
 
     @property
     def machine(self) -> str:

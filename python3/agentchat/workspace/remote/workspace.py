@@ -15,6 +15,7 @@ from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import (
     AppliedFile,
     Command,
+    CommandSandbox,
     DirectoryEntry,
     FileKind,
     FileTarget,
@@ -54,6 +55,10 @@ class Launcher(Protocol):
     def environment(self) -> Mapping[str, str] | None:
         """The variables of that program; ``None`` for those of this process."""
 
+    @property
+    def prelude(self) -> bytes:
+        """What the interpreter reads before the code of the server."""
+
     def argv(self) -> tuple[str, ...]:
         """Return the command line, which ends in ``bootstrap.start_script``."""
 
@@ -83,7 +88,7 @@ class RemoteWorkspace:
         self._client: WorkspaceClient | None = None
         self._connecting: asyncio.Task[WorkspaceClient] | None = None
         self._closed = False
-        self.confinement = RemoteSandbox(self)
+        self.confinement: CommandSandbox = RemoteSandbox(self)
 
     @property
     def root(self) -> str:
@@ -107,6 +112,12 @@ class RemoteWorkspace:
             await asyncio.gather(self._connecting, return_exceptions=True)
         if self._client is not None:
             await self._client.close()
+
+    async def disconnect(self) -> None:
+        """End the connection, if there is one; the next call connects again."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
     async def locate(self, path: str) -> FileTarget:
         """Return the identity of a path as the model wrote it."""
@@ -207,7 +218,7 @@ class RemoteWorkspace:
 
     def _describe_loss(self, error: Disconnected) -> str:
         return (
-            f"Lost the connection to {self.host}: {error}. "
+            f"Lost the connection to {self._launcher.machine}: {error}. "
             "Programs there were stopped; the next call connects again."
         )
 
@@ -215,7 +226,7 @@ class RemoteWorkspace:
         if self._client is not None and self._client.alive:
             return self._client
         if self._closed:
-            raise Unreachable(f"The connection to {self.host} is closed.")
+            raise Unreachable(f"The connection to {self._launcher.machine} is closed.")
         if self._connecting is None:
             self._connecting = asyncio.ensure_future(self._open_connection())
             self._connecting.add_done_callback(self._finish_connecting)
@@ -243,7 +254,11 @@ class RemoteWorkspace:
         try:
             launcher = self._launcher
             return await WorkspaceClient.start(
-                launcher.argv(), launcher.environment, START_SECONDS, launcher.cwd
+                launcher.argv(),
+                launcher.environment,
+                START_SECONDS,
+                cwd=launcher.cwd,
+                prelude=launcher.prelude,
             )
         except OSError as error:
             raise Unreachable(launcher.explain_missing(error)) from error
@@ -260,7 +275,7 @@ class RemoteWorkspace:
         except OSError as error:
             reason = error.strerror or str(error)
             raise Unreachable(
-                f"Cannot open {path} on {self.host}: {reason}. Check the path."
+                f"Cannot open {path} on {self._launcher.machine}: {reason}. Check the path."
             ) from error
 
     def _set_root(self, root: str) -> None:

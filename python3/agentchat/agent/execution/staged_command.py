@@ -1,0 +1,61 @@
+"""What a command that ran in the overlay tells of itself, beside its output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentchat.core.diff.changeset import FileChange, count_lines
+from agentchat.core.tools.tool import ToolOutput
+
+NAMED_FILES = 20
+
+NO_NETWORK = (
+    "Commands have no network in stage mode. If that is why it failed, call bash again with "
+    "network set to true: the user is asked."
+)
+READ_ONLY = "Outside the workspace and /tmp, everything is read-only in stage mode."
+TOO_LARGE = "A file exceeded the quota of stage mode (stage.quota_mb)."
+
+_NO_NETWORK = re.compile(
+    r"could not resolve host|name or service not known|temporary failure in name resolution"
+    r"|network is unreachable|no route to host|EAI_AGAIN|ENOTFOUND|getaddrinfo"
+    r"|failed to establish a new connection|dial tcp|unable to resolve",
+    re.IGNORECASE,
+)
+_READ_ONLY = re.compile(r"read-only file system|EROFS", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"file too large|EFBIG|killed by signal 25", re.IGNORECASE)
+
+
+def add_remarks(
+    result: ToolOutput, changed: Sequence[FileChange], *, network: bool = False
+) -> ToolOutput:
+    """Return the result of a command with the files it changed, and why it may have failed.
+
+    Args:
+        network: whether the command had the network.
+    """
+    reasons = [(_READ_ONLY, READ_ONLY), (_TOO_LARGE, TOO_LARGE)]
+    reasons += [] if network else [(_NO_NETWORK, NO_NETWORK)]
+    lines = [text for pattern, text in reasons if pattern.search(result.text)]
+    lines = [*lines, *([describe_changes(changed)] if changed else [])]
+    if not lines:
+        return result
+    return replace(result, text="\n\n".join((result.text, *lines)))
+
+
+def describe_changes(changed: Sequence[FileChange]) -> str:
+    """Return a line like ``Changed 2 files: a.py (+1 -0), b.py (+3 -2)``."""
+    number = len(changed)
+    names = [_describe(file) for file in changed[:NAMED_FILES]]
+    if number > NAMED_FILES:
+        names.append(f"and {number - NAMED_FILES} more")
+    return f"Changed {number} {'file' if number == 1 else 'files'}: {', '.join(names)}"
+
+
+def _describe(file: FileChange) -> str:
+    if file.is_binary:
+        return f"{file.name} (binary)"
+    added, removed = count_lines(file)
+    return f"{file.name} (+{added} -{removed})"

@@ -1,0 +1,185 @@
+"""Stage mode: a chat works on an overlay, and what it did is one preview at the end of a turn.
+
+The overlay grows over the turns until the user applies or discards the preview: then it is empty
+again. Rejected hunks, and what was discarded, are gone with it. The preview is the user's to
+finish: the model goes on with other work, on top of it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.previews import Previews
+from agentchat.agent.permissions.approvals import Approvals
+from agentchat.core.diff.aspects import entry_of
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.errors import ToolError, Unreachable
+from agentchat.core.tools.ports import FileTarget, Workspace
+from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
+from agentchat.core.turn.approval_request import make_question, question_tool
+from agentchat.core.turn.chat import Chat
+from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.view import View
+from agentchat.journal.writer import JournalWriter
+from agentchat.workspace.overlay.changes import apply_order
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
+
+SOURCE = "stage"
+ONLY_HERE = "Stage mode needs a workspace on this machine, not one over ssh or in a container."
+STAGE = question_tool(SOURCE, "Ask whether changes of special files are applied.")
+RUNNING = "The agent works on top of this preview: wait for the end of the turn, or stop it."
+NOT_APPLIED = "Not applied: you rejected it. Press x on the lines that you do not want to apply."
+CONSENT = "Accept applies everything that you keep. Reject applies nothing."
+
+
+class Stage:
+    """The overlay of one chat and the preview of its content; without an overlay, it refuses."""
+
+    def __init__(
+        self,
+        chat: Chat,
+        overlay: OverlayWorkspace | None,
+        *,
+        workspace: Workspace,
+        previews: Previews,
+        approvals: Approvals,
+        view: View,
+        journal: JournalWriter,
+    ) -> None:
+        self._chat = chat
+        self._overlay = overlay
+        self._workspace = workspace
+        self._previews = previews
+        self._approvals = approvals
+        self._view = view
+        self._journal = journal
+        self._in_turn = False
+
+    @property
+    def _is_on(self) -> bool:
+        return self._chat.policy.mode == SOURCE
+
+    async def check(self) -> None:
+        """Start the overlay; raises Unreachable with the reason why none works."""
+        if self._overlay is None:
+            raise Unreachable(ONLY_HERE)
+        await self._overlay.ready()
+
+    async def begin_turn(self) -> None:
+        """Start the overlay for a turn in stage mode; raises Unreachable."""
+        self._in_turn = True
+        if self._is_on:
+            await self.check()
+
+    async def end_turn(self) -> None:
+        """End what still runs in the overlay, and show what was changed as a preview."""
+        self._in_turn = False
+        if self._overlay is None:
+            return
+        await self._overlay.pause()
+        if self._is_on or self._pending() is not None:
+            await self.show_changes()
+
+    def has_changes(self) -> bool:
+        """Whether an earlier process left changes in the overlay."""
+        return self._overlay is not None and self._overlay.has_changes()
+
+    async def restore(self) -> None:
+        """Show what an earlier process left in the overlay."""
+        await self.show_changes()
+
+    async def show_changes(self) -> None:
+        """Stage what is in the overlay as a preview, or show it in the place of the last one."""
+        assert self._overlay is not None
+        await self._overlay.update()
+        change = await self._overlay.staged.change_set()
+        pending = self._pending()
+        if change.changes_nothing:
+            if pending is not None:
+                self._previews.withdraw(pending)
+            return
+        preview = await self._make_preview(change)
+        if pending is None:
+            self._previews.push(preview)
+        else:
+            self._previews.replace(replace(preview, id=pending.id))
+        self._report_skipped(self._overlay.staged.skipped)
+
+    def _pending(self) -> Preview | None:
+        return next((p for p in self._chat.previews if p.source == SOURCE and p.for_user), None)
+
+    async def _make_preview(self, change: ChangeSet) -> Preview:
+        return Preview(
+            f"Turn {self._chat.turn}: {change.summary()}",
+            SOURCE,
+            self._apply_all,
+            self._reject,
+            preview=DryRunResult(change=change),
+            make=self._apply,
+            for_user=True,
+            id=uuid.uuid4().hex,
+        )
+
+    def _report_skipped(self, skipped: Sequence[str]) -> None:
+        if skipped:
+            names = ", ".join(skipped)
+            self._view.add_note("warn", f"Left out of the preview, cannot be applied: {names}")
+
+    # --- resolving --------------------------------------------------------------------------------
+
+    async def _apply_all(self, reason: str, extra: Extra) -> ToolOutput:
+        raise ToolError(RUNNING)  # only the user resolves it, with ``make``
+
+    async def _apply(self, preview: DryRunResult) -> ToolOutput:
+        """Apply what the user kept, once they agreed to special files; then empty the overlay."""
+        assert self._overlay is not None
+        self._refuse_in_turn()
+        change = preview.change
+        assert change is not None
+        await self._ask_about_special(change)
+        files = tuple(sorted(change.singly.files, key=apply_order))
+        workspace = JournaledWorkspace(self._workspace, self._journal, f"stage-{uuid.uuid4().hex}")
+        await workspace.apply(ChangeSet(files))
+        await self._overlay.clear()
+        return ToolOutput(preview.headline or f"Applied all of it: {change.summary()}.")
+
+    async def _reject(self, reason: str, extra: Extra) -> None:
+        assert self._overlay is not None
+        self._refuse_in_turn()
+        await self._overlay.clear()
+
+    def _refuse_in_turn(self) -> None:
+        if self._in_turn:
+            raise ToolError(RUNNING)
+
+    async def _ask_about_special(self, change: ChangeSet) -> None:
+        """Ask once about files that need approval in every mode; raises ToolError if rejected."""
+        lines = [line for file in change.files if (line := await self._special(file))]
+        if not lines:
+            return
+        number = f"{len(lines)} special {'change' if len(lines) == 1 else 'changes'}"
+        text = "\n".join((CONSENT, "", *lines))
+        question = make_question(self._chat, STAGE, f"Apply {number}, too?", text)
+        response = await self._approvals.ask(question)
+        if response.choice not in ("accept", "always"):
+            raise ToolError(NOT_APPLIED)
+
+    async def _special(self, file: FileChange) -> str:
+        """Return a line about a change that needs approval; empty for an ordinary one."""
+        if file.members:
+            return file.name
+        for path in file.paths:
+            target = await self._locate(path)
+            if target is not None and not target.ordinary:
+                why = "has a second hard link" if target.hard_linked else f"is {target.zone.value}"
+                return f"{file.name} {why}"
+        return ""
+
+    async def _locate(self, path: str) -> FileTarget | None:
+        try:
+            return await self._workspace.locate(entry_of(path))
+        except ToolError:
+            return None

@@ -1,0 +1,226 @@
+"""Changes of symlinks, folders and modes: what ``core.diff.aspects`` calls aspects."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+from agentchat.core.diff.aspects import (
+    FOLDER,
+    LINK,
+    link_content,
+    mode_content,
+    read_mode,
+    read_target,
+    split_aspect,
+)
+from agentchat.core.diff.changeset import FileChange
+from agentchat.core.errors import StalePreview
+from agentchat.workspace.files.disk import Disk, directory
+from agentchat.workspace.files.operation import FileOperation
+
+
+def read_aspect(path: str) -> bytes:
+    """Return the content of an aspect; raises FileNotFoundError if the entry has none."""
+    entry, aspect = split_aspect(path)
+    folder, name = os.path.split(entry)
+    try:
+        with directory(folder) as dir_fd:
+            content = _content(aspect, name, dir_fd)
+    except NotADirectoryError:
+        content = None
+    if content is None:
+        raise FileNotFoundError(2, "No such entry", path)
+    return content
+
+
+def _content(aspect: str, name: str, dir_fd: int) -> bytes | None:
+    try:
+        mode = os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    if aspect == LINK:
+        is_link = stat.S_ISLNK(mode)
+        return link_content(os.fsencode(os.readlink(name, dir_fd=dir_fd))) if is_link else None
+    if aspect == FOLDER and not stat.S_ISDIR(mode):
+        return None
+    return None if stat.S_ISLNK(mode) else mode_content(mode)
+
+
+class AspectOperation(FileOperation):
+    """What the changes of all aspects share: the entry, and its content so far."""
+
+    def __init__(self, disk: Disk, file: FileChange) -> None:
+        super().__init__(disk, file)
+        self.path, self.aspect = split_aspect(file.path)
+        self.name = os.path.basename(self.path)
+
+    def check(self) -> None:
+        """Raise StalePreview if the aspect does not have its content from before."""
+        if _content(self.aspect, self.name, self.dir_fd) != self.before:
+            raise StalePreview(self.path)
+
+    def prepare(self) -> None:
+        """Check the aspect."""
+        self.check()
+
+
+class ChangeMode(AspectOperation):
+    """Sets the permission bits of a file or folder."""
+
+    def commit(self) -> None:
+        """Set them; a file created by the same transaction has its bits from before by now."""
+        self._set(self.before, self.after)
+        self.committed = True
+
+    def roll_back(self) -> None:
+        """Set the old ones."""
+        if self.committed:
+            self._set(self.after, self.before)
+
+    def _set(self, old: bytes | None, new: bytes | None) -> None:
+        if old is None or new is None:
+            raise StalePreview(self.path)
+        flags = os.O_RDONLY | os.O_NONBLOCK
+        try:
+            fd = self.disk.open(self.name, flags, dir_fd=self.dir_fd)
+        except PermissionError:  # its owner may set a mode that forbids reading
+            os.chmod(self.name, read_mode(new), dir_fd=self.dir_fd)
+            return
+        try:
+            if mode_content(os.fstat(fd).st_mode) != old:
+                raise StalePreview(self.path)
+            self.disk.chmod(fd, read_mode(new))
+        finally:
+            os.close(fd)
+
+
+class CreateFolder(AspectOperation):
+    """Makes a folder, and those above it, so that files can be prepared in it."""
+
+    def __init__(self, disk: Disk, file: FileChange) -> None:
+        super().__init__(disk, file)
+        self._made: list[str] = []
+
+    def prepare(self) -> None:
+        """Make the folder; raises StalePreview if there is an entry of that name."""
+        if os.path.lexists(self.path):
+            raise StalePreview(self.path)
+        missing = [self.path]
+        while not os.path.lexists(parent := os.path.dirname(missing[-1])):
+            missing.append(parent)
+        for path in reversed(missing):
+            folder, name = os.path.split(path)
+            with directory(folder) as dir_fd:
+                self.disk.mkdir(name, dir_fd)
+            self._made.append(path)
+
+    def commit(self) -> None:
+        """Set the mode, which may forbid to write in it."""
+        os.chmod(self.name, read_mode(self.after or b"755"), dir_fd=self.dir_fd)
+        self.committed = True
+        self.sync_folder()
+
+    def roll_back(self) -> None:
+        """Remove the folders that were made."""
+        for path in reversed(self._made):
+            folder, name = os.path.split(path)
+            with contextlib.suppress(OSError), directory(folder) as dir_fd:
+                self.disk.rmdir(name, dir_fd)
+
+
+class RemoveFolder(AspectOperation):
+    """Removes a folder, once the files that were in it are gone."""
+
+    def commit(self) -> None:
+        """Check it again."""
+        self.check()
+        self.committed = True
+
+    def roll_back(self) -> None:
+        """Keep it."""
+        self.committed = False
+
+    def close(self) -> None:
+        """Remove it; a folder with a file of somebody else stays."""
+        if self.committed:
+            with contextlib.suppress(OSError):
+                self.disk.rmdir(self.name, self.dir_fd)
+                self.sync_folder()
+        super().close()
+
+
+class ChangeLink(AspectOperation):
+    """Makes, retargets or removes a symlink."""
+
+    def __init__(self, disk: Disk, file: FileChange) -> None:
+        super().__init__(disk, file)
+        self._made: list[str] = []
+        self._temp: str | None = None
+
+    def prepare(self) -> None:
+        """Make the new link beside its name."""
+        folder = os.path.dirname(self.path)
+        if self.before is None:
+            self._make_folders(folder)
+        else:
+            self.check()
+        if self.after is not None:
+            self._temp = self.temp_name()
+            self.disk.symlink(read_target(self.after), self._temp, self.dir_fd)
+
+    def _make_folders(self, folder: str) -> None:
+        missing = []
+        while not os.path.lexists(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        for path in reversed(missing):
+            parent, name = os.path.split(path)
+            with directory(parent) as dir_fd:
+                self.disk.mkdir(name, dir_fd)
+            self._made.append(path)
+
+    def commit(self) -> None:
+        """Put the link in place, or remove it."""
+        self._put(self.before, self._temp)
+        self._temp = None
+        self.committed = True
+        self.sync_folder()
+
+    def _put(self, old: bytes | None, temp: str | None) -> None:
+        if old is None and os.path.lexists(self.path):
+            raise StalePreview(self.path)
+        if old is not None and _content(LINK, self.name, self.dir_fd) != old:
+            raise StalePreview(self.path)
+        if temp is not None:
+            self.disk.rename(temp, self.name, self.dir_fd)
+        else:
+            self.disk.unlink(self.name, self.dir_fd)
+
+    def roll_back(self) -> None:
+        """Restore the old link."""
+        if self._temp is not None:
+            self.remove_temporary(self._temp)
+        if self.committed:
+            temp = None
+            if self.before is not None:
+                temp = self.temp_name()
+                self.disk.symlink(read_target(self.before), temp, self.dir_fd)
+            self._put(self.after, temp)
+        for path in reversed(self._made):
+            parent, name = os.path.split(path)
+            with contextlib.suppress(OSError), directory(parent) as dir_fd:
+                self.disk.rmdir(name, dir_fd)
+
+
+def aspect_operation(disk: Disk, file: FileChange) -> AspectOperation:
+    """Return the operation that makes a change of an aspect."""
+    aspect = split_aspect(file.path)[1]
+    if aspect == LINK:
+        return ChangeLink(disk, file)
+    if aspect == FOLDER and file.before is None:
+        return CreateFolder(disk, file)
+    if aspect == FOLDER and file.after is None:
+        return RemoveFolder(disk, file)
+    return ChangeMode(disk, file)

@@ -1,0 +1,280 @@
+"""Turns what is in the upper folder of an overlay into a change set for the review."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import subprocess
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentchat.core.diff.aspects import FOLDER, LINK, MODE, split_aspect
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.workspace.overlay.upper import Signature, UpperEntry, UpperFolder
+
+GIT = ".git"
+IGNORE_SECONDS = 30
+NAMED_REFS = 4
+
+ReadBefore = Callable[[str], Awaitable[bytes]]
+"""Returns the content of a path as the user sees it; raises OSError."""
+
+
+class StagedChanges:
+    """The changes in one overlay, as values; what was read is kept as long as it is current.
+
+    The content *before* a change is that of the project when the change was seen first, so that
+    what the user changes later in the same file counts as a change of the user's.
+
+    Args:
+        root: the project.
+        upper: the upper folder.
+        read_before: reads a file or aspect of the project.
+    """
+
+    def __init__(self, root: str, upper: str, read_before: ReadBefore) -> None:
+        self._root = root
+        self._upper = UpperFolder(root, upper)
+        self._read_before = read_before
+        self._before: dict[str, bytes | None] = {}
+        self._after: dict[str, tuple[Signature, bytes | None]] = {}
+        self._files: dict[str, FileChange] = {}
+        self._ignored: dict[str, bool] = {}
+
+    @property
+    def skipped(self) -> Sequence[str]:
+        """What was changed and cannot be shown or applied, with the reason."""
+        return self._upper.skipped
+
+    def size(self) -> int:
+        """Return how many bytes the changed files have; blocks."""
+        return self._upper.size()
+
+    def assume(self, path: str, content: bytes) -> None:
+        """Take this as the content of a file before any change: the text of an unsaved buffer."""
+        self._before[path] = content
+
+    def is_changed(self, path: str, content: bytes | None) -> bool:
+        """Whether a file, which has this content now, was changed since it was seen first."""
+        return path in self._before and self._before[path] != content
+
+    def assumed(self, path: str) -> bytes | None:
+        """Return the content before the changes, as far as it is known."""
+        return self._before.get(path)
+
+    def forget(self) -> None:
+        """Forget everything: the upper folder was emptied."""
+        self._before.clear()
+        self._after.clear()
+        self._files.clear()
+
+    async def update(self) -> list[FileChange]:
+        """Read the upper folder; return what changed since the last time, file by file."""
+        entries = await asyncio.to_thread(self._upper.scan)
+        await asyncio.to_thread(self._read_after, entries)
+        for path in entries:
+            if path not in self._before:
+                self._before[path] = await self._content_before(path)
+        files = {path: self._file(entry) for path, entry in entries.items()}
+        old, self._files = self._files, {p: f for p, f in files.items() if not f.changes_nothing}
+        return _differences(old, self._files)
+
+    async def change_set(self) -> ChangeSet:
+        """Return all changes of the last update: renames found, ``.git`` and ignored files folded.
+
+        Its files, in this order, can be applied one after the other.
+        """
+        files = find_renames(_without_implied_folders(self._files.values()))
+        await asyncio.to_thread(self._find_ignored, [file.path for file in files])
+        git = [file for file in files if self._is_git(file.path)]
+        ignored = [f for f in files if self._ignored.get(f.path, False) and f not in git]
+        folded = {id(file) for file in (*git, *ignored)}
+        groups = [
+            self._group(GIT, _describe_git(self._root, git), git),
+            self._group("ignored", _describe_ignored(ignored), ignored),
+        ]
+        shown = sorted((f for f in files if id(f) not in folded), key=apply_order)
+        return ChangeSet((*shown, *(group for group in groups if group.members)))
+
+    def _read_after(self, entries: dict[str, UpperEntry]) -> None:
+        """Read what is new or changed; leave out what cannot be read."""
+        after: dict[str, tuple[Signature, bytes | None]] = {}
+        for path, entry in entries.items():
+            known = self._after.get(path)
+            if known is None or known[0] != entry.signature:
+                try:
+                    known = (entry.signature, entry.read())
+                except OSError as error:
+                    self._upper.skipped.append(f"{self._name(path)} ({error.strerror})")
+                    continue
+            after[path] = known
+        self._after = after
+        for path in entries.keys() - after.keys():
+            del entries[path]
+
+    async def _content_before(self, path: str) -> bytes | None:
+        try:
+            return await self._read_before(path)
+        except OSError:
+            return None
+
+    def _file(self, entry: UpperEntry) -> FileChange:
+        before, after = self._before[entry.path], self._after[entry.path][1]
+        created = before is None and not split_aspect(entry.path)[1]
+        usual = entry.mode == 0o666 & ~_umask()
+        return FileChange(
+            path=entry.path,
+            before=before,
+            after=after,
+            display_path=self._name(entry.path),
+            mode=entry.mode if created and not usual else None,
+        )
+
+    def _name(self, path: str) -> str:
+        entry, aspect = split_aspect(path)
+        name = os.path.relpath(entry, self._root)
+        return f"{name} ({_ASPECT_NAMES[aspect]})" if aspect else name
+
+    def _is_git(self, path: str) -> bool:
+        return GIT in os.path.relpath(split_aspect(path)[0], self._root).split(os.sep)
+
+    def _group(self, name: str, description: str, files: Iterable[FileChange]) -> FileChange:
+        path = os.path.join(self._root, name)
+        members = tuple(sorted(files, key=apply_order))
+        return FileChange(path, None, None, description, members=members)
+
+    def _find_ignored(self, paths: Collection[str]) -> None:
+        """Ask git once about each new path; nothing is ignored where git does not answer."""
+        unknown = {path: split_aspect(path)[0] for path in paths if path not in self._ignored}
+        if not unknown:
+            return
+        entries = sorted({entry for entry in unknown.values() if not self._is_git(entry)})
+        found = _ask_git(self._root, entries) if entries else set()
+        self._ignored.update({path: entry in found for path, entry in unknown.items()})
+
+
+_ASPECT_NAMES = {LINK: "symlink", FOLDER: "folder", MODE: "mode"}
+_ORDER = {FOLDER: 1, "": 2, LINK: 3, MODE: 4}
+
+
+def apply_order(file: FileChange) -> tuple[int, int, str]:
+    """Return the key that sorts changes so that each can be made after those before it.
+
+    Deleted files come first, since a link may take their names; deleted folders last, the deepest
+    before those that contain them; new folders before the files in them; modes after the rest.
+    """
+    path, aspect = split_aspect(file.path)
+    if file.letter != "D":
+        return (_ORDER[aspect], 0, path)
+    return (5, -path.count("/"), path) if aspect == FOLDER else (0, 0, path)
+
+
+def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
+    """Return the changes with each pair of a deleted and a created file of one content as one."""
+    deleted: dict[bytes, list[FileChange]] = {}
+    for file in files:
+        if file.letter == "D" and file.before and not split_aspect(file.path)[1]:
+            deleted.setdefault(file.before, []).append(file)
+    renamed: set[str] = set()
+    found = []
+    for file in files:
+        old = _deleted_twin(file, deleted)
+        if old is not None:
+            renamed.add(old.path)
+            name = f"{old.name} → {file.name}"
+            file = replace(file, before=old.before, old_path=old.path, display_path=name)
+        found.append(file)
+    return [file for file in found if file.path not in renamed]
+
+
+def _deleted_twin(file: FileChange, deleted: Mapping[bytes, list[FileChange]]) -> FileChange | None:
+    if file.letter != "A" or not file.after or split_aspect(file.path)[1]:
+        return None
+    twins = deleted.get(file.after, [])
+    base = os.path.basename(file.path)
+    best = next((t for t in twins if os.path.basename(t.path) == base), next(iter(twins), None))
+    if best is not None:
+        twins.remove(best)
+    return best
+
+
+def _without_implied_folders(files: Iterable[FileChange]) -> list[FileChange]:
+    """Leave out created folders of the usual mode that come with a file in them."""
+    files = list(files)
+    usual = b"%o\n" % (0o777 & ~_umask())
+    needed = {os.path.dirname(split_aspect(f.path)[0]) for f in files if f.after is not None}
+    return [
+        file
+        for file in files
+        if not (
+            split_aspect(file.path)[1] == FOLDER
+            and file.letter == "A"
+            and file.after == usual
+            and split_aspect(file.path)[0] in needed
+        )
+    ]
+
+
+def _differences(old: Mapping[str, FileChange], new: Mapping[str, FileChange]) -> list[FileChange]:
+    """Return the change from one state of an overlay to the next one."""
+    found = []
+    for path, file in new.items():
+        earlier = old.get(path)
+        if earlier is None:
+            found.append(file)
+        elif earlier.after != file.after:
+            found.append(replace(file, before=earlier.after))
+    back = (file for path, file in old.items() if path not in new)
+    return [*found, *(replace(file, before=file.after, after=file.before) for file in back)]
+
+
+def _describe_git(root: str, files: Sequence[FileChange]) -> str:
+    """Return what moved below ``.git``: the names of refs and the like, and a number of others."""
+    named, others = [], 0
+    for file in files:
+        entry = split_aspect(file.path)[0]
+        name = os.path.relpath(entry, root).rpartition(f"{GIT}/")[2]
+        if name.startswith(("objects/", "logs/")) or name.endswith("_EDITMSG") or name == "logs":
+            others += 1
+        elif split_aspect(file.path)[1] != FOLDER:
+            named.append(name)
+    shown = [*named[:NAMED_REFS]]
+    if len(named) > NAMED_REFS:
+        shown.append(f"{len(named) - NAMED_REFS} more")
+    shown += [f"{others} objects and logs"] if others else []
+    return f"{GIT}: {', '.join(shown)}"
+
+
+def _describe_ignored(files: Sequence[FileChange]) -> str:
+    size = sum(len(file.after or b"") for file in files)
+    number = len(files)
+    return f"ignored by git: {number} {'file' if number == 1 else 'files'}, {format_size(size)}"
+
+
+def format_size(size: int) -> str:
+    """Return a number of bytes like ``1.2 MiB``."""
+    if size < 1024:
+        return f"{size} bytes"
+    return f"{size / 1024:.0f} KiB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MiB"
+
+
+def _ask_git(root: str, paths: Sequence[str]) -> set[str]:
+    """Return the paths that git ignores; none without git or outside a repository."""
+    argv = ["git", "-c", "core.fsmonitor=false", "check-ignore", "-z", "--stdin"]
+    data = b"\0".join(map(os.fsencode, paths)) + b"\0"
+    try:
+        done = subprocess.run(
+            argv, cwd=root, input=data, capture_output=True, timeout=IGNORE_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return set()
+    return {os.fsdecode(path) for path in done.stdout.split(b"\0") if path}
+
+
+@functools.cache
+def _umask() -> int:
+    # os.umask() can only be read by setting it, for all threads.
+    status = Path("/proc/self/status").read_text()
+    return int(next(row.split()[1] for row in status.splitlines() if row.startswith("Umask")), 8)

@@ -1,0 +1,180 @@
+"""The workspace of a chat that stages everything: tools and commands work on top of the project.
+
+Its server runs in an overlay (``namespace``) and is started with the first call that needs it. What
+was changed stays in the upper folder when the server ends, until it is applied or discarded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.errors import ToolError, Unreachable
+from agentchat.core.tools.ports import Command, ProcessResult, SandboxSetting, Workspace
+from agentchat.workspace.overlay.changes import StagedChanges, format_size
+from agentchat.workspace.overlay.launcher import OverlayLauncher, why_impossible
+from agentchat.workspace.process.sandbox import OFF
+from agentchat.workspace.remote.client import WorkspaceClient
+from agentchat.workspace.remote.workspace import RemoteWorkspace
+
+QUOTA_SECONDS = 0.5
+"""Time between two looks at the size of the upper folder while a command runs."""
+
+
+class OverlayWorkspace(RemoteWorkspace):
+    """An overlay over a project on this machine.
+
+    Args:
+        launcher: starts its server; ``launcher.folder`` keeps the changes.
+        project: the workspace below, with the user's buffers.
+        protected: folders that are protected with all their content.
+    """
+
+    def __init__(
+        self, launcher: OverlayLauncher, project: Workspace, protected: Sequence[str] = ()
+    ) -> None:
+        super().__init__(launcher, protected)
+        self._overlay = launcher
+        self._project = project
+        self._lock = asyncio.Lock()
+        upper = str(launcher.folder.upper)
+        self.staged = StagedChanges(launcher.root, upper, project.read)
+        self.confinement = NoSandbox()
+
+    @property
+    def host(self) -> str:
+        """Empty: it is on the user's own machine."""
+        return ""
+
+    @property
+    def root(self) -> str:
+        """The directory of the project."""
+        return self._overlay.root
+
+    async def ready(self) -> None:
+        """Start the server if none runs; raises Unreachable with the reason and what to do."""
+        reason = why_impossible(self._overlay.root, self._overlay.folder.path)
+        if reason:
+            raise Unreachable(reason)
+        await super().ready()
+
+    async def _start(self) -> WorkspaceClient:
+        try:
+            await asyncio.to_thread(self._overlay.folder.prepare, self._overlay.root)
+        except OSError as error:
+            raise Unreachable(
+                f"No overlay works here: {error.strerror or error} ({error.filename})."
+            ) from error
+        return await super()._start()
+
+    async def run(
+        self, command: Command, on_output: Callable[[bytes], None] | None = None
+    ) -> ProcessResult:
+        """Run a program in the overlay; raises ToolError if the changes exceed the quota.
+
+        A program of the plugin runs there, too: it must see the same files.
+        """
+        if command.network != self._overlay.network and not command.own:
+            await self._set_network(command.network)
+        inside = replace(command, own=False, confine=False)
+        running = asyncio.ensure_future(super().run(inside, on_output))
+        watching = asyncio.ensure_future(self._wait_until_full())
+        try:
+            await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            watching.cancel()
+            if not running.done():
+                running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({running})
+        if running.cancelled():
+            raise ToolError(self._full())
+        return running.result()
+
+    async def _wait_until_full(self) -> None:
+        """Return when the changes exceed the quota."""
+        size = 0
+        while size <= self._overlay.quota:
+            await asyncio.sleep(QUOTA_SECONDS)
+            size = await asyncio.to_thread(self.staged.size)
+
+    def _full(self) -> str:
+        return (
+            f"The command was stopped: the staged changes exceed {format_size(self._overlay.quota)}"
+            " (stage.quota_mb). Remove files, or discard the changes."
+        )
+
+    async def _set_network(self, network: bool) -> None:
+        """Start another server, with or without network: namespaces cannot be changed."""
+        await self.disconnect()
+        self._overlay = replace(self._overlay, network=network)
+        self._launcher = self._overlay
+
+    async def sync(self) -> None:
+        """Write the texts of unsaved buffers into the overlay, unless the agent changed the file.
+
+        What the agent did not change follows the buffer.
+        """
+        async with self._lock:
+            changes = [
+                change
+                for path, text in (await self._project.unsaved()).items()
+                if path.startswith(self.root.rstrip("/") + "/")
+                and (change := await self._buffer_change(path, text)) is not None
+            ]
+            if changes:
+                await self.apply(ChangeSet(tuple(changes)))
+
+    async def _buffer_change(self, path: str, text: bytes) -> FileChange | None:
+        if self.staged.assumed(path) == text:
+            return None
+        try:
+            current: bytes | None = await self.read(path)
+        except OSError:
+            current = None
+        if self.staged.is_changed(path, current):
+            return None
+        self.staged.assume(path, text)
+        return None if current == text else FileChange(path, current, text)
+
+    async def update(self) -> list[FileChange]:
+        """Return what changed since the last time, see ``StagedChanges.update``."""
+        async with self._lock:
+            return await self.staged.update()
+
+    def has_changes(self) -> bool:
+        """Whether the folder holds changes, perhaps of an earlier process."""
+        return self._overlay.folder.holds_changes()
+
+    async def pause(self) -> None:
+        """End the server and everything that runs in the overlay; the changes stay."""
+        await self.disconnect()
+
+    async def clear(self) -> None:
+        """Forget all changes: the overlay shows the project as it is."""
+        async with self._lock:
+            await self.disconnect()
+            await asyncio.to_thread(self._overlay.folder.clear)
+            self.staged.forget()
+
+    async def close(self) -> None:
+        """End the server; remove the folder, unless it holds changes to offer again."""
+        await super().close()
+        if not await asyncio.to_thread(self._overlay.folder.holds_changes):
+            await asyncio.to_thread(self._overlay.folder.remove)
+
+
+class NoSandbox:
+    """The overlay itself confines commands, whatever the setting is."""
+
+    setting: SandboxSetting = OFF
+
+    async def probe(self) -> None:
+        """Do nothing."""
+
+    def describe(self) -> str:
+        """Return nothing: no sandbox of its own is used."""
+        return ""
