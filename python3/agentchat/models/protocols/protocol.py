@@ -130,7 +130,8 @@ REASONING_REFUSED = (
     "The server refused the reasoning of earlier answers. It is sent without that reasoning now."
 )
 IMAGES_REFUSED = re.compile(
-    r"image_url|image input|vision|multimodal|not support\w* image"
+    r"image_url|input_image|image input|vision|multimodal|not support\w* image"
+    r"|\b0 image|content'? must be a string"
     r"|\bimages?\b.*\bnot (support|allow|enable|accept)",
     re.IGNORECASE,
 )
