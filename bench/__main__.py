@@ -8,7 +8,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, gate, matching, opening, prompt, queue, response, review, startup, tools
+from bench import (
+    caching,
+    calls,
+    gate,
+    matching,
+    opening,
+    prompt,
+    queue,
+    response,
+    review,
+    startup,
+    tools,
+)
 from bench.figures import Row, table
 
 FIGURES: dict[str, Callable[[], list[Row]]] = {
@@ -20,6 +32,7 @@ FIGURES: dict[str, Callable[[], list[Row]]] = {
     "tools": tools.measure,
     "gate": gate.measure,
     "calls": calls.measure,
+    "caching": caching.measure,
     "matching": matching.measure,
     "review": review.measure,
 }

@@ -1,4 +1,4 @@
-"""Figures of the bench: a measured time and the time it is compared with."""
+"""Figures of the bench: a measured value and the one it is compared with."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; times are milliseconds."""
+    """One line of the table; times are milliseconds, other units are named."""
 
     figure: str
     what: str
     base: float
     value: float
+    unit: str = "ms"
 
     @property
     def ratio(self) -> float:
@@ -48,8 +49,9 @@ def percentile(series: Sequence[float], share: float) -> float:
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as text for a terminal."""
-    lines = [f"{'':28}{'':34}{'base ms':>10}{'value ms':>10}{'ratio':>8}"]
+    lines = [f"{'':28}{'':34}{'base':>12}{'value':>12}{'ratio':>16}"]
     for row in rows:
-        numbers = f"{row.base:10.3f}{row.value:10.3f}{row.ratio:8.2f}"
+        digits = 3 if row.unit == "ms" else 0
+        numbers = f"{row.base:12.{digits}f}{row.value:12.{digits}f} {row.unit:6}{row.ratio:9.2f}"
         lines.append(f"{row.figure:28}{row.what:34}{numbers}")
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from agentchat.models.protocols.options import PROTOCOL_NAMES, ModelOptions, Pro
 from agentchat.models.response.overflow import is_overflow, window_in
 from agentchat.models.response.refusal import read_refusal
 from agentchat.models.retry import RetryPolicy
+from agentchat.models.select import choose_model
 from tests.models.protocol_server import Answered, events, in_turn, lines, refusal, serving
 
 REQUEST = ModelRequest(system="", history=History((UserText("hello"),)))
@@ -214,6 +215,17 @@ async def test_a_table_is_not_believed_that_says_less_than_the_server_has_taken(
         await client.close()
 
 
+async def test_a_local_server_is_asked_for_its_window() -> None:
+    props = {"default_generation_settings": {"n_ctx": 8192}}
+    answer = Answered(json.dumps(props).encode(), 200, "application/json")
+    async with serving(in_turn(answer)) as server:
+        client = choose_model({"provider": "llamacpp", "base_url": f"{server.url}/v1"}, {})
+        await client.learn_window()
+        assert client.window == 8192
+        assert [asked.path for asked in server.asked] == ["/props"]
+        await client.close()
+
+
 LISTS: list[tuple[ProtocolName, dict[str, object]]] = [
     ("openai-chat", {"data": [{"id": "other"}, {"id": "m", "max_model_len": 5000}]}),
     ("openai-chat", {"data": [{"id": "m", "context_length": 5000}]}),
@@ -228,5 +240,5 @@ LISTS: list[tuple[ProtocolName, dict[str, object]]] = [
 def test_the_servers_list_of_models_tells_the_window(
     protocol: ProtocolName, page: dict[str, object]
 ) -> None:
-    assert protocol_class(protocol)("m").window_in_list(page) == 5000
-    assert protocol_class(protocol)("unlisted").window_in_list(page) is None
+    assert protocol_class(protocol)("m").window_in(page) == 5000
+    assert protocol_class(protocol)("unlisted").window_in(page) is None

@@ -81,7 +81,18 @@ async def test_the_text_after_an_edit_is_known_and_stays_so_when_it_is_saved() -
     lua = Lua()
     buffers = NvimBuffers(lua)
     await buffers.replace("/a", 7, [(0, 1, ["1"])], (b"1\ntwo", TextForm()))
-    assert (await buffers.save("/a")).saved
+    assert (await buffers.save("/a")).unchanged
     seen = await buffers.snapshot("/a")
     assert seen is not None
     assert (seen.tick, seen.text) == (9, b"1\ntwo")
+
+
+async def test_a_text_that_the_user_changed_before_it_was_saved_is_asked_for() -> None:
+    lua = Lua()
+    buffers = NvimBuffers(lua)
+    await buffers.replace("/a", 7, [(0, 1, ["1"])], (b"1\ntwo", TextForm()))
+    lua.tick, lua.text = 9, "1\ntyped"
+    assert not (await buffers.save("/a")).unchanged
+    seen = await buffers.snapshot("/a")
+    assert seen is not None
+    assert seen.text == b"1\ntyped"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.conftest import StartEditor, connected
 from tests.scenarios.test_history import resumed
 from tests.support.chat import Chat
@@ -60,6 +62,7 @@ def test_the_meter_shows_the_tokens_and_the_window(
     assert "15.6k/20k" in "\n".join(chat.editor.screen())
 
 
+@pytest.mark.smoke
 def test_a_full_window_proposes_a_summary_that_the_user_edits_before_it_counts(
     start_editor: StartEditor, model_server: ModelServer
 ) -> None:

@@ -17,6 +17,7 @@ from agentchat.models.prices import PriceList
 from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.protocol import Body, WireProtocol
+from agentchat.models.providers import MODELS
 from agentchat.models.response.overflow import is_overflow, window_in
 from agentchat.models.response.refusal import (
     ServerRefusal,
@@ -57,7 +58,7 @@ class ModelClient:
         key_header: the header for the key, where it is not the protocol's.
         prices: what its requests cost, if the server does not say.
         written_calls: calls that the model writes as text are taken as calls.
-        asks_window: the server's list of models says how large their context is.
+        window_page: the path of what says how large the context is, ``models`` for the list.
         memory: what was learned of the model before, and what is learned goes to.
 
     Raises:
@@ -76,7 +77,7 @@ class ModelClient:
         key_header: str = "",
         prices: PriceList | None = None,
         written_calls: bool = True,
-        asks_window: bool = False,
+        window_page: str = "",
         memory: ModelMemory | None = None,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
@@ -93,7 +94,7 @@ class ModelClient:
         self._protocol = self._speak(protocol)
         self._http = HttpClient(self._protocol.root(self.base_url), timeouts)
         self._retry = retry or RetryPolicy()
-        self._asks_window = asks_window
+        self._window_page = window_page
         self._reported: int | None = None
         self._most_counted = 0
         self._estimate = TokenEstimate()
@@ -126,10 +127,13 @@ class ModelClient:
 
     async def learn_window(self) -> None:
         """Find out the window of the model: from its server, else from a table."""
-        if self._asks_window:
-            headers = self._headers(await self._key.get())
-            page = await self._http.get_json(self._protocol.models_path, headers, LIST_SECONDS)
-            self._reported = self._protocol.window_in_list(page)
+        if self._window_page:
+            is_list = self._window_page == MODELS
+            path = self._protocol.models_path if is_list else self._window_page
+            page = await self._http.get_json(
+                path, self._headers(await self._key.get()), LIST_SECONDS
+            )
+            self._reported = self._protocol.window_in(page)
         if self.window is None and self._prices is not None:
             self._reported = await self._prices.window()
 

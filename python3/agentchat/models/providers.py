@@ -19,7 +19,8 @@ class Provider:
         chat_url: where its chat completions are, if elsewhere.
         key_header: the header for the key, if it is not the protocol's.
         written_calls: its models may write calls as text, which it does not recognise.
-        lists_windows: its list of models says how large their context is.
+        window_page: what says how large the context of its model is: ``models``, its list of
+            them, or another path.
     """
 
     base_url: str = ""
@@ -30,7 +31,7 @@ class Provider:
     chat_url: str = ""
     key_header: str = ""
     written_calls: bool = False
-    lists_windows: bool = False
+    window_page: str = ""
 
     @property
     def needs_key(self) -> bool:
@@ -46,6 +47,8 @@ class Provider:
         return next((p for found, p in self.by_model if re.search(found, model)), self.protocol)
 
 
+MODELS = "models"
+
 PROVIDERS = {
     "openai": Provider(
         base_url="https://api.openai.com/v1",
@@ -57,19 +60,19 @@ PROVIDERS = {
         base_url="https://api.anthropic.com/v1",
         key_variable="ANTHROPIC_API_KEY",
         protocol="anthropic",
-        lists_windows=True,
+        window_page=MODELS,
     ),
     "gemini": Provider(
         base_url="https://generativelanguage.googleapis.com/v1beta",
         chat_url="https://generativelanguage.googleapis.com/v1beta/openai",
         key_variable="GEMINI_API_KEY",
         protocol="gemini",
-        lists_windows=True,
+        window_page=MODELS,
     ),
     "openrouter": Provider(
         base_url="https://openrouter.ai/api/v1",
         key_variable="OPENROUTER_API_KEY",
-        lists_windows=True,
+        window_page=MODELS,
     ),
     "deepseek": Provider(
         base_url="https://api.deepseek.com/v1",
@@ -77,23 +80,26 @@ PROVIDERS = {
         default_model="deepseek-chat",
     ),
     "mistral": Provider(
-        base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", lists_windows=True
+        base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", window_page=MODELS
     ),
     "groq": Provider(
-        base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", lists_windows=True
+        base_url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", window_page=MODELS
     ),
     "xai": Provider(base_url="https://api.x.ai/v1", key_variable="XAI_API_KEY"),
     "azure": Provider(key_variable="AZURE_OPENAI_API_KEY", key_header="api-key"),
     "github": Provider(base_url="https://models.github.ai/inference", key_variable="GITHUB_TOKEN"),
     "ollama": Provider(base_url="http://127.0.0.1:11434/v1", protocol="ollama", written_calls=True),
     "llamacpp": Provider(
-        base_url="http://127.0.0.1:8080/v1", default_model="default", written_calls=True
+        base_url="http://127.0.0.1:8080/v1",
+        default_model="default",
+        written_calls=True,
+        window_page="../props",
     ),
-    "vllm": Provider(base_url="http://127.0.0.1:8000/v1", written_calls=True, lists_windows=True),
+    "vllm": Provider(base_url="http://127.0.0.1:8000/v1", written_calls=True, window_page=MODELS),
     "lmstudio": Provider(
         base_url="http://127.0.0.1:1234/v1",
         default_model="default",
         written_calls=True,
-        lists_windows=True,
+        window_page=MODELS,
     ),
 }

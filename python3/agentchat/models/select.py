@@ -269,7 +269,7 @@ def _client(
         key_header=provider.key_header,
         prices=PriceList(provider_name, name, is_free=not provider.needs_key),
         written_calls=provider.written_calls or not (is_own or provider.key_header),
-        asks_window=provider.lists_windows and (is_own or not provider.needs_key),
+        window_page=provider.window_page if is_own or not provider.needs_key else "",
         memory=memory,
     )
 

@@ -129,9 +129,15 @@ class NvimBuffers:
         """Write the buffer as the user's own ``:write`` does, or without autocommands."""
         answer = await self._lua.request("buffers.save", path, self.plain_save)
         known = self._texts.get(path)
-        if known is not None and answer.get("unchanged"):
-            self._keep(path, replace(known, tick=answer["changedtick"]))
-        return SaveOutcome(saved=bool(answer["ok"]), problem=answer.get("message", ""))
+        # The user may have typed since the edit: then the text that is kept is not the one saved.
+        unchanged = (
+            known is not None
+            and answer.get("unchanged", False)
+            and answer["changedtick"] == known.tick + 1
+        )
+        if known is not None and unchanged:
+            self._keep(path, replace(known, tick=known.tick + 1))
+        return SaveOutcome(bool(answer["ok"]), answer.get("message", ""), unchanged)
 
     async def refresh(self) -> None:
         """Check all visible buffers for changes on disk."""

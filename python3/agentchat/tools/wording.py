@@ -18,6 +18,9 @@ OUTCOMES: Mapping[Status, str] = {
 }
 """The functions that phrase how a call ended; a denial is the plugin's to explain."""
 
+LONGEST_TITLE = 50
+"""Characters of a question that fit into the title of a narrow float."""
+
 
 def list_arguments(arguments: Mapping[str, Any], text: str = "") -> str:
     """Return the arguments below a text of the tool: they are what runs."""
@@ -26,8 +29,13 @@ def list_arguments(arguments: Mapping[str, Any], text: str = "") -> str:
 
 
 def with_question(found: DryRunResult, words: str, arguments: Mapping[str, Any]) -> DryRunResult:
-    """Return a dry run with a question; further lines of ``words`` stand above the arguments."""
+    """Return a dry run with a question; further lines of ``words`` stand above the arguments.
+
+    So does a question that is too long for a title.
+    """
     question, _, more = words.strip().partition("\n")
+    if len(question) > LONGEST_TITLE:
+        question, more = "", words
     if not more.strip():
         return replace(found, question=question)
     text = f"{more.strip()}\n\n{found.text}" if found.text else list_arguments(arguments, more)

@@ -304,7 +304,7 @@ class BufferChange:
         self._snapshot = snapshot
         self._text, self._form = decode_text(file.after or b"", snapshot.form)
         self._edit: BufferEdit | None = None
-        self._saved = False
+        self._saved = self._may_differ = False
 
     def check(self) -> None:
         """Raise StalePreview or ToolError if the change cannot be made in the buffer."""
@@ -337,12 +337,12 @@ class BufferChange:
         outcome = await self._editor.save(self._file.path)
         if not outcome.saved:
             raise ChangeFailed(f"Cannot save {self._file.name}: {outcome.problem}.")
-        self._saved = True
+        self._saved, self._may_differ = True, not outcome.unchanged
 
     async def result(self) -> AppliedFile:
         """Return how the file was changed, after saving."""
         reformatted: tuple[tuple[int, int], ...] = ()
-        now = await self._editor.snapshot(self._file.path) if self._saved else None
+        now = await self._editor.snapshot(self._file.path) if self._may_differ else None
         if now is not None and now.text != self._text:
             reformatted = tuple(
                 (hunk.b_start + 1, max(hunk.b_end, hunk.b_start + 1))

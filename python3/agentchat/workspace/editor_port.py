@@ -139,10 +139,14 @@ class BufferEdit:
 
 @dataclass(frozen=True, slots=True)
 class SaveOutcome:
-    """Whether a buffer was written; if not, ``problem`` is the editor's message."""
+    """Whether a buffer was written; if not, ``problem`` is the editor's message.
+
+    ``unchanged`` means that the text is certainly the one after the last ``replace``.
+    """
 
     saved: bool
     problem: str = ""
+    unchanged: bool = False
 
 
 class Editor(Protocol):

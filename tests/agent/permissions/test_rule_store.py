@@ -117,6 +117,14 @@ async def test_what_refuses_or_asks_counts_in_a_file_nobody_trusts(house: House)
     assert house.told() == []
 
 
+def test_the_rules_of_a_project_are_trusted_once_their_file_is(house: House) -> None:
+    house.put(house.user, DENY)
+    house.put(house.project, {"action": "ask", "tool": "bash"})
+    assert [rule.trusted for rule in house.book.read().rules] == [True, False]
+    house.trust(house.project)
+    assert [rule.trusted for rule in house.book.read().rules] == [True, True]
+
+
 async def test_of_a_file_that_was_denied_nothing_is_said(house: House) -> None:
     house.put(house.project, ALLOW)
     house.trust(house.project, "!")

@@ -99,22 +99,28 @@ LOCAL = "http://127.0.0.1:8000/"
         ([host("deny", "127.0.0.1")], "deny"),
         ([host("allow", "127.0.0.1")], "allow"),
         ([host("allow", "127.0.0.1:8000")], "allow"),
-        ([host("ask", "127.0.0.1")], "deny"),
+        ([host("ask", "127.0.0.1")], "ask"),
         ([host("allow", "127.0.0.1"), host("ask", "127.0.0.1")], "ask"),
     ],
 )
-def test_a_local_host_needs_an_allow_rule_with_exactly_that_host(
+def test_a_local_host_needs_a_rule_with_exactly_that_host(
     rules: Sequence[dict[str, object]], verdict: str
 ) -> None:
     assert judge(policy(*rules), LOCAL).verdict == verdict
     assert judge(policy(*rules, mode="yolo"), LOCAL).verdict == verdict
 
 
+def test_a_rule_of_an_untrusted_project_opens_no_local_host() -> None:
+    rules = policy(host("ask", "127.0.0.1"))
+    rules.rules = tuple(dataclasses.replace(rule, trusted=False) for rule in rules.rules)
+    assert judge(rules, LOCAL).verdict is Verdict.DENY
+
+
 def test_the_model_hears_which_rule_a_local_host_needs() -> None:
     decision = judge(policy(), "http://[::1]:3000/")
     assert decision.message == (
         "::1 is a host of this computer or its network, which no rule allows. Nothing was sent. "
-        'To allow it, the user adds { action = "allow", tool = "fetch", host = "::1" } '
+        'To allow it, the user adds { action = "ask", tool = "fetch", host = "::1" } '
         "to g:agentchat.rules."
     )
 

@@ -66,6 +66,15 @@ def test_what_the_model_thought_of_its_call_is_readable() -> None:
     ]
 
 
+def test_a_unified_diff_in_a_dry_run_has_its_colours() -> None:
+    text = "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n\nArguments:\n{}"
+    table = request_table("p1", a_question(DryRunResult(text=text)), "/w")
+    marks = table["doc"]["marks"]
+    assert marks[3:5] == ["0:4:AgentChatCodeDeleted", "0:4:AgentChatCodeAdded"]
+    plain = request_table("p1", a_question(DryRunResult(text="- one\n+ two")), "/w")
+    assert plain["doc"]["marks"] == ["", ""]
+
+
 def test_a_preview_that_cannot_be_drawn_says_so() -> None:
     pending = Preview("Rename", "own_tool", apply=cast("Any", None), preview=BROKEN)
     assert preview_table(pending, "/w")["doc"]["lines"] == [UNDRAWN]

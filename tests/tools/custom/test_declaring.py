@@ -254,6 +254,18 @@ def test_a_wrong_declaration_says_what_to_change(
         tool(**options)(function)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "needs restore="),
+        ({"restore": lambda saved, path, more: None}, "restore has a parameter more"),
+    ],
+)
+def test_a_wrong_checkpoint_says_what_to_change(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(DefinitionError, match=words):
+        agentchat.checkpoint(**options)(lambda tool: tool)
+
+
 def test_something_that_is_no_function_is_refused() -> None:
     with pytest.raises(DefinitionError, match="not before int"):
         tool(3)  # type: ignore[call-overload]

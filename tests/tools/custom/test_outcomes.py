@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from agentchat.core.turn.effects import ApprovalRequest, ApprovalResponse
 from agentchat.nvim.render.approval import request_table
 from tests.agent.scene import Scene
 from tests.core.turn.world import a_call, calls
-from tests.tools.custom.making import made, start_pool
+from tests.tools.custom.making import made, start_pool, tools_of
 
 DONE = Reply("Done.")
 LOUD = ApprovalResponse("reject", "too loud")
@@ -95,6 +96,7 @@ async def test_a_function_of_the_outcome_that_fails_leaves_the_result_as_it_is(
     [
         (lambda text: f"Say {text} aloud?", "Say a aloud?", '"text": "a"'),
         (lambda text: "Say it?\nIt is loud.", "Say it?", "It is loud."),
+        (lambda text: "Say it? " * 10, "say wants to run", "Say it? Say it? Say it?"),
         (lambda text: 1 / 0, "say wants to run", '"text": "a"'),
         (lambda text: None, "say wants to run", '"text": "a"'),
     ],
@@ -110,3 +112,25 @@ async def test_a_tool_phrases_its_question_above_its_arguments(
     assert '"text": "a"' in document
     assert (["tool", "say"] in table["facts"]) == (title != "say wants to run")
     assert table["safety"] == 0
+
+
+SLOW = """
+@tool(require_approval_before=False, on_cancelled=lambda n: f"gave up after {n}")
+def slow(n: int) -> str:
+    'Wait.'
+    print('begun')
+    time.sleep(60)
+    return 'never'
+"""
+
+
+async def test_stopping_a_call_that_runs_is_phrased_in_time(tmp_path: Path) -> None:
+    (tool,) = (await tools_of(tmp_path, SLOW)).values()
+    scene = Scene(tmp_path, [calls(a_call("1", "slow", '{"n": 3}')), DONE], tool)
+    scene.session.send("go")
+    blocks = scene.screen.blocks
+    await scene.screen.until(lambda: any("begun" in (b.append or "") for b in blocks.get("1", ())))
+    scene.session.stop()
+    async with asyncio.timeout(2):
+        await scene.finished()
+    assert scene.results() == {"1": "gave up after 3"}

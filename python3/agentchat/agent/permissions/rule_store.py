@@ -121,7 +121,7 @@ class RuleStore:
         self, source: Source, rules: tuple[Rule, ...], problems: tuple[str, ...]
     ) -> RuleReading:
         """Return the rules of an untrusted file that take effect: those that deny or ask."""
-        kept = tuple(rule for rule in rules if rule.action != "allow")
+        kept = tuple(replace(rule, trusted=False) for rule in rules if rule.action != "allow")
         if all(rule.action != "allow" for rule in rules) or self._is_denied(source):
             return RuleReading(kept, problems, problems)
         name = self.name(source.path)

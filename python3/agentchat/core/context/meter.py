@@ -23,7 +23,7 @@ class ContextMeter:
 
     def __init__(self) -> None:
         self._scale = 1.0
-        self._estimate: tuple[object, int] = (None, 0)
+        self._known: tuple[object, int] = (None, 0)
 
     def used(
         self, history: History, context: ChatContext, request: Callable[[], ModelRequest]
@@ -33,15 +33,13 @@ class ContextMeter:
         Args:
             request: builds the next request; called only if it must be estimated as a whole.
         """
-        counted = _counted(history, context.changed_at)
-        if counted is not None:
-            return counted
-        key = (len(history.messages), context.steps)
-        if not history.messages:
-            return 0
-        if self._estimate[0] != key:
-            self._estimate = key, int(estimate(request()) * self._scale)
-        return self._estimate[1]
+        key = (len(history.messages), context.changed_at, context.steps)
+        if self._known[0] != key:
+            counted = _counted(history, context.changed_at)
+            if counted is None and history.messages:
+                counted = int(estimate(request()) * self._scale)
+            self._known = key, counted or 0
+        return self._known[1]
 
     def calibrate(self, history: History, context: ChatContext, request: ModelRequest) -> None:
         """Compare the server's count with the estimate, before the count becomes void."""
@@ -49,7 +47,7 @@ class ContextMeter:
         expected = estimate(request)
         if counted is not None and expected:
             self._scale = min(MOST_SCALE, max(LEAST_SCALE, counted / expected))
-        self._estimate = None, 0
+        self._known = None, 0
 
 
 def estimate(request: ModelRequest) -> int:
@@ -60,7 +58,8 @@ def estimate(request: ModelRequest) -> int:
 def _counted(history: History, since: int) -> int | None:
     """Return the count of the newest reply from the index ``since`` on, with what came after it."""
     later = 0
-    for message in reversed(history.messages[since:]):
+    for index in reversed(range(since, len(history.messages))):
+        message = history.messages[index]
         if isinstance(message, Reply) and message.usage is not None:
             return message.usage.total_tokens + later
         later += message_tokens(message)

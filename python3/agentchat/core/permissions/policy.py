@@ -7,7 +7,7 @@ line of this table that matches:
 ====  ====================================================================  ======
  1    the mode forbids it: in *plan* only reading runs                      denied
  2    a ``deny`` rule matches it, or any part of its command                denied
-      or it is about a local host that no ``allow`` rule names exactly      denied
+      or it is about a local host that no rule of the user names exactly    denied
  3    an ``ask`` rule matches it, or any part of its command                asks
  4    this chat remembers *always* for exactly its scope (``grants.py``)    runs
  5    the mode is *stage*, the call works in the overlay, wants no          runs
@@ -33,8 +33,9 @@ because that rule may be one that denies; only a call without an effect still ru
 there to answer, a call that would ask is denied, and the message names the missing rule. An
 exception in this module is a question without *always*: in doubt nothing runs.
 
-The turn does the rest: it denies a tool that requires a checkpoint without a handler, and it
-previews a call that asks and requests approval; *always* becomes a grant of the decision's scope.
+The turn does the rest: it denies a tool that requires a checkpoint without a handler, and applies
+the model's own verdict (``reverse_thinking.py``). It previews a call that asks and requests
+approval; *always* becomes a grant of the decision's scope.
 An open request is decided again when rules or the mode change.
 
 A :class:`Reason` is a kind and a detail. Code compares kinds; the text is for people, in the
@@ -242,7 +243,7 @@ def _denial(call: ValidCall, target: CallTarget, policy: Policy) -> Decision | N
 def local_host_message(tool: str, host: str, address: str = "") -> str:
     """Return the message about a host that is not public; ``address`` is what it resolves to."""
     where = f"{host} is {address}, an address" if address else f"{host} is a host"
-    rule = f'{{ action = "allow", tool = "{tool}", host = "{host}" }}'
+    rule = f'{{ action = "ask", tool = "{tool}", host = "{host}" }}'
     return (
         f"{where} of this computer or its network, which no rule allows. Nothing was sent. "
         f"To allow it, the user adds {rule} to g:agentchat.rules."

@@ -44,6 +44,8 @@ class Rule:
     server: str | None = None
     host: str | None = None
     source: str = field(default="", compare=False)
+    trusted: bool = field(default=True, compare=False)
+    """Whether the user wrote or trusts it; a rule of an untrusted project only restricts."""
 
     def __str__(self) -> str:
         parts = {
@@ -257,11 +259,9 @@ def _host_matches(rule: Rule, urls: Sequence[Url]) -> bool:
 
 
 def named_hosts(rules: Iterable[Rule], call: ValidCall, target: CallTarget) -> frozenset[str]:
-    """Return the hosts of a call that an ``allow`` rule names exactly.
-
-    An ``ask`` rule does not count: the rules of a project that is not trusted may be such rules.
-    """
-    naming = [r.host for r in rules if r.action == "allow" and r.host and _names_tool(r, call)]
+    """Return the hosts of a call that a trusted rule names exactly, to allow them or to ask."""
+    about = (rule for rule in rules if rule.trusted and _names_tool(rule, call))
+    naming = [rule.host for rule in about if rule.host and rule.action != "deny"]
     return frozenset(u.host for u in target.urls if any(names_host(host, u) for host in naming))
 
 

@@ -14,8 +14,10 @@ A call goes through these states; the first failure gives its result::
     valid       the set-up hook fails                                         → error
     set up      the target cannot be found                                    → error
     located     denied by the mode or a rule, checkpoint without a handler    → denied
+                the model itself says *abort* or *reconsider*                 → denied
     decided     the dry run fails (only if the user must be asked)            → error
     asked       rejected → rejected; arguments edited → valid again
+    approved    its checkpoint cannot be made                                 → error
     running     the files changed since they were shown → located again, at most
                 ``PREVIEWS_PER_CALL`` times; anything else the tool returns   → its result
 

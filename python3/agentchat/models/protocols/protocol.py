@@ -130,7 +130,8 @@ REASONING_REFUSED = (
     "The server refused the reasoning of earlier answers. It is sent without that reasoning now."
 )
 IMAGES_REFUSED = re.compile(
-    r"image_url|image input|vision|multimodal|not support\w* image"
+    r"image_url|input_image|image input|vision|multimodal|not support\w* image"
+    r"|\b0 image|content'? must be a string"
     r"|\bimages?\b.*\bnot (support|allow|enable|accept)",
     re.IGNORECASE,
 )
@@ -226,8 +227,11 @@ class WireProtocol(ABC):
         """The context window in tokens that requests ask for, if they do."""
         return None
 
-    def window_in_list(self, page: object) -> int | None:
-        """Return the context window of the model, if the server's list of models has it."""
+    def window_in(self, page: object) -> int | None:
+        """Return the context window of the model, if the list of models or the page has it."""
+        settings = mapping(mapping(page).get("default_generation_settings"))
+        if "n_ctx" in settings:  # llama.cpp describes the one model that it serves
+            return integer(settings["n_ctx"])
         for model in mappings(mapping(page).get("data") or mapping(page).get("models")):
             if str(model.get("id") or model.get("name")).removeprefix("models/") == self.model:
                 return find_window(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
@@ -29,6 +30,9 @@ Document = dict[str, Any]
 Rows count from 0, columns are bytes. Marks are a string like ``4:9:Group 7:8:Other``, the last on
 top: decoding thousands of lists instead would block Neovim noticeably.
 """
+
+
+UNIFIED_DIFF = re.compile(r"^(@@ .+ @@|--- .+\n\+\+\+ )", re.MULTILINE)
 
 
 class StyledLines:
@@ -137,8 +141,8 @@ def json_document(arguments: Any) -> Document:
 
 
 def text_document(text: str) -> Document:
-    """Return plain text."""
-    return _code(text, "")
+    """Return text, with the colours of a unified diff if there is one in it."""
+    return _code(text, "diff" if UNIFIED_DIFF.search(text) else "")
 
 
 def _code(text: str, language: str) -> Document:
