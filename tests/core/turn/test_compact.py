@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from agentchat.core.context.size import message_tokens
 from agentchat.core.messages import Note, Reply, Status, ToolCall, ToolResult, Usage, UserText
+from agentchat.core.tools.model import ModelRequest
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.compact import COMPACT
-from agentchat.core.turn.effects import ApprovalResponse, Summarize
+from agentchat.core.turn.effects import (
+    ApprovalResponse,
+    AskModel,
+    Effect,
+    RequestApproval,
+    Summarize,
+)
 from agentchat.core.turn.loop import TurnEnd, compact_command, turn
 from tests.core.turn.world import Anything, World, a_call, a_chat, a_tool, calls
 
@@ -265,3 +274,59 @@ def _check_pairs(messages: tuple[Any, ...]) -> None:
             assert open_calls == []
             open_calls = list(message.calls) if isinstance(message, Reply) else []
     assert open_calls == []
+
+
+class SmallServer(World):
+    """A server with a small window, which it enforces; it counts otherwise than the estimate."""
+
+    def begin(self, seed: int, tokens: int, *, counts: bool) -> None:
+        self.random = random.Random(seed)
+        self.tokens = tokens
+        self.counts = counts
+        self.calls_left = 0
+        self.number = 0
+        self.refused = 0
+
+    def perform(self, effect: Effect[Any]) -> Any:
+        if isinstance(effect, AskModel):
+            return self.answer(effect.request)
+        if isinstance(effect, Summarize):
+            return self.answer(effect.request, "So far all went well.")
+        if isinstance(effect, RequestApproval):
+            return ApprovalResponse("accept")
+        return super().perform(effect)
+
+    def answer(self, request: ModelRequest, text: str = "") -> Reply:
+        _check_pairs(request.history.messages)
+        used = sum(map(message_tokens, request.history.messages)) * 4 // 3
+        if used > self.tokens:
+            self.refused += 1
+            return replace(OVERFLOW, error=f"maximum context length is {self.tokens} tokens")
+        usage = Usage(total_tokens=used) if self.counts else None
+        self.calls_left -= 1
+        if text or self.calls_left < 0:
+            return Reply(text or "Done.", usage=usage)
+        self.number += 1
+        call = a_call(f"s{self.number}", "look", f'{{"path": "{self.number}"}}')
+        size = self.random.choice([100, 2_000, 9_000, 30_000])
+        self.outcomes[call.id] = [ToolResult(call.id, "look", "z" * size)]
+        return replace(calls(call), usage=usage)
+
+
+@pytest.mark.parametrize("counts", [True, False], ids=["counts", "does not count"])
+@pytest.mark.parametrize("window", [None, 8_000], ids=["unknown window", "known window"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_long_chat_goes_on_whatever_the_server_takes(
+    seed: int, window: int | None, counts: bool
+) -> None:
+    chat = replace(a_chat(LOOK), window=window, compact="auto")
+    server = SmallServer([])
+    server.begin(seed, 8_000, counts=counts)
+    for number in range(12):
+        server.calls_left = server.random.randrange(12)
+        server.steering = [(UserText(f"request {number}"),)]
+        end = play(server, chat)
+        assert (end.reason, end.message) == ("stop", "")
+    assert len(server.steps) > 2
+    if window is not None and counts:
+        assert server.refused < server.number / 3

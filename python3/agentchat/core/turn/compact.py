@@ -99,7 +99,7 @@ def make_room(chat: Chat) -> Plan[str]:
     """Compact the chat because a server refused it as too long; return why not, if not."""
     problem = "Compact it with :AgentCompact."
     if chat.compact != "off":
-        problem = yield from compact_chat(chat)
+        problem = yield from compact_chat(chat, refused=chat.used_tokens())
     return (_too_small(chat) or problem) if problem else ""
 
 
@@ -118,15 +118,19 @@ def run_compact_command(chat: Chat, focus: str) -> Plan[str]:
     return (yield from compact_chat(chat, focus, is_command=True))
 
 
-def compact_chat(chat: Chat, focus: str = "", *, is_command: bool = False) -> Plan[str]:
+def compact_chat(
+    chat: Chat, focus: str = "", *, is_command: bool = False, refused: int | None = None
+) -> Plan[str]:
     """Replace the older part of the chat by a summary; return why not, empty if it is done.
 
     Args:
         focus: what the summary must keep in particular.
         is_command: the user asked for it, so that the summary is shown whatever the setting.
+        refused: tokens of a conversation that the server refused as too long.
     """
     messages = chat.history.messages
-    cut = find_cut(messages, chat.context.start, chat.window)
+    window = min((n for n in (chat.window, refused) if n is not None), default=None)
+    cut = find_cut(messages, chat.context.start, window)
     if cut is None:
         return NOTHING
     reply = yield from _summarize(chat, cut, focus)
@@ -140,7 +144,7 @@ def compact_chat(chat: Chat, focus: str = "", *, is_command: bool = False) -> Pl
             return REJECTED
         summary = approved
     pending = [call_id for preview in chat.previews for call_id in preview.calls]
-    step = compact(messages, cut, summary, pending=pending, window=chat.window)
+    step = compact(messages, cut, summary, pending=pending, window=window)
     yield from _take(chat, step, COMPACTED)
     return ""
 
