@@ -100,3 +100,9 @@ def test_a_huge_paragraph_is_coloured_too(drawn: Drawn) -> None:
     drawn.say("some **bold** words\n" * 10_000 + "small **end**")
     drawn.editor.wait(lambda: drawn.groups("end"), why="colours")
     assert drawn.groups("bold") == []
+
+
+def test_a_block_of_thousands_of_lines_stays_plain(drawn: Drawn) -> None:
+    drawn.say("```lua\n" + "local a = 1\n" * 4_000 + "```\n\nsmall **end**")
+    drawn.editor.wait(lambda: drawn.groups("end"), why="colours")
+    assert drawn.groups("local") == []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -519,3 +521,54 @@ async def test_a_key_command_that_fails_says_so(
 async def test_a_key_command_that_hangs_is_ended(make: MakeClient) -> None:
     asked = await ask(make(key=CommandKey("sleep 60", seconds=0.1)))
     assert asked.error == "api_key_cmd took over 0.1 s. Run it in a terminal to see why."
+
+
+class LastingServer:
+    """Answers every request of a connection with the same bytes; counts the connections."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self.parts = parts
+        self.connections: list[asyncio.Task[None]] = []
+
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections.append(asyncio.ensure_future(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = re.search(rb"content-length: (\d+)", head.lower())
+                await reader.readexactly(int(length[1]) if length else 0)
+                for part in self.parts:
+                    writer.write(part)
+                    await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+
+ANSWER = (
+    b'data: {"choices": [{"delta": {"content": "hi"}}]}\n\n'
+    b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
+    b'data: {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 1}}\n\n'
+    b"data: [DONE]\n\n"
+)
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNK = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(ANSWER), ANSWER)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [(OK, b"Content-Length: %d\r\n\r\n%b" % (len(ANSWER), ANSWER)), (OK, CHUNK, b"0\r\n\r\n")],
+    ids=["length", "chunked"],
+)
+async def test_later_answers_come_over_the_same_connection(parts: tuple[bytes, ...]) -> None:
+    lasting = LastingServer(*parts)
+    server = await asyncio.start_server(lasting.serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    model = ModelClient("m", url, NoKey("KEY"))
+    replies = [(await ask(model)).reply for _ in range(3)]
+    await model.close()
+    await asyncio.gather(*lasting.connections)
+    server.close()
+    assert [reply.text for reply in replies] == ["hi"] * 3
+    assert len(lasting.connections) == 1

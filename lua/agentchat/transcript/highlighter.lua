@@ -16,6 +16,7 @@ local regions = api.nvim_create_namespace('agentchat.sections')
 
 local AHEAD = 30 -- lines above and below the view
 local CHUNK = 100 -- lines that are split at once
+local MOST_LINES = 3000 -- a longer block of code stays plain: reading it would be felt
 local STREAM_MS = 100 -- between two highlightings of a section that grows
 local REST = 10 -- a section that grows is highlighted in at most one tenth of the time
 local ANSWER_MS = 5000 -- after which the host is asked again
@@ -203,6 +204,7 @@ local function highlight(chat, id, section, pause)
   if found and found.whole or not is_due(chat, id, section) then return end
   local last, began = last_row(chat, id, section), now()
   if not last or last <= first then return end
+  if last - first > MOST_LINES then return drop(chat, id) end
   local lines, shifts = read(chat, section, first, last)
   found = { rows = {}, shifts = shifts, whole = section.text.section ~= id }
   if code.is_for_host(section.lang, lines) then

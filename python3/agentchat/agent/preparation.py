@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 from collections.abc import Awaitable, Callable
 
@@ -71,7 +72,8 @@ class Preparation:
 
 async def read_environment(workspace: Workspace) -> Environment:
     """Return the directory, the date and the project's instructions for agents."""
-    texts = [text for name in INSTRUCTION_FILES if (text := await _read_file(workspace, name))]
+    files = (_read_file(workspace, name) for name in INSTRUCTION_FILES)
+    texts = filter(None, await asyncio.gather(*files))
     today = datetime.date.today().isoformat()
     return Environment(workspace.root, today, "\n\n".join(texts), workspace.host)
 
@@ -79,6 +81,8 @@ async def read_environment(workspace: Workspace) -> Environment:
 async def _read_file(workspace: Workspace, name: str) -> str:
     try:
         target = await workspace.locate(name)
+        if not target.exists:
+            return ""
         data = await workspace.read(target.path, INSTRUCTION_BYTES)
     except (OSError, ToolError):
         return ""

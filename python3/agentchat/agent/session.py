@@ -7,6 +7,7 @@ meanwhile wait in one queue; the running turn takes them before its next request
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from functools import partial
@@ -42,6 +43,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.loop import TurnEnd, compact_command, turn
 from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.validate import model_schema
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
@@ -307,6 +309,7 @@ class Session:
         """Connect to the workspace and read the rules in the background."""
         self._warm_up.start(self._connect(), "connecting")
         self._warm_up.start(self.approvals.refresh(), "reading the rules")
+        self._warm_up.start(self._make_schemas(), "making the schemas of the tools")
 
     def recover(self, leftovers: LeftoverFiles) -> None:
         """End the unfinished changes of a killed process; turns wait until that is done."""
@@ -401,6 +404,11 @@ class Session:
         end = await self._interpreter.play(compact_command(self.chat, focus))
         if end.message:
             self._view.notify("error" if end.reason == "error" else "warn", end.message)
+
+    async def _make_schemas(self) -> None:
+        """Make what the first request says of the tools; later ones have it already."""
+        tools = self.chat.toolset.offered()
+        await asyncio.to_thread(lambda: [model_schema(tool) for tool in tools])
 
     async def _connect(self) -> None:
         try:

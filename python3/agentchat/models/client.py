@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -29,6 +30,9 @@ from agentchat.models.response.reply import ReplyAssembly
 from agentchat.models.response.stream import BodyReader
 from agentchat.models.retry import RetryPolicy, is_worth_retrying, retry_after
 from agentchat.models.token_estimate import TokenEstimate, biggest_part
+
+END_SECONDS = 0.02
+"""How long to wait for the end of an answer that is complete."""
 
 LIST_SECONDS = 3.0
 """How long the list of models may take that an error message names."""
@@ -332,6 +336,7 @@ async def receive(
                 for piece in body.add(data):
                     on_piece(piece)
                 if body.is_satisfied:
+                    await _read_end(chunks)
                     break
                 if body.is_complete and until.when() is None:
                     until.reschedule(clock() + timeouts.after_finish)
@@ -346,3 +351,11 @@ async def receive(
     for piece in body.end():
         on_piece(piece)
     return None
+
+
+async def _read_end(chunks: AsyncIterator[bytes]) -> None:
+    """Read the end of a complete answer, if it comes now: its connection is then used again."""
+    with contextlib.suppress(TimeoutError, ModelError):
+        async with asyncio.timeout(END_SECONDS):
+            async for _ in chunks:
+                pass
