@@ -42,7 +42,11 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 @dataclass
 class ChatFiles:
-    """The tool files of one chat; ``loaded`` is their stamp when they were last loaded."""
+    """The tool files of one chat.
+
+    ``loaded`` is their stamp when they were last loaded, ``registered`` that of the tools that were
+    registered at run time.
+    """
 
     registry: CustomRegistry
     locations: tuple[Location, ...]
@@ -50,6 +54,7 @@ class ChatFiles:
     sources: list[LoadedFile] = field(default_factory=list)
     problems: list[FileProblem] = field(default_factory=list)
     loaded: Stamp | None = None
+    registered: Stamp = ()
 
     @property
     def root(self) -> Path:
@@ -104,7 +109,7 @@ class CustomTools:
         Errors in the files are shown, never raised.
         """
         files = self._chats.get(chat)
-        if files is not None and files.loaded != self._stamp(files):
+        if files is not None and not self._is_current(files):
             await self._report_errors(self._load_all())
 
     def declare(self, tools: Sequence[Mapping[str, Any]]) -> None:
@@ -138,8 +143,15 @@ class CustomTools:
         yield Location(Path(cwd) / PROJECT_FOLDER, needs_trust=True)
 
     def _stamp(self, files: ChatFiles) -> Stamp:
-        added = (*self._runtime_tools.stamp, *self.registered.stamp)
-        return (*stamp([*files.files(), self._trust]), *added)
+        return stamp([*files.files(), self._trust])
+
+    @property
+    def _registered_stamp(self) -> Stamp:
+        return (*self._runtime_tools.stamp, *self.registered.stamp)
+
+    def _is_current(self, files: ChatFiles) -> bool:
+        is_same = files.registered == self._registered_stamp
+        return is_same and files.loaded == self._stamp(files)
 
     async def _report_errors(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -164,9 +176,9 @@ class CustomTools:
 
     async def _load(self, files: ChatFiles, all_files: bool) -> int:
         """Load the tools of one chat if needed; return the number of its files with tools."""
-        current = self._stamp(files)
-        if current == files.loaded and not all_files:
+        if self._is_current(files) and not all_files:
             return 0
+        current = self._stamp(files)
         sources, problems = await run_in_thread(lambda: self._sources(files))
         loaded, broken = await self._files.load(sources)
         files.sources = loaded
@@ -178,6 +190,7 @@ class CustomTools:
 
     def _register_all(self, files: ChatFiles) -> list[FileProblem]:
         """Register the tools of the loaded files, and those that were registered since."""
+        files.registered = self._registered_stamp
         runtime = self._runtime_tools.sources(files.sources)
         problems = files.registry.replace_all([*files.sources, *runtime, self.registered])
         files.tools.show()
