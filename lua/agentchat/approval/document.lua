@@ -144,8 +144,12 @@ end
 
 local function place_of(request) return ('%d of %d'):format(request.place, request.total) end
 
+--- Whether there is something that `e` edits: a question about no call has only its draft.
+function M.is_editable(request) return request.draft ~= nil or request.kind ~= 'text' end
+
 local function hints_of(request)
-  return vim.tbl_filter(function(hint) return hint[1] ~= 'A' or request.always end, HINTS)
+  local given = { A = request.always == true, e = M.is_editable(request) }
+  return vim.tbl_filter(function(hint) return given[hint[1]] ~= false end, HINTS)
 end
 
 --- The title of a float: the request, and its place among those of the reply.

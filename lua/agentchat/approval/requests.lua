@@ -40,6 +40,7 @@ local M = {}
 local requests = {}
 
 local NO_ALWAYS = '"always" is not available for this call: accept or reject it.'
+local NOTHING_TO_EDIT = 'This question has nothing to edit: accept or reject it.'
 local NO_RULE = 'No rule can be written for this call.'
 local PARTIAL = 'A rule cannot cover single hunks: answer this request first, or keep all hunks.'
 local NOTHING = 'No approval request is pending.'
@@ -124,6 +125,11 @@ local function edit_draft(entry)
   vim.wo[entry.panel.field.win].linebreak = true
 end
 
+local function edit(entry)
+  if not document.is_editable(entry.request) then return notify.warn(NOTHING_TO_EDIT) end
+  return (entry.draft and edit_draft or edit_arguments)(entry)
+end
+
 local function propose_rule(entry)
   if not entry.request.rule then return notify.warn(NO_RULE) end
   local kept = tally(entry)
@@ -143,7 +149,7 @@ local KEYS = {
   a = answers('accept'),
   c = answers('cancel'),
   r = ask_reason,
-  e = function(entry) return (entry.draft and edit_draft or edit_arguments)(entry) end,
+  e = edit,
   R = propose_rule,
   ['?'] = function(entry)
     entry.detailed = not entry.detailed
