@@ -34,7 +34,6 @@ from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.messages import Reply
 from agentchat.core.permissions.policy import parse_mode
-from agentchat.core.spending import totals_of
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
@@ -298,7 +297,7 @@ class Session:
         self._undo_commands.restore()
         self.chat.turn = self._journal.restored.timeline.turn
         self.chat.context.restore(self._journal.restored.steps, self.chat.history)
-        self.chat.spending.chat = totals_of(self.chat.history)
+        self.chat.spending.chat = self._journal.restored.used
 
     def replay(self) -> None:
         """Draw the history; turns wait until that is done."""
