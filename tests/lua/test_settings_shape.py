@@ -54,7 +54,7 @@ BAD: list[tuple[Any, str]] = [
     ({"budget": {"chat": "5"}}, "g:agentchat.budget.chat must be a number of US dollars"),
     ({"budget": 5}, "g:agentchat.budget must be a table, got number"),
     ({"ui": {"prompt_delay_ms": -1}}, "g:agentchat.ui.prompt_delay_ms must be at least 0, got -1"),
-    ({"mode": "aks"}, 'g:agentchat.mode must be one of ask, edit, plan, yolo, got "aks"'),
+    ({"mode": "aks"}, 'g:agentchat.mode must be one of ask, edit, plan, stage, yolo, got "aks"'),
     (
         {"workspace": "box:/srv"},
         "g:agentchat.workspace must be ssh://[user@]host[:port]/path or { kind = 'command'",
