@@ -146,11 +146,13 @@ end
 
 local function place_of(request) return ('%d of %d'):format(request.place, request.total) end
 
+--- Whether there is something that `e` edits: a question about no call has only its draft.
+function M.is_editable(request) return request.draft ~= nil or request.kind ~= 'text' end
+
 local function hints_of(request)
-  local fits = function(hint)
-    return (hint[1] ~= 'A' or request.always) and (hint[1] ~= 't' or request.try)
-  end
-  return vim.tbl_filter(fits, HINTS)
+  local given =
+    { A = request.always == true, e = M.is_editable(request), t = request.try == true }
+  return vim.tbl_filter(function(hint) return given[hint[1]] ~= false end, HINTS)
 end
 
 --- The title of a float: the request, and its place among those of the reply.

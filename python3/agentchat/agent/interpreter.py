@@ -224,6 +224,8 @@ class Interpreter:
         try:
             reply = await self._model.current().ask(request, lambda piece: None)
             self._accounts.add(reply)
+            if reply.usage is not None:
+                self._journal.record_request(reply.model, reply.usage)
         except UserError as error:
             reply = Reply(error=str(error))
         finally:
