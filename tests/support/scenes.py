@@ -191,7 +191,6 @@ def tried(editor: Editor, server: ModelServer) -> None:
     editor.screen()
 
 
-
 SCENES: dict[str, Scene] = {
     "chat": chat,
     "streaming": streaming,
