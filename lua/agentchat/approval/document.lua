@@ -150,8 +150,7 @@ local function place_of(request) return ('%d of %d'):format(request.place, reque
 function M.is_editable(request) return request.draft ~= nil or request.kind ~= 'text' end
 
 local function hints_of(request)
-  local given =
-    { A = request.always == true, e = M.is_editable(request), t = request.try == true }
+  local given = { A = request.always == true, e = M.is_editable(request), t = request.try == true }
   return vim.tbl_filter(function(hint) return given[hint[1]] ~= false end, HINTS)
 end
 
