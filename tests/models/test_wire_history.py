@@ -145,7 +145,7 @@ def test_messages_of_earlier_requests_are_not_encoded_again(name: ProtocolName) 
     ],
 )  # fmt: skip
 def test_corrupt_vendor_data_never_stops_a_request(protocol: ProtocolName, corrupt: Any) -> None:
-    opaque = {protocol: corrupt}
+    opaque: dict[str, Any] = {protocol: corrupt}
     parts = (
         ThinkingPart("hm", opaque),
         TextPart("I read.", opaque),
