@@ -45,9 +45,7 @@ function M.pad(column, cells, character)
 end
 
 ---@param apart? boolean with a blank before it
-function M.rule(column, apart)
-  return ('%d:%d:rule=%d'):format(column, column, apart and 1 or 0)
-end
+function M.rule(column, apart) return ('%d:%d:rule=%d'):format(column, column, apart and 1 or 0) end
 
 M.FOLDED = '0:0:fold='
 

@@ -15,9 +15,7 @@ local LONGEST = 10 -- lines of prose; a longer paragraph is divided, so that par
 ---@field count integer lines of the section
 
 ---@return agentchat.Splitter
-function M.new()
-  return { indent = 0, is_table = false, ended = false, blank = false, count = 0 }
-end
+function M.new() return { indent = 0, is_table = false, ended = false, blank = false, count = 0 } end
 
 ---@return string? fence, string? info, string? indent
 local function opening(line)
