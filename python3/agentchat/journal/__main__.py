@@ -80,7 +80,9 @@ def _without_end(records: Iterable[r.Record]) -> Iterator[str]:
     if turn:
         yield f"turn {turn} did not end"
     yield from (f"the call of {tool} ({call}) did not end" for call, tool in calls.items())
-    yield from (f"the change of {paths} ({source}) did not end" for source, paths in changes.items())
+    yield from (
+        f"the change of {paths} ({source}) did not end" for source, paths in changes.items()
+    )
 
 
 def _lines(content: Scan, options: argparse.Namespace) -> Iterable[str]:
