@@ -18,7 +18,8 @@ end
 --- Whether Neovim was started to run this command: other programs may drive a Neovim without a screen.
 ---@param argv string[]
 function M.is_script(argv)
-  local is_driven = vim.iter({ '--embed', '--listen' })
+  local is_driven = vim
+    .iter({ '--embed', '--listen' })
     :any(function(flag) return vim.list_contains(argv, flag) end)
   if is_driven or not vim.list_contains(argv, '--headless') then return false end
   for index, arg in ipairs(argv) do
@@ -38,9 +39,7 @@ end
 
 local function exit(code, argv)
   -- After a turn that went well the commands behind this one run, if there are any.
-  if code ~= 0 or is_command(argv[#argv], argv[#argv - 1]) then
-    vim.cmd.cquit({ count = code })
-  end
+  if code ~= 0 or is_command(argv[#argv], argv[#argv - 1]) then vim.cmd.cquit({ count = code }) end
 end
 
 --- Sends a prompt with `send`, waits for the end of the turn, prints it, and exits.

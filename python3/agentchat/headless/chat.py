@@ -84,6 +84,9 @@ async def open_chat(
 ) -> HeadlessChat:
     """Build a chat, or continue the one of this id.
 
+    Args:
+        cwd: the workspace, as an absolute and resolved path.
+
     Raises:
         UserError: the journal cannot be opened.
     """
@@ -91,7 +94,7 @@ async def open_chat(
     state.secrets.add(keys)
     journal = await asyncio.to_thread(JournalWriter.open, state.folder, uuid, keys)
     try:
-        return _build(uuid, os.path.realpath(cwd), settings, state, view, journal)
+        return _build(uuid, cwd, settings, state, view, journal)
     except BaseException:
         journal.close()
         raise
