@@ -13,7 +13,6 @@ from agentchat.core.tools.tool import Tool
 from agentchat.tools.builtin.catalogue import BUILTINS
 from tests.agent.scene import Scene
 
-
 TOOLS = tuple(tool for tool in BUILTINS if tool.name != "resolve")
 
 

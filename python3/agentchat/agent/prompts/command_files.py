@@ -22,7 +22,7 @@ from agentchat.core.prompts.command import (
 )
 from agentchat.core.prompts.front_matter import FrontMatterError
 from agentchat.core.prompts.template import fill_template
-from agentchat.tools.custom.files import FileProblem, stamp
+from agentchat.tools.custom.declaration.files import FileProblem, stamp
 
 PROJECT_FOLDERS = (
     ".agentchat/commands",
