@@ -76,11 +76,12 @@ end)
 M.review = with_near(function(chat) review.focus(chat.id) end)
 M.file = with_current(goto_file.open)
 M.yank_code = with_current(code.yank)
+M.insert_code = with_current(code.insert)
 M.next = jump(1)
 M.previous = jump(-1)
 M.undo = repeated(undo.undo)
 M.redo = repeated(undo.redo)
-M.help = chat_keymaps.help
+M.help = function() chat_keymaps.help(registry.current()) end
 M.apply = resolve('apply')
 M.discard = resolve('discard')
 
