@@ -7,6 +7,7 @@ finish: the model goes on with other work, on top of it.
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +25,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
-from agentchat.workspace.overlay.changes import in_apply_order
+from agentchat.workspace.overlay.changes import GIT, IGNORED, in_apply_order
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 SOURCE = "stage"
@@ -172,7 +173,8 @@ class Stage:
     async def _special(self, file: FileChange) -> str:
         """Return a line about a change that needs approval; empty for an ordinary one."""
         if file.members:
-            return file.name
+            # Other groups are new files with ordinary names.
+            return file.name if os.path.basename(file.path) in (GIT, IGNORED) else ""
         for path in file.paths:
             target = await self._locate(path)
             if target is not None and not target.ordinary:

@@ -18,7 +18,8 @@ from agentchat.core.errors import ToolError, Unreachable
 from agentchat.core.tools.ports import Command
 from agentchat.workspace.local import LocalWorkspace
 from agentchat.workspace.overlay.changes import apply_order
-from agentchat.workspace.overlay.launcher import OverlayFolder, OverlayLauncher
+from agentchat.workspace.overlay.folder import OverlayFolder, sweep
+from agentchat.workspace.overlay.launcher import OverlayLauncher
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 from tests.workspace.process.test_run import exits_soon
 
@@ -211,7 +212,7 @@ async def test_git_and_ignored_files_are_one_line_each(staging: Staging) -> None
     assert names[0].startswith(".git: ")
     assert "index" in names[0]
     assert "refs/heads/main" in names[0]
-    assert names[1:] == ["ignored by git: 2 files, 4 bytes"]
+    assert names[1:] == ["ignored by git, 4 bytes"]
     assert [len(file.members) > 1 for file in files] == [True, True]
 
 
@@ -285,6 +286,11 @@ async def test_the_changes_survive_a_kill_and_are_found_again(staging: Staging) 
     client = staging.overlay._client
     assert client is not None
     os.killpg(client._process.pid, 9)
+    await staging.overlay.pause()
+    folder = staging.state / "chat"
+    staging.overlay._overlay.folder.unlock()
+    sweep(staging.state)
+    assert not (folder / "work").exists()
     again = open_staging(staging.project, staging.state)
     assert again.overlay.has_changes()
     assert await again.named() == {"a.txt": "M", "b.txt": "D"}

@@ -69,9 +69,8 @@ class OverlayWorkspace(RemoteWorkspace):
         try:
             await asyncio.to_thread(self._overlay.folder.prepare, self._overlay.root)
         except OSError as error:
-            raise Unreachable(
-                f"No overlay works here: {error.strerror or error} ({error.filename})."
-            ) from error
+            reason = f"{error.strerror or error}: {error.filename}"
+            raise Unreachable(f"No overlay works here ({reason}).") from error
         return await super()._start()
 
     async def run(
@@ -167,8 +166,17 @@ class OverlayWorkspace(RemoteWorkspace):
     async def close(self) -> None:
         """End the server; remove the folder, unless it holds changes to offer again."""
         await super().close()
-        if not await asyncio.to_thread(self._overlay.folder.holds_changes):
-            await asyncio.to_thread(self._overlay.folder.remove)
+        folder = self._overlay.folder
+        if await self._has_staged_nothing():
+            await asyncio.to_thread(folder.remove)
+        folder.unlock()
+
+    async def _has_staged_nothing(self) -> bool:
+        """Whether the upper folder changes nothing: the kernel leaves empty copies of folders."""
+        if not self._overlay.folder.holds_changes():
+            return True
+        await self.update()
+        return self.staged.changes_nothing
 
 
 class NoSandbox:
