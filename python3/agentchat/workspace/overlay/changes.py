@@ -52,6 +52,7 @@ class StagedChanges:
         self._after: dict[str, tuple[Signature, bytes | None]] = {}
         self._files: dict[str, FileChange] = {}
         self._ignored: dict[str, bool] = {}
+        self._moved: set[str] = set()
 
     @property
     def skipped(self) -> Sequence[str]:
@@ -84,15 +85,29 @@ class StagedChanges:
         self._before.clear()
         self._after.clear()
         self._files.clear()
+        self._moved.clear()
 
-    async def update(self) -> list[FileChange]:
-        """Read the upper folder; return what changed since the last time, file by file."""
+    def moved(self, change: ChangeSet) -> list[str]:
+        """Return the names of files that the user changed while a command did.
+
+        What they were before the command is not known, so they cannot be merged.
+        """
+        return [file.name for file in change.singly.files if file.path in self._moved]
+
+    async def update(self, since: int | None = None) -> list[FileChange]:
+        """Read the upper folder; return what changed since the last time, file by file.
+
+        Args:
+            since: when the last command began, in nanoseconds.
+        """
         entries = await asyncio.to_thread(self._upper.scan)
         await asyncio.to_thread(self._read_after, entries)
         for path, entry in entries.items():
             if path not in self._before:
                 before = None if entry.is_new else await self._content_before(path)
                 self._before[path] = before
+                if since is not None and entry.changed >= since:
+                    self._moved.add(path)
         files = {path: self._file(entry) for path, entry in entries.items()}
         old, self._files = self._files, {p: f for p, f in files.items() if not f.changes_nothing}
         return _differences(old, self._files)
@@ -208,9 +223,29 @@ def apply_order(file: FileChange) -> tuple[int, int, str]:
     return (5, -path.count("/"), path) if aspect == FOLDER else (0, 0, path)
 
 
-def in_apply_order(change: ChangeSet) -> ChangeSet:
-    """Return a change with the members of groups as files of their own, in the order to apply."""
-    return ChangeSet(tuple(sorted(change.singly.files, key=apply_order)))
+def apply_steps(change: ChangeSet) -> list[ChangeSet]:
+    """Return the changes to apply one after the other, with the files of groups in them.
+
+    Nearly always it is one. Where a folder becomes a file, or a file a folder, what is deleted
+    must be gone first.
+    """
+    files = sorted(change.singly.files, key=apply_order)
+    deleted = [file for file in files if file.letter == "D"]
+    gone = {split_aspect(file.path) for file in deleted}
+    if not any(_needs_room(file, gone) for file in files if file.letter in "AR"):
+        return [ChangeSet(tuple(files))]
+    rest = tuple(file for file in files if file.letter != "D")
+    return [ChangeSet(tuple(deleted)), ChangeSet(rest)]
+
+
+def _needs_room(file: FileChange, gone: Collection[tuple[str, str]]) -> bool:
+    """Whether a created entry takes the place of a folder, or lies below what was a file."""
+    path, aspect = split_aspect(file.path)
+    if aspect != FOLDER and (path, FOLDER) in gone:
+        return True
+    parents = [path, *(str(parent) for parent in Path(path).parents)]
+    below = parents if aspect == FOLDER else parents[1:]
+    return any((parent, kind) in gone for parent in below for kind in ("", LINK))
 
 
 def find_renames(files: Sequence[FileChange]) -> list[FileChange]:

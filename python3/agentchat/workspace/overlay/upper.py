@@ -34,6 +34,7 @@ class UpperEntry:
 
     ``path`` is the one in the project; ``source`` the one to read the content from, ``None`` if it
     was deleted. ``mode`` is the permission bits of a file. ``is_new``: the project has none.
+    ``changed`` is when that of the project changed last, in nanoseconds.
     """
 
     path: str
@@ -41,6 +42,7 @@ class UpperEntry:
     signature: Signature = ()
     mode: int = 0
     is_new: bool = False
+    changed: int = 0
 
     def read(self) -> bytes | None:
         """Return the content; ``None`` if the entry was deleted. Raises OSError."""
@@ -112,9 +114,9 @@ class UpperFolder:
         if stat.S_ISDIR(mode):
             yield from self._directory(name, status, below, opaque)
         elif stat.S_ISLNK(mode):
-            yield self._made(name, LINK, status, is_new=below is None)
+            yield self._made(name, LINK, status, below)
         elif stat.S_ISREG(mode):
-            yield self._made(name, "", status, is_new=below is None)
+            yield self._made(name, "", status, below)
             if below is not None:
                 yield from self._mode(name, status)
         else:
@@ -124,7 +126,7 @@ class UpperFolder:
         self, name: str, status: os.stat_result, below: os.stat_result | None, opaque: bool
     ) -> Iterator[UpperEntry]:
         if below is None:
-            yield self._made(name, FOLDER, status, is_new=True)
+            yield self._made(name, FOLDER, status, None)
         else:
             yield from self._mode(name, status)
             # What an opaque folder contains hides everything of the project, too.
@@ -134,10 +136,10 @@ class UpperFolder:
     def _mode(self, name: str, status: os.stat_result) -> Iterator[UpperEntry]:
         below = _lstat(os.path.join(self._root, name))
         if below is not None and stat.S_IMODE(below.st_mode) != stat.S_IMODE(status.st_mode):
-            yield self._made(name, MODE, status)
+            yield self._made(name, MODE, status, below)
 
     def _made(
-        self, name: str, aspect: str, status: os.stat_result, *, is_new: bool = False
+        self, name: str, aspect: str, status: os.stat_result, below: os.stat_result | None
     ) -> UpperEntry:
         path = os.path.join(self._root, name) if name else self._root
         source = os.path.join(self._upper, name) if name else self._upper
@@ -147,7 +149,8 @@ class UpperFolder:
             source,
             signature=(status.st_mode, status.st_size, status.st_ino, *times),
             mode=stat.S_IMODE(status.st_mode),
-            is_new=is_new,
+            is_new=below is None,
+            changed=0 if below is None else below.st_ctime_ns,
         )
 
     def _deleted(self, name: str) -> Iterator[UpperEntry]:
@@ -163,7 +166,7 @@ class UpperFolder:
         elif stat.S_ISLNK(status.st_mode):
             yield UpperEntry(aspect_path(path, LINK), None)
         elif stat.S_ISREG(status.st_mode):
-            yield UpperEntry(path, None)
+            yield UpperEntry(path, None, changed=status.st_ctime_ns)
         else:
             self._skip(name, f"deleted {_kind(status.st_mode)}")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -40,6 +41,7 @@ class OverlayWorkspace(RemoteWorkspace):
         self._overlay = launcher
         self._project = project
         self._lock = asyncio.Lock()
+        self._began: int | None = None
         upper = str(launcher.folder.upper)
         self.staged = StagedChanges(launcher.root, upper, project.read)
         self.confinement = NoSandbox()
@@ -82,6 +84,8 @@ class OverlayWorkspace(RemoteWorkspace):
         """
         if command.network != self._overlay.network and not command.own:
             await self._set_network(command.network)
+        if not command.own:
+            self._began = time.time_ns()
         inside = replace(command, own=False, confine=False)
         running = asyncio.ensure_future(super().run(inside, on_output))
         watching = asyncio.ensure_future(self._wait_until_full())
@@ -146,7 +150,7 @@ class OverlayWorkspace(RemoteWorkspace):
     async def update(self) -> list[FileChange]:
         """Return what changed since the last time, see ``StagedChanges.update``."""
         async with self._lock:
-            return await self.staged.update()
+            return await self.staged.update(self._began)
 
     def has_changes(self) -> bool:
         """Whether the folder holds changes, perhaps of an earlier process."""
