@@ -34,6 +34,7 @@ LEVELS = (
     "tools/astgrep workspace/files",
     "tools/builtin",
     "tools/custom workspace",
+    "tools/mcp",
     "workspace/remote models journal",
     "workspace/overlay",
     "agent/execution",

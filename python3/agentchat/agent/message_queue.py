@@ -90,6 +90,7 @@ class MessageQueue:
 
     async def _complete(self, item: QueuedMessage) -> None:
         await self._preparation.refresh()
+        await self._tools.connect(item.text)
         text, tool_lines = self._tools.add_mentioned(item.text)
         message = UserText(text, display_text=item.text)
         item.message, lines = await self._attachments.complete(message, item.captured)

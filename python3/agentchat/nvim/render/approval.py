@@ -217,6 +217,7 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
     if target.host and not target.urls:  # the user's own machine contacts an address
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
+    facts += [[label, _visible(text)] for label, text in request.call.tool.facts()]
     if request.decision.confinement:
         facts.append(["sandbox", request.decision.confinement])
     facts += _effects(request)
