@@ -234,7 +234,10 @@ function M.complete(name, lead, line)
   elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then
     words = tool_names(line:match('%sremove%s') ~= nil)
   end
-  return vim.iter(words):filter(function(word) return vim.startswith(word, lead) end):totable()
+  -- The name of a model is typed without its provider.
+  local fits = name == 'AgentModel' and function(word) return word:find(lead, 1, true) ~= nil end
+    or function(word) return vim.startswith(word, lead) end
+  return vim.iter(words):filter(fits):totable()
 end
 
 local function attach_resolve(chat, buf)

@@ -284,6 +284,23 @@ def test_a_narrow_winbar_keeps_what_waits_for_the_user(alone: Editor) -> None:
     assert all("1 to approve" in bar and "project" in bar for bar in seen.values())
 
 
+FULLNESS = [
+    ({"used": 950}, "950 tokens", "AgentChatFact"),
+    ({"used": 12_345, "window": 128_000}, "12.3k/128k", "AgentChatFact"),
+    ({"used": 108_100, "window": 128_000}, "108.1k/128k", "AgentChatWaiting"),
+    ({"used": 400_000, "window": 1_048_576}, "400k/1M", "AgentChatFact"),
+]
+
+
+@pytest.mark.parametrize(("context", "text", "group"), FULLNESS)
+def test_the_meter_shows_how_full_the_window_is_and_warns_in_time(
+    drawn: Drawn, context: dict[str, int], text: str, group: str
+) -> None:
+    drawn.draw(("status", {"state": "idle", "mode": "ask", "context": context}))
+    bar = drawn.editor.lua("return require('agentchat.chat.winbar').render()")
+    assert f"%#{group}#{text}%" in bar
+
+
 def test_thousands_of_mentions_of_one_file_do_not_block_the_editor(drawn: Drawn) -> None:
     seconds = drawn.editor.lua(
         """

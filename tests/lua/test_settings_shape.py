@@ -33,7 +33,7 @@ BAD: list[tuple[Any, str]] = [
     ({"tools": {"def": []}}, "unknown setting g:agentchat.tools.def: did you mean default?"),
     (
         {"ui": {"delay": 1}},
-        "unknown setting g:agentchat.ui.delay: known are prompt_delay_ms",
+        "unknown setting g:agentchat.ui.delay: known are conceal, prompt_delay_ms",
     ),
     ({"model": {"temperature": 3}}, "g:agentchat.model.temperature must be at most 2, got 3"),
     ({"model": {"max_tokens": 0}}, "g:agentchat.model.max_tokens must be at least 1, got 0"),
@@ -54,7 +54,7 @@ BAD: list[tuple[Any, str]] = [
     ({"budget": {"chat": "5"}}, "g:agentchat.budget.chat must be a number of US dollars"),
     ({"budget": 5}, "g:agentchat.budget must be a table, got number"),
     ({"ui": {"prompt_delay_ms": -1}}, "g:agentchat.ui.prompt_delay_ms must be at least 0, got -1"),
-    ({"mode": "aks"}, 'g:agentchat.mode must be one of ask, edit, plan, yolo, got "aks"'),
+    ({"mode": "aks"}, 'g:agentchat.mode must be one of ask, edit, plan, stage, yolo, got "aks"'),
     (
         {"workspace": "box:/srv"},
         "g:agentchat.workspace must be ssh://[user@]host[:port]/path or { kind = 'command'",

@@ -23,6 +23,7 @@ def test_a_model_that_repeats_its_calls_is_told_so_and_then_the_user_is_asked(
     assert "Go on? The model made the same calls 5 times in a row" in question.title
     assert "ls {}" in question.text
     assert "A always" not in question.footer
+    assert "e edit" not in question.footer
     told = [
         any("same tool calls 3 times" in str(message) for message in request.messages)
         for request in model_server.requests

@@ -83,7 +83,7 @@ def test_the_names_of_models_complete(
     chat.focus()
     assert "offline" in editor.eval("getcompletion('AgentModel ', 'cmdline')")
     editor.wait(
-        lambda: editor.eval("getcompletion('AgentModel sm', 'cmdline')") == ["small-model"],
+        lambda: editor.eval("getcompletion('AgentModel all', 'cmdline')") == ["small-model"],
         why="the server's list",
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -71,4 +71,236 @@ def test_edits_and_commands_run_unasked_and_are_one_preview_that_can_be_applied_
     editor.command("AgentUndo 1")
     editor.wait_text("Undo of turn 1", chat.buffer)
     editor.wait(lambda: tree(workspace) == before, why="everything is as it was")
-    assert json.dumps(chat.status())
+
+
+def test_the_user_keeps_some_hunks_and_the_model_hears_which(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    editor = staging.editor
+    model_server.script(
+        calls(bash("sed -i s/one/1/ notes.txt; echo x > new.txt")), text("Done."), text("I see.")
+    )
+    staging.play("go")
+    staging.focus()
+    editor.keys("gr")
+    editor.keys("]cxa")
+    staging.event("AgentPreviewResolved", source="stage", action="apply", status="success")
+    assert not (workspace / "new.txt").exists()
+    assert (workspace / "notes.txt").read_text() == "1\ntwo\nthree\n"
+    staging.play("and?")
+    said = model_server.requests[-1].said()
+    assert "Applied 0 of 1 hunks in new.txt. Rejected: hunk 1 (lines 1-1)" in said
+    assert staging.status()["pending"] == 0
+
+
+def test_what_is_discarded_is_gone_and_the_next_turn_begins_with_the_project(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    before = tree(workspace)
+    model_server.script(calls(bash("rm -r src notes.txt")), text("Done."))
+    staging.play("go")
+    staging.focus()
+    staging.editor.command("AgentResolve discard too much")
+    staging.event("AgentPreviewResolved", source="stage", action="discard", status="success")
+    model_server.script(calls(bash("ls")), text("Fine."))
+    staging.play("again")
+    said = model_server.requests[-1].said()
+    assert "Discarded: Turn 1: " in said
+    assert "Reason: too much" in said
+    assert "notes.txt\nsrc" in said
+    assert tree(workspace) == before
+    assert staging.status()["pending"] == 0
+
+
+def test_the_user_talks_on_and_the_preview_grows(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("echo 1 > a")), text("Done."))
+    staging.play("go")
+    assert staging.event("AgentPreviewStaged")["label"] == "Turn 1: 1 file, +1 -0"
+    model_server.script(calls(bash("cat a; echo 2 > b")), text("Done."))
+    staging.play("more")
+    request = model_server.requests[-1]
+    assert request.body.get("tool_choice") in (None, "auto")
+    assert "This is a preview" not in str(request.messages)
+    assert "resolve" not in request.tools
+    assert staging.status()["pending"] == 1
+    staging.focus()
+    staging.editor.command("AgentResolve apply")
+    done = staging.event("AgentPreviewResolved", source="stage")
+    assert done["label"] == "Turn 2: 2 files, +2 -0"
+    assert (workspace / "a").read_text() + (workspace / "b").read_text() == "1\n2\n"
+
+
+def test_commands_see_unsaved_text_and_the_change_goes_into_the_buffer(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    editor = staging.editor
+    editor.command("wincmd p | edit notes.txt")
+    editor.keys("ggccfirst<Esc>")
+    model_server.script(calls(bash("cat notes.txt; sed -i s/three/3/ notes.txt")), text("Done."))
+    staging.play("go")
+    assert "first\ntwo\nthree" in model_server.requests[-1].said()
+    assert (workspace / "notes.txt").read_text() == "one\ntwo\nthree\n"
+    staging.focus()
+    editor.command("AgentResolve apply")
+    staging.event("AgentPreviewResolved", source="stage", status="success")
+    assert editor.lua("return vim.fn.getbufline('notes.txt', 1, '$')") == ["first", "two", "3"]
+    assert (workspace / "notes.txt").read_text() == "one\ntwo\nthree\n"
+
+
+def test_the_network_asks_and_a_failure_for_want_of_it_is_explained(
+    staging: Chat, model_server: ModelServer
+) -> None:
+    model_server.script(
+        calls(bash("echo 'Could not resolve host: x'; false")),
+        calls(bash("echo online", network=True)),
+        text("Done."),
+    )
+    staging.send("go")
+    shown = staging.asked("bash").text
+    assert "network" in shown
+    assert "cannot be undone" not in shown
+    staging.answer("a")
+    staging.finished()
+    said = model_server.requests[-1].said()
+    assert "call bash again with network set to true" in said
+    assert "online" in said
+
+
+def test_protected_files_and_git_are_asked_about_once_when_applied(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    command = "echo x > Makefile; echo y > plain; git init -q; git status --short"
+    model_server.script(calls(bash(command)), text("Done."))
+    staging.play("go")
+    staging.focus()
+    staging.editor.command("AgentResolve apply")
+    shown = staging.asked("stage").text
+    assert "Makefile is protected" in shown
+    assert ".git" in shown
+    staging.focus()
+    staging.editor.keys("ga")
+    staging.editor.keys("r")
+    staging.editor.keys("<CR>")
+    staging.editor.wait_text("Not applied", staging.buffer)
+    assert not (workspace / "plain").exists()
+    staging.focus()
+    staging.editor.command("AgentResolve apply")
+    staging.asked("stage")
+    staging.answer("a")
+    staging.event("AgentPreviewResolved", source="stage", status="success")
+    assert (workspace / ".git/HEAD").exists()
+    assert (workspace / "plain").read_text() == "y\n"
+
+
+def test_a_stopped_turn_shows_what_was_done_so_far(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    model_server.script(calls(bash("echo 1 > a")), calls(bash("echo 2 > b; sleep 60")))
+    staging.send("go")
+    staging.event("AgentToolFinished")
+    staging.event("AgentToolStarted")
+    staging.event("AgentToolStarted")
+    staging.editor.wait_text("sleep 60", staging.buffer)
+    staging.focus()
+    staging.editor.command("AgentStop")
+    staging.finished("cancelled")
+    assert staging.status()["pending"] == 1
+    assert not (workspace / "a").exists()
+
+
+def test_staged_changes_survive_the_death_of_the_host_and_are_offered_again(
+    staging: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    editor = staging.editor
+    model_server.script(calls(bash("echo 1 > a")), text("Done."))
+    staging.play("go")
+    os.kill(editor.wait_event("AgentHostStarted")["pid"], 9)
+    editor.wait_notice("the Python host ended")
+    model_server.script(text("Hello again."))
+    staging.play("hello")
+    staging.event("AgentPreviewStaged")
+    staging.event("AgentPreviewStaged")
+    staging.focus()
+    editor.command("AgentResolve apply")
+    staging.event("AgentPreviewResolved", source="stage", status="success")
+    assert (workspace / "a").read_text() == "1\n"
+
+
+def test_where_no_overlay_works_the_mode_is_refused_with_the_reason(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path
+) -> None:
+    env = {**connected(model_server), "XDG_STATE_HOME": str(workspace / "state")}
+    chat = Chat.open(start_editor(env=env))
+    chat.focus()
+    chat.editor.command("AgentMode stage")
+    chat.editor.wait_notice("contains the state folder of the plugin. Open a folder below")
+    assert chat.status()["mode"] == "ask"
+
+
+def test_a_command_is_tried_and_accepting_applies_that_very_result(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    command = "date +%N > stamp; echo x >> notes.txt; cat stamp"
+    model_server.script(calls(bash(command)), text("Done."))
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert "t try" in shown
+    assert "2 · dry run" in shown
+    chat.answer("t")
+    shown = chat.asked("bash").text
+    assert "bash ran a command on an overlay: apply what it did?" in shown
+    assert "A stamp" in shown
+    assert "M notes.txt" in shown
+    assert "A always" not in shown
+    assert not (workspace / "stamp").exists()
+    chat.answer("a")
+    chat.finished()
+    stamp = (workspace / "stamp").read_text()
+    said = model_server.requests[-1].said()
+    assert stamp in said
+    assert "Changed 2 files: " in said
+    chat.focus()
+    chat.editor.command("AgentUndo")
+    chat.editor.wait_text("restored: notes.txt", chat.buffer)
+    assert not (workspace / "stamp").exists()
+    assert "not undoable" not in chat.text()
+
+
+def test_a_tried_command_that_is_rejected_leaves_nothing(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    before = tree(workspace)
+    model_server.script(calls(bash("rm -r src")), calls(bash("ls")), text("Done."))
+    chat.send("go")
+    chat.asked("bash")
+    chat.answer("t")
+    chat.asked("bash")
+    chat.editor.command("AgentApprove reject too much")
+    chat.asked("bash")
+    assert model_server.requests[-1].result == "User rejected the bash call. Reason: too much"
+    chat.answer("t")
+    assert "No file changed." in chat.asked("bash").text
+    chat.answer("a")
+    chat.finished()
+    assert "src" in model_server.requests[-1].result
+    assert tree(workspace) == before
+
+
+def test_a_stage_rule_tries_the_commands_it_names_before_it_asks(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path
+) -> None:
+    rule = {"action": "stage", "tool": "bash", "words": ["touch"]}
+    editor = start_editor({"rules": [rule]}, env=connected(model_server))
+    chat = Chat.open(editor)
+    model_server.script(calls(bash("touch new")), calls(bash("touch a; rm b")), text("Done."))
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert "A new" in shown
+    assert "rule: stage" in shown
+    chat.answer("a")
+    assert "t try" in chat.asked("bash").text
+    assert (workspace / "new").exists()
+    chat.answer("c")
+    chat.finished("cancelled")

@@ -156,6 +156,41 @@ def compact(editor: Editor, server: ModelServer) -> None:
     chat.asked("compact")
 
 
+def stage(editor: Editor, server: ModelServer) -> None:
+    """What a turn in stage mode did: edits, a command and a commit are one preview."""
+    chat = Chat.open(editor)
+    chat.focus()
+    editor.command("AgentMode stage")
+    editor.wait(lambda: chat.status()["mode"] == "stage", why="the overlay works")
+    edits = [{"old_text": "Hello", "new_text": "Welcome"}]
+    command = (
+        "git init -q && git add -A && git -c user.name=a -c user.email=a commit -qm all\n"
+        "mv notes.txt NOTES.txt && ln -s NOTES.txt notes && chmod +x src/app.py && make -s build"
+    )
+    server.script(
+        calls(call("edit", {"path": "src/greet.py", "edits": edits}), usage=USAGE),
+        calls(call("bash", {"command": command}), usage=USAGE),
+        text("I renamed the notes and committed everything.", usage=USAGE),
+    )
+    chat.play("Tidy up and commit.")
+    chat.event("AgentPreviewStaged")
+    editor.keys("gr")
+    editor.screen()
+
+
+def tried(editor: Editor, server: ModelServer) -> None:
+    """A command that ran on an overlay: its output, and what it did to files."""
+    editor.lua("require('agentchat').setup({ ui = { prompt_delay_ms = 0 } })")
+    chat = Chat.open(editor)
+    command = "sed -i s/Hello/Welcome/ src/greet.py && echo 'renamed in 1 file'"
+    server.script(calls(call("bash", {"command": command}), usage=USAGE), text("Done."))
+    chat.send("Say welcome.")
+    chat.asked("bash")
+    chat.answer("t")
+    chat.asked("bash")
+    editor.screen()
+
+
 SCENES: dict[str, Scene] = {
     "chat": chat,
     "streaming": streaming,
@@ -164,4 +199,6 @@ SCENES: dict[str, Scene] = {
     "review": review,
     "staged": staged,
     "compact": compact,
+    "stage": stage,
+    "tried": tried,
 }

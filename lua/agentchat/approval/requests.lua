@@ -40,6 +40,8 @@ local M = {}
 local requests = {}
 
 local NO_ALWAYS = '"always" is not available for this call: accept or reject it.'
+local NO_TRY = 'This cannot be tried: only commands can, where an overlay works.'
+local NOTHING_TO_EDIT = 'This question has nothing to edit: accept or reject it.'
 local NO_RULE = 'No rule can be written for this call.'
 local PARTIAL = 'A rule cannot cover single hunks: answer this request first, or keep all hunks.'
 local NOTHING = 'No approval request is pending.'
@@ -124,11 +126,21 @@ local function edit_draft(entry)
   vim.wo[entry.panel.field.win].linebreak = true
 end
 
+local function edit(entry)
+  if not document.is_editable(entry.request) then return notify.warn(NOTHING_TO_EDIT) end
+  return (entry.draft and edit_draft or edit_arguments)(entry)
+end
+
 local function propose_rule(entry)
   if not entry.request.rule then return notify.warn(NO_RULE) end
   local kept = tally(entry)
   if kept and not kept.whole then return notify.warn(PARTIAL) end
   rules.propose(entry.chat)
+end
+
+local function try(entry)
+  if not entry.request.try then return notify.warn(NO_TRY) end
+  if respond(entry, 'try') then key_guard.drain() end
 end
 
 local function answers(choice)
@@ -142,8 +154,9 @@ local KEYS = {
   A = answers('always'),
   a = answers('accept'),
   c = answers('cancel'),
+  t = try,
   r = ask_reason,
-  e = function(entry) return (entry.draft and edit_draft or edit_arguments)(entry) end,
+  e = edit,
   R = propose_rule,
   ['?'] = function(entry)
     entry.detailed = not entry.detailed

@@ -64,7 +64,7 @@ M.settings = {
   ssh = { command = 'strings', python = 'string' },
   sandbox = { 'off', 'auto', 'required' },
   stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive' },
-  ui = { prompt_delay_ms = 'ms', side_by_side = 'switch' },
+  ui = { prompt_delay_ms = 'ms', side_by_side = 'switch', conceal = 'boolean' },
 }
 
 local function is_strings(value)

@@ -9,7 +9,8 @@ from agentchat.core.spending import Totals
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
 
-NOT_COUNTED = "The price of {} is unknown: the budget does not count its requests."
+NO_PRICE = "The price of {} is unknown: the budget does not count its requests."
+NO_TOKENS = "The server of {} reports no tokens: the budget does not count its requests."
 
 
 class Ledger(Protocol):
@@ -50,8 +51,15 @@ class Accounts:
 
     def _report_unknown(self, reply: Reply) -> None:
         """Tell the user, once for each model, that a budget does not count it."""
-        is_known = reply.usage is None or reply.usage.cost is not None
-        if is_known or not self._chat.budget.is_set or reply.model in self._reported:
-            return
-        self._reported.add(reply.model)
-        self._view.add_note("info", NOT_COUNTED.format(reply.model))
+        text = _not_counted(reply)
+        if text and self._chat.budget.is_set and text not in self._reported:
+            self._reported.add(text)
+            self._view.add_note("info", text)
+
+
+def _not_counted(reply: Reply) -> str:
+    """Return why a budget cannot count a reply, empty if it can, or if there is no whole reply."""
+    if reply.usage is not None:
+        return NO_PRICE.format(reply.model) if reply.usage.cost is None else ""
+    is_whole = reply.error is None and reply.finish != "cancelled"
+    return NO_TOKENS.format(reply.model) if is_whole and reply.provider else ""

@@ -34,7 +34,6 @@ from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.messages import Reply
 from agentchat.core.permissions.policy import parse_mode
-from agentchat.core.spending import totals_of
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
@@ -53,6 +52,7 @@ log = logging.getLogger(__name__)
 PLAN = "plan"
 STAGE_MODE = "stage"
 NO_STAGE = "The mode stays as it is. {}"
+PLAN_IS_OVER = "The user ended plan mode. You are in {} mode now."
 REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
 
 
@@ -62,19 +62,28 @@ class PlanMode:
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._before = "ask"
+        self._planned_from = 0
+        """How many messages there were when plan mode began."""
         self._update_handler("ask")
 
-    def change(self, mode: str) -> None:
-        """Change the mode; raises UserError for an unknown one."""
+    def change(self, mode: str) -> str:
+        """Change the mode; raises UserError for an unknown one.
+
+        Returns:
+            what the model must know: that what it saw of plan mode is over. Empty if it saw none.
+        """
         before, self._chat.policy.mode = self._chat.policy.mode, parse_mode(mode)
         self._update_handler(before)
+        is_over = before == PLAN and self._chat.policy.mode != PLAN
+        saw_it = len(self._chat.history.messages) > self._planned_from
+        return PLAN_IS_OVER.format(self._chat.policy.mode) if is_over and saw_it else ""
 
     def _update_handler(self, before: str) -> None:
         """Set or remove the handler through which `resolve` submits a plan."""
         if self._chat.policy.mode != PLAN:
             self._chat.previews.standing = None
         elif self._chat.previews.standing is None:
-            self._before = before
+            self._before, self._planned_from = before, len(self._chat.history.messages)
             self._chat.previews.standing = Preview(
                 "Plan", PLAN, self._approve, self._reject, is_standing=True, has_effect=False
             )
@@ -282,7 +291,9 @@ class Session:
         self.refresh()
 
     def _change_mode(self, mode: str) -> None:
-        self._plan_mode.change(mode)
+        note = self._plan_mode.change(mode)
+        if note:
+            self.add_note(note)
         self.approvals.judge_again()
         self.refresh()
 
@@ -298,7 +309,7 @@ class Session:
         self._undo_commands.restore()
         self.chat.turn = self._journal.restored.timeline.turn
         self.chat.context.restore(self._journal.restored.steps, self.chat.history)
-        self.chat.spending.chat = totals_of(self.chat.history)
+        self.chat.spending.chat = self._journal.restored.used
 
     def replay(self) -> None:
         """Draw the history; turns wait until that is done."""

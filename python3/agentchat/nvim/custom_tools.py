@@ -20,8 +20,8 @@ from agentchat.nvim.lua_tools import LuaTools
 from agentchat.nvim.mcp_commands import McpCommands
 from agentchat.nvim.settings import Settings
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
-from agentchat.tools.custom.definition import ToolSpec
-from agentchat.tools.custom.files import (
+from agentchat.tools.custom.declaration.definition import ToolSpec
+from agentchat.tools.custom.declaration.files import (
     PROJECT_FOLDER,
     FileProblem,
     Location,
@@ -31,7 +31,8 @@ from agentchat.tools.custom.files import (
     read_trust,
     stamp,
 )
-from agentchat.tools.custom.pool import WorkerPool
+from agentchat.tools.custom.process.pool import WorkerPool
+from agentchat.tools.custom.process.worker import Worker, start_worker
 from agentchat.tools.custom.registry import (
     CustomRegistry,
     FileRegistry,
@@ -39,7 +40,6 @@ from agentchat.tools.custom.registry import (
     RuntimeTools,
     ToolSource,
 )
-from agentchat.tools.custom.worker import Worker, start_worker
 from agentchat.tools.format import count_summary
 from agentchat.tools.mcp.registry import ServerRegistry
 from agentchat.tools.mcp.tool import ServerTools
@@ -52,7 +52,11 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 @dataclass
 class ChatFiles:
-    """The tool files of one chat; ``loaded`` is their stamp when they were last loaded."""
+    """The tool files of one chat.
+
+    ``loaded`` is their stamp when they were last loaded, ``registered`` that of the tools that were
+    registered at run time.
+    """
 
     registry: CustomRegistry
     locations: tuple[Location, ...]
@@ -60,6 +64,7 @@ class ChatFiles:
     sources: list[LoadedFile] = field(default_factory=list)
     problems: list[FileProblem] = field(default_factory=list)
     loaded: Stamp | None = None
+    registered: Stamp = ()
     servers: dict[str, ServerTools] = field(default_factory=dict)
     """The tools of MCP servers, by the name of the server."""
     judge_again: Callable[[], None] = lambda: None
@@ -127,7 +132,7 @@ class CustomTools:
         Errors in the files are shown, never raised.
         """
         files = self._chats.get(chat)
-        if files is not None and files.loaded != self._stamp(files):
+        if files is not None and not self._is_current(files):
             await self._report_errors(self._load_all())
 
     def configure(self, chat: str, settings: Settings) -> None:
@@ -200,8 +205,15 @@ class CustomTools:
         yield Location(Path(cwd) / PROJECT_FOLDER, needs_trust=True)
 
     def _stamp(self, files: ChatFiles) -> Stamp:
-        added = (*self._runtime_tools.stamp, *self.registered.stamp)
-        return (*stamp([*files.files(), self._trust]), *added)
+        return stamp([*files.files(), self._trust])
+
+    @property
+    def _registered_stamp(self) -> Stamp:
+        return (*self._runtime_tools.stamp, *self.registered.stamp)
+
+    def _is_current(self, files: ChatFiles) -> bool:
+        is_same = files.registered == self._registered_stamp
+        return is_same and files.loaded == self._stamp(files)
 
     async def _report_errors(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -226,9 +238,9 @@ class CustomTools:
 
     async def _load(self, files: ChatFiles, all_files: bool) -> int:
         """Load the tools of one chat if needed; return the number of its files with tools."""
-        current = self._stamp(files)
-        if current == files.loaded and not all_files:
+        if self._is_current(files) and not all_files:
             return 0
+        current = self._stamp(files)
         sources, problems = await run_in_thread(lambda: self._sources(files))
         loaded, broken = await self._files.load(sources)
         files.sources = loaded
@@ -240,6 +252,7 @@ class CustomTools:
 
     def _register_all(self, files: ChatFiles) -> list[FileProblem]:
         """Register the tools of the loaded files, and those that were registered since."""
+        files.registered = self._registered_stamp
         runtime = self._runtime_tools.sources(files.sources)
         servers = self._server_tools(files)
         sources: list[ToolSource] = [*files.sources, *runtime, self.registered, *servers]

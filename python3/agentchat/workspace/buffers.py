@@ -35,7 +35,7 @@ from agentchat.workspace.editor_port import (
 )
 from agentchat.workspace.files.transaction import ChangeFailed, failure_reason
 
-FRESH_SECONDS = 0.1
+FRESH_SECONDS = 0.3
 
 
 @dataclass

@@ -12,12 +12,17 @@ CHANGED = [
     FileChange("/ws/a", b"1\n", b"1\n2\n", "a"),
     FileChange("/ws/b", b"x\n", None, "b"),
     FileChange("/ws/c", None, b"\0", "c"),
+    FileChange("/ws/d//mode", b"644\n", b"755\n", "d (mode)"),
+    FileChange("/ws/.git/index", b"1", b"2", ".git/index"),
+    FileChange("/ws/.git//folder", None, b"755\n", ".git (folder)"),
 ]
 
 
 def test_the_changed_files_are_on_a_line_of_their_own() -> None:
     result = add_remarks(ToolOutput("done"), CHANGED)
-    assert result.text == "done\n\nChanged 3 files: a (+1 -0), b (+0 -1), c (binary)"
+    assert result.text == (
+        "done\n\nChanged 6 files: a (+1 -0), b (+0 -1), c (binary), d (mode), .git (2 files)"
+    )
     assert add_remarks(ToolOutput("done"), CHANGED[:1]).text.endswith("Changed 1 file: a (+1 -0)")
     assert add_remarks(ToolOutput("done"), []).text == "done"
 

@@ -242,6 +242,7 @@ def test_many_tools_are_found_by_searching_but_for_those_that_are_always_loaded(
 
 
 MAKER = '''\
+import os
 from agentchat import register_tool, tool, unregister_tool
 
 for word in ("left", "right"):
@@ -259,6 +260,11 @@ def maker(factor: int, name: str = "times") -> str:
 def unmake() -> str:
     """Take it away."""
     return f"{unregister_tool('times')} {unregister_tool('times')}"
+
+@tool(read_only=True)
+def die() -> str:
+    """End the process."""
+    os._exit(3)
 '''
 
 
@@ -347,3 +353,19 @@ def test_the_safety_of_a_tool_is_shown_acted_on_and_undone(
     editor.command("AgentUndo")
     editor.wait_screen("restores what it saved")
     assert database.read_text() == "old\n"
+
+
+def test_a_registered_tool_ends_with_the_process_that_registered_it(
+    start_editor: StartEditor, model_server: ModelServer, home: Path
+) -> None:
+    write(own_folder(home), "maker.py", MAKER)
+    given = ["maker", "die", "times"]
+    editor = open_editor(start_editor, model_server, home, default=given)
+    chat = Chat.open(editor)
+    made = calls(call("maker", {"factor": 3}), call("die", {}), call("times", {"n": 4}))
+    model_server.script(made, text("ok"), text("ok"))
+    chat.play("go")
+    chat.play("and now")
+    results = list(model_server.requests[1].results.values())
+    assert "process ended" in results[1]
+    assert "times" not in model_server.requests[2].tools

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from agentchat.core.diff.aspects import entry_of, split_aspect
 from agentchat.core.diff.changeset import FileChange, count_lines
 from agentchat.core.tools.tool import ToolOutput
 
@@ -48,13 +49,22 @@ def add_remarks(
 def describe_changes(changed: Sequence[FileChange]) -> str:
     """Return a line like ``Changed 2 files: a.py (+1 -0), b.py (+3 -2)``."""
     number = len(changed)
-    names = [_describe(file) for file in changed[:NAMED_FILES]]
-    if number > NAMED_FILES:
-        names.append(f"and {number - NAMED_FILES} more")
+    plain = [file for file in changed if not _is_git(file)]
+    names = [_describe(file) for file in plain[:NAMED_FILES]]
+    if len(plain) > NAMED_FILES:
+        names.append(f"and {len(plain) - NAMED_FILES} more")
+    if len(plain) < number:
+        names.append(f".git ({number - len(plain)} files)")
     return f"Changed {number} {'file' if number == 1 else 'files'}: {', '.join(names)}"
 
 
+def _is_git(file: FileChange) -> bool:
+    return "/.git/" in f"{entry_of(file.path)}/"
+
+
 def _describe(file: FileChange) -> str:
+    if split_aspect(file.path)[1]:
+        return file.name
     if file.is_binary:
         return f"{file.name} (binary)"
     added, removed = count_lines(file)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
+from agentchat.core.diff.aspects import split_aspect
 from agentchat.core.diff.changeset import (
     ChangeSet,
     FileChange,
@@ -102,14 +103,18 @@ _WORD_GROUPS = {"+": "AgentChatAddWord", "-": "AgentChatDeleteWord"}
 _LABELS = {"A": "new file", "D": "deleted", "R": "renamed"}
 _WIDEST_NAME = 60
 """Characters: after a longer name in the list of files the counts are not aligned."""
+_MEMBERS = 50
+"""Names of the files in a group that are shown."""
 _CARRIAGE_RETURN = "\r"
 
 Colours = dict[tuple[str, int], list[HighlightSpan]]
 """Tokens by side (``old`` or ``new``) and 1-based line number."""
 
 
-def diff_document(change: ChangeSet, root: str) -> Document:
+def diff_document(change: ChangeSet, root: str, heading: Sequence[str] = ()) -> Document:
     """Return a whole change, file by file and hunk by hunk, after a list of several files.
+
+    ``heading`` are lines above it.
 
     ``hunks`` of the document describes each hunk: ``row`` of its header, number of ``rows``,
     ``path``, ``index``, ``first`` and ``last`` line in the file, a ``key`` that the same hunk has
@@ -118,6 +123,8 @@ def diff_document(change: ChangeSet, root: str) -> Document:
     """
     page = StyledLines()
     places: list[dict[str, Any]] = []
+    for line in heading:
+        page.add(line)
     if len(change.files) > 1:
         _add_list(page, change, root)
     for number, file in enumerate(change.files):
@@ -156,7 +163,8 @@ def _add_file(page: StyledLines, file: FileChange, root: str) -> list[dict[str, 
     starts = []
     if not any(hunk.lines for hunk in file_hunks):
         starts.append(page.rows)
-        page.add(_describe_without_lines(file))
+        for line in _member_lines(file) or [_describe_without_lines(file)]:
+            page.add(line)
     else:
         starts += _add_hunks(page, file, file_hunks)
     places = zip(file_hunks, pairwise([*starts, page.rows]), hunk_keys(file), strict=False)
@@ -231,11 +239,23 @@ def _title(file: FileChange, root: str) -> str:
 
 def _facts(file: FileChange) -> str:
     """Return how many lines change, and whether the file is new, deleted, binary and so on."""
+    label = _LABELS.get(file.letter, "")
+    if file.members:
+        return f"{len(file.members)} files"
+    if split_aspect(file.path)[1]:
+        return "new" if file.letter == "A" else label
     added, removed = count_lines(file)
     facts = ["binary" if file.is_binary else f"+{added} -{removed}"]
-    facts += [label] if (label := _LABELS.get(file.letter)) else []
+    facts += [label] if label else []
     facts += [f"mode {file.mode:04o}"] if file.mode is not None else []
     return "  ".join(facts)
+
+
+def _member_lines(file: FileChange) -> list[str]:
+    """Return the names of the changes in a group, of a large one the first."""
+    lines = [f"  {escape_hidden_characters(m.name)}" for m in file.members[:_MEMBERS]]
+    rest = len(file.members) - _MEMBERS
+    return [*lines, f"  and {rest} more"] if rest > 0 else lines
 
 
 def _relative(path: str, root: str) -> str:

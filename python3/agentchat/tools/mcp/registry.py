@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.rpc.background import BackgroundTasks
-from agentchat.tools.custom.files import Source, is_trusted, read_source, read_trust, stamp
-from agentchat.tools.custom.worker import Groups
+from agentchat.tools.custom.declaration.files import (
+    Source,
+    is_trusted,
+    read_source,
+    read_trust,
+    stamp,
+)
+from agentchat.tools.custom.process.worker import Groups
 from agentchat.tools.mcp.config import (
     PROJECT_FILES,
     USER_FILE,

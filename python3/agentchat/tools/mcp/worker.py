@@ -13,7 +13,7 @@ from typing import Any
 
 from agentchat.rpc.frames import Disconnected
 from agentchat.rpc.peer import IncomingRequest, OnProgress, OutgoingRequest, Peer, RequestTasks
-from agentchat.tools.custom.worker import Groups, WorkerEnded, WorkerProcess, start_process
+from agentchat.tools.custom.process.worker import Groups, WorkerEnded, WorkerProcess, start_process
 
 MODULE = "agentchat.tools.mcp.process"
 

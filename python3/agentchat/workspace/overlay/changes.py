@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import re
 import subprocess
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,11 @@ from agentchat.workspace.overlay.upper import Signature, UpperEntry, UpperFolder
 
 GIT = ".git"
 IGNORE_SECONDS = 30
-NAMED_REFS = 4
+NAMED_REFS = 6
+_GIT_NAMED = re.compile(
+    r"(?:refs/(?:heads|tags|remotes)/.+|(?:ORIG_)?HEAD|refs/stash|index|packed-refs|config"
+    r"|hooks/(?!.*\.sample$).+|info/(?:attributes|sparse-checkout)|modules/.+)\Z"
+)
 
 ReadBefore = Callable[[str], Awaitable[bytes]]
 """Returns the content of a path as the user sees it; raises OSError."""
@@ -171,6 +176,11 @@ def apply_order(file: FileChange) -> tuple[int, int, str]:
     return (5, -path.count("/"), path) if aspect == FOLDER else (0, 0, path)
 
 
+def in_apply_order(change: ChangeSet) -> ChangeSet:
+    """Return a change with the members of groups as files of their own, in the order to apply."""
+    return ChangeSet(tuple(sorted(change.singly.files, key=apply_order)))
+
+
 def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
     """Return the changes with each pair of a deleted and a created file of one content as one."""
     deleted: dict[bytes, list[FileChange]] = {}
@@ -231,20 +241,13 @@ def _differences(old: Mapping[str, FileChange], new: Mapping[str, FileChange]) -
 
 
 def _describe_git(root: str, files: Sequence[FileChange]) -> str:
-    """Return what moved below ``.git``: the names of refs and the like, and a number of others."""
-    named, others = [], 0
-    for file in files:
-        entry = split_aspect(file.path)[0]
-        name = os.path.relpath(entry, root).rpartition(f"{GIT}/")[2]
-        if name.startswith(("objects/", "logs/")) or name.endswith("_EDITMSG") or name == "logs":
-            others += 1
-        elif split_aspect(file.path)[1] != FOLDER:
-            named.append(name)
-    shown = [*named[:NAMED_REFS]]
-    if len(named) > NAMED_REFS:
-        shown.append(f"{len(named) - NAMED_REFS} more")
-    shown += [f"{others} objects and logs"] if others else []
-    return f"{GIT}: {', '.join(shown)}"
+    """Return what moved below ``.git``: branches and whatever acts later, and how much else."""
+    names = (os.path.relpath(split_aspect(file.path)[0], root) for file in files)
+    inner = (name.rpartition(f"{GIT}/")[2] for name in names)
+    named = sorted({name for name in inner if _GIT_NAMED.match(name)})
+    more = [f"{len(named) - NAMED_REFS} more"] if len(named) > NAMED_REFS else []
+    shown = ", ".join([*named[:NAMED_REFS], *more])
+    return f"{GIT}: {shown}" if shown else f"{GIT} (no branch moved)"
 
 
 def _describe_ignored(files: Sequence[FileChange]) -> str:

@@ -23,7 +23,7 @@ from agentchat.rpc.background import run_in_thread
 from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import IncomingRequest, OutgoingRequest, Peer, RequestTasks
 from agentchat.tools.builtin.bash import environment, run_shell
-from agentchat.tools.custom.context import OVER
+from agentchat.tools.custom.declaration.context import OVER
 
 GRACE_SECONDS = 2.0
 """How long a function may take to end once its call is cancelled."""
@@ -32,7 +32,7 @@ END_SECONDS = 2.0
 """How long the end of a call waits for the end of the commands it runs."""
 
 STUBBORN = "a function in it did not end when its call was cancelled"
-PACKAGES = str(Path(__file__).resolve().parents[3])
+PACKAGES = str(Path(__file__).resolve().parents[4])
 BOOT = """
 import importlib, json, sys
 sys.path[:] = json.loads(sys.argv[2])
@@ -266,7 +266,7 @@ class WorkerProcess:
 
 def start_worker(groups: Groups) -> Worker:
     """Start a process that runs custom tools; raises OSError if that is impossible."""
-    return Worker(*start_process("agentchat.tools.custom.server", groups))
+    return Worker(*start_process("agentchat.tools.custom.process.server", groups))
 
 
 def start_process(module: str, groups: Groups) -> tuple[socket.socket, WorkerProcess]:
