@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from agentchat.rpc.peer import IncomingRequest, Peer, RequestTasks
+from agentchat.rpc.peer import Handler, IncomingRequest, Peer, RequestTasks
 from agentchat.tools.mcp.connection import Connection
 
 CLOSE_SECONDS = 5.0
@@ -32,7 +32,7 @@ class ConnectionTable:
     def __init__(self) -> None:
         self.peer: Peer | None = None
         self._connections: dict[str, Connection] = {}
-        self.handlers = {
+        self.handlers: dict[str, Handler] = {
             "connect": self._connect,
             "disconnect": self._disconnect,
             "call": partial(self._forward, Connection.call),
