@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python3" / "agentchat"
 
 LEVELS = (
     "core",
-    "core/diff core/shell",
+    "core/diff core/shell core/prompts",
     "core/edit",
     "core/tools",
     "core/context",
@@ -35,13 +35,15 @@ LEVELS = (
     "tools/builtin tools/custom/declaration",
     "tools/custom/process",
     "tools/custom workspace",
+    "tools/mcp",
     "workspace/remote models journal",
     "workspace/overlay",
     "agent/execution",
-    "agent/permissions agent/undo",
+    "agent/permissions agent/undo agent/prompts",
     "agent",
     "nvim/render",
     "nvim",
+    "headless",
 )
 """The folders, the lowest first: a folder may import itself and those in lines above it here."""
 

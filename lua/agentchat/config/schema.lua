@@ -52,6 +52,8 @@ M.settings = {
     groups = { ['*'] = GROUP },
     opts = { ['*'] = TOOL },
   },
+  -- Python checks the servers: their files have the same shape.
+  mcp = { servers = 'named' },
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'stage', 'yolo' },
   max_rounds = 'positive',
@@ -62,7 +64,7 @@ M.settings = {
   ssh = { command = 'strings', python = 'string' },
   sandbox = { 'off', 'auto', 'required' },
   stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive' },
-  ui = { prompt_delay_ms = 'ms', side_by_side = 'switch' },
+  ui = { prompt_delay_ms = 'ms', side_by_side = 'switch', conceal = 'boolean' },
 }
 
 local function is_strings(value)

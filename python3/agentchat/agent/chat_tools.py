@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from agentchat.core.messages import ToolResult
-from agentchat.core.tools.mentions import read_mentions
+from agentchat.core.tools.mentions import mentioned_names, read_mentions
 from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
@@ -17,6 +18,9 @@ class ToolFiles(Protocol):
 
     async def ready(self, chat: str) -> None:
         """Return when the tools of a chat are loaded from the current files."""
+
+    async def connect(self, chat: str, names: Collection[str]) -> None:
+        """Return when the servers of these names are connected, or cannot be."""
 
 
 class ChatTools:
@@ -40,6 +44,12 @@ class ChatTools:
         if self._files is not None:
             await self._files.ready(self._chat.uuid)
 
+    async def connect(self, text: str) -> None:
+        """Return when the servers that the chat was given, or a prompt mentions, are connected."""
+        if self._files is not None:
+            given = self._toolbox.selection().given
+            await self._files.connect(self._chat.uuid, {*given, *mentioned_names(text)})
+
     def restore(self) -> None:
         """Give the chat the tools that its journal ends with, those that it searched included."""
         selection = self._journal.restored.tools
@@ -57,6 +67,11 @@ class ChatTools:
         """
         prompt = read_mentions(text, self._toolbox)
         return prompt.text, tuple(line for name in prompt.names for line in self._add(name))
+
+    def add_allowed(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Add the tools that a slash command names, those there are; return lines as above."""
+        known = (name.lower() for name in names if self._toolbox.can_be_mentioned(name.lower()))
+        return tuple(line for name in known for line in self._add(name))
 
     def add(self, name: str) -> None:
         """Add a tool or group, and show it in the chat."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
 from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
+from agentchat.agent.code_inserts import CodeInserts
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
@@ -26,6 +27,8 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions
+from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
+from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.stage import Stage
 from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import STOPPED_TURN, replay
@@ -125,6 +128,8 @@ class Session:
         tool_files: ToolFiles | None = None,
         ledger: Ledger | None = None,
         overlay: OverlayWorkspace | None = None,
+        commands: SlashCommands | None = None,
+        turn_model: TurnModel | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
@@ -136,6 +141,8 @@ class Session:
         self._warm_up = BackgroundJobs(view)
         self._jobs = Jobs(view, self._background)
         self._plan_mode = PlanMode(chat)
+        self.commands = commands or SlashCommands()
+        self._expander = PromptExpander(self.commands, workspace, turn_model)
         self.tools = ChatTools(chat, view, journal, tool_files)
         self._preparation = Preparation(chat, workspace, self.tools, self._begin_stage)
         self._queue = MessageQueue(
@@ -143,6 +150,7 @@ class Session:
             preparation=self._preparation,
             tools=self.tools,
             attachments=Attachments(workspace, results, frontend),
+            expander=self._expander,
         )
         self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
         previews = Previews(
@@ -152,6 +160,9 @@ class Session:
             view=view,
             journal=journal,
             observer=self,
+        )
+        self._code_inserts = CodeInserts(
+            workspace=workspace, previews=previews, view=view, journal=journal
         )
         self._stage = Stage(
             chat,
@@ -267,6 +278,10 @@ class Session:
             self._view.add_note("info", COMPACTION_UNDONE)
             self.refresh()
 
+    def insert_code(self, path: str, line: int, code: Sequence[str]) -> None:
+        """Stage a preview that inserts lines below a line of a file (1-based)."""
+        self._background.start(self._code_inserts.insert(path, line, code), "inserting code")
+
     def answer(self, request_id: str, response: ApprovalResponse) -> None:
         """Take the answer to an approval request; an answer to a closed one does nothing."""
         self.approvals.answer(request_id, response)
@@ -300,6 +315,10 @@ class Session:
     def set_sandbox(self, setting: SandboxSetting) -> None:
         """Confine commands as the settings say, from the next message on."""
         self._preparation.sandbox = setting
+
+    async def idle(self) -> None:
+        """Return when no job and no turn runs or waits."""
+        await self._background.wait()
 
     # --- opening and closing ----------------------------------------------------------------------
 
@@ -435,6 +454,7 @@ class Session:
         self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
         end = await self._play_turn()
         await self._end_stage()
+        self._expander.end_turn()
         self._in_turn = False
         if self.chat.requested_focus is not None:  # the turn made no request any more
             focus, self.chat.requested_focus = self.chat.requested_focus, None

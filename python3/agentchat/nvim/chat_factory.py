@@ -16,6 +16,8 @@ from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.rule_drafts import RuleDrafts
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
+from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
@@ -29,6 +31,7 @@ from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.learned import LearnedServers
 from agentchat.models.select import ModelSelection, environment_keys
+from agentchat.nvim.chat_commands import ChatCommands
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import LuaApi
@@ -150,7 +153,7 @@ class ChatFactory:
         rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         registry = Registry(builtin_tools(settings.edits))
         registry.configure(parse_tool_options(settings.tool_options, frontend.decide_option))
-        chat = _make_chat(uuid, root, settings, registry)
+        chat = make_chat(uuid, root, settings, registry)
         # A chat that is opened again continues where its journal ends.
         chat.history = journal.restored.history
         journal.record_chat_opened(uuid, place, "", agentchat.__version__)
@@ -166,6 +169,10 @@ class ChatFactory:
             rule_store=rule_store,
             tool_files=self._custom_tools,
             ledger=UsageLedger(state.folder),
+            turn_model=models,
+            commands=SlashCommands(
+                CommandFiles(None if workspace.host else Path(root), state.config)
+            ),
             overlay=open_overlay(
                 workspace, state.folder / OVERLAYS / uuid, settings, self._guarded(settings)
             ),
@@ -175,7 +182,8 @@ class ChatFactory:
         if not workspace.host:
             # Custom tools run on this machine: a chat on another one has none.
             tools = CustomRegistry(registry, chat.toolset, project, uuid)
-            self._custom_tools.join(uuid, tools, settings.tool_paths, session.tools)
+            judge_again = session.approvals.judge_again
+            self._custom_tools.join(uuid, tools, settings, session.tools, judge_again)
         return OpenChat(
             chat=chat,
             session=session,
@@ -200,11 +208,13 @@ class ChatFactory:
                 trust_store=NvimTrust(lua),
             ),
             custom_tools=self._custom_tools,
+            commands=ChatCommands(session.commands, lua, uuid),
             background=self._background,
         )
 
 
-def _make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
+def make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
+    """Return the state of a new chat."""
     toolbox = Toolset(
         registry,
         settings.groups,

@@ -20,6 +20,11 @@ class ParsedPrompt:
     names: tuple[str, ...]
 
 
+def mentioned_names(text: str) -> tuple[str, ...]:
+    """Return every word of a text that would mention a tool or group of this name."""
+    return tuple(match["braced"] or match["bare"] for match in MENTION.finditer(text))
+
+
 def read_mentions(text: str, toolset: Toolset) -> ParsedPrompt:
     """Replace mentions of known tools and groups by their description; others stay plain text."""
     names: list[str] = []
@@ -92,7 +97,7 @@ def add_attachments(message: UserText, attachments: Mapping[str, Attachment]) ->
             pieces += [message.text[end:start], attachment.name]
             end = stop
     text = "".join([*pieces, message.text[end:]])
-    blocks = [_context_block(attachment) for attachment in attachments.values()]
+    blocks = [context_block(attachment) for attachment in attachments.values()]
     images = tuple(image for attachment in attachments.values() for image in attachment.images)
     return UserText("\n\n".join([text, *blocks]), message.display_text, message.images + images)
 
@@ -109,7 +114,7 @@ def _iter_mentions(text: str) -> Iterator[tuple[int, int, ContextMention]]:
             yield match.start(), end, ContextMention(text[match.start() : end], path)
 
 
-def _context_block(attachment: Attachment) -> str:
+def context_block(attachment: Attachment) -> str:
     """Return an attachment between tags that its own text cannot close."""
     tag = "context"
     while f"</{tag}>" in attachment.text:
