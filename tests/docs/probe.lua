@@ -125,7 +125,7 @@ local function float_keys(chat)
 end
 
 local chat = chats.new()
-require('agentchat.chat.window').split(chat.buf)
+chats.show(chat)
 local found, inner = settings()
 local approval, review = float_keys(chat)
 io.stdout:write(vim.json.encode({
