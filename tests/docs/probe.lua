@@ -57,6 +57,7 @@ local KINDS = {
   ms = 'number',
   temperature = 'number',
   dollars = 'number',
+  size = 'number',
   count = 'integer',
   positive = 'integer',
   window = 'integer',

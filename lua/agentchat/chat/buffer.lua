@@ -45,6 +45,7 @@ function M.create(number)
   vim.bo[buf].modeline = false
   vim.bo[buf].undolevels = vim.go.undolevels
   vim.bo[buf].textwidth = 0
+  vim.bo[buf].formatlistpat = [[^\s*\%(\d\+[.)]\|[-*+>]\)\s\+]]
   vim.bo[buf].omnifunc = "v:lua.require'agentchat.prompt.completion'.omni"
   return buf
 end

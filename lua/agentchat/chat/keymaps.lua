@@ -27,6 +27,12 @@ local KEYS = {
     about = 'go to the review of the pending preview',
   },
   { modes = { 'n' }, lhs = 'gf', plug = 'File', about = 'open the file under the cursor' },
+  {
+    modes = { 'n' },
+    lhs = 'gy',
+    plug = 'YankCode',
+    about = 'yank the block of code under the cursor',
+  },
   { modes = { 'n', 'x', 'o' }, lhs = ']]', plug = 'Next', about = 'next message' },
   { modes = { 'n', 'x', 'o' }, lhs = '[[', plug = 'Previous', about = 'previous message' },
   { modes = { 'n' }, lhs = ']b', plug = 'NextChat', about = 'next chat' },

@@ -65,6 +65,7 @@ M.settings = {
   ui = {
     prompt_delay_ms = 'ms',
     side_by_side = 'switch',
+    conceal = 'boolean',
     position = { 'right', 'left', 'top', 'bottom', 'tab', 'float' },
     width = 'size',
     height = 'size',

@@ -200,6 +200,8 @@ class Interpreter:
                 return await self._tear_down(effect.call)
             case e.RunTool():
                 return await self._run(effect.ready)
+            case e.TryCall() | e.ApplyTried() | e.ForgetTried():
+                return await self._perform_trial(effect)
             case e.RunTools():
                 return await self._run_together(effect.ready)
         raise TypeError(f"no effect: {effect!r}")
@@ -268,6 +270,29 @@ class Interpreter:
             result = await self._runner.run(ready)
             self._journal.record_call_finished(result)
             return result
+
+    async def _perform_trial(self, effect: e.TryCall | e.ApplyTried | e.ForgetTried) -> Any:
+        match effect:
+            case e.TryCall():
+                return await self._try(effect.ready)
+            case e.ApplyTried():
+                return await self._apply_tried(effect)
+            case e.ForgetTried():
+                return await self._runner.forget_tried()
+
+    async def _try(self, ready: e.ReadyCall) -> e.TriedCall:
+        call = ready.call
+        title = call.tool.title(call.raw_arguments)
+        self._view.update_block(call.call.id, ToolBlock(title=title, state="running"))
+        return await self._runner.try_call(ready)
+
+    async def _apply_tried(self, effect: e.ApplyTried) -> ToolResult:
+        self._journal.record_call_started(effect.ready)
+        call = effect.ready.call
+        self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+        result = await self._runner.apply_tried(effect.ready, effect.tried)
+        self._journal.record_call_finished(result)
+        return result
 
     async def _run_together(self, calls: tuple[e.ReadyCall, ...]) -> tuple[ToolResult, ...]:
         """Run calls at the same time; if one ends the turn, the others are cancelled first."""

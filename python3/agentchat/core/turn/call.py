@@ -31,15 +31,18 @@ from agentchat.core.turn.approval_request import (
 )
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
+    ApplyTried,
     ApprovalRequest,
     ApprovalResponse,
     ComputeDryRun,
+    ForgetTried,
     Locate,
     Plan,
     ReadyCall,
     Record,
     RunTool,
     RunTools,
+    TryCall,
     do,
 )
 from agentchat.core.turn.reverse_thinking import apply_verdict
@@ -124,16 +127,27 @@ class CallAttempt:
         preview: DryRunResult | None = None
         if self.call.tool.dry_run is not None:
             preview = yield from do(ComputeDryRun(self.call, target))
-        return ApprovalRequest(self.call, target, decision, preview)
+        return ApprovalRequest(
+            self.call, target, decision, preview, can_try=self._can_try(target, decision)
+        )
+
+    def _can_try(self, target: CallTarget, decision: Decision) -> bool:
+        """Whether the call is a command that can run in the overlay, which must be empty."""
+        is_confined = target.command is not None and self.call.tool.metadata.confined
+        is_empty = not any(preview.for_user for preview in self.chat.previews)
+        return is_confined and is_empty and self.chat.policy.has_overlay and not decision.staged
 
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
-        """Run what the user approved of the call."""
+        """Run what the user approved of the call; of a call that ran already, apply the result."""
         ready = ReadyCall(self.call, request.target, decision, request.preview)
+        if request.tried is not None:
+            return (yield from do(ApplyTried(ready, request.tried)))
         return (yield from do(RunTool(ready)))
 
     def reject(self, request: ApprovalRequest, reason: str) -> Plan[ToolResult]:
         """Return the result of a call that the user rejected."""
-        yield from ()
+        if request.tried is not None:
+            yield from do(ForgetTried())
         return self.result(rejection_message(self.call, reason), Status.REJECTED)
 
     # --- the loop ---------------------------------------------------------------------------------
@@ -244,8 +258,10 @@ class CallAttempt:
             return self._deny(decision)
         if decision.verdict is Verdict.ALLOW:
             return (yield from self._run_and_count(decision, self.run_unasked(target, decision)))
-        request = yield from self.request(target, decision)
-        return (yield from self._ask((yield from self._number_request(request))))
+        request = yield from self._number_request((yield from self.request(target, decision)))
+        if decision.try_first and request.can_try:
+            request = yield from self._try(request)
+        return (yield from self._ask(request))
 
     def _checkpoint(self, target: CallTarget) -> str:
         """Return what saves the state before the call; empty if nothing can."""
@@ -270,6 +286,9 @@ class CallAttempt:
             self._last_request = request
             response = yield from request_approval(request)
             self.queue.invalidate()
+            if response.choice == "try":
+                request = yield from self._try(request)
+                continue
             if response.choice != "edit":
                 return (yield from self._apply_response(request, response))
             if response.replacements:
@@ -282,6 +301,17 @@ class CallAttempt:
                 continue
             self._stale = self._last_request = None
             return (yield from self._decide_and_run())
+
+    def _try(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
+        """Run the command in the overlay; return the request with what it did."""
+        ready = ReadyCall(self.call, request.target, request.decision)
+        try:
+            tried = yield from do(TryCall(ready))
+        except ToolError as error:
+            return replace(request, problem=str(error), can_try=False)
+        return replace(
+            request, preview=tried.preview, tried=tried.result, problem="", can_try=False
+        )
 
     def _apply_response(
         self, request: ApprovalRequest, response: ApprovalResponse

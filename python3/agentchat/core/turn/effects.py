@@ -25,7 +25,7 @@ from agentchat.core.turn.preview_stack import Preview
 
 T = TypeVar("T")
 
-Choice = Literal["always", "accept", "reject", "cancel", "edit"]
+Choice = Literal["always", "accept", "reject", "cancel", "edit", "try"]
 Action = Literal["apply", "discard"]
 
 
@@ -54,6 +54,10 @@ class ApprovalRequest:
     """What the user needs to know to answer such a question: labels and texts."""
     draft: str = ""
     """A text that the user may edit before it counts, if the question is about one."""
+    can_try: bool = False
+    """Whether the command can run in the overlay first, for the user to see what it does."""
+    tried: ToolResult | None = None
+    """The result of that; ``preview`` is what it changed, which accepting applies."""
 
     @property
     def change(self) -> ChangeSet | None:
@@ -65,6 +69,7 @@ class ApprovalRequest:
 class ApprovalResponse:
     """The answer to a request.
 
+    For the choice ``try``, the request is shown again with what the command did in the overlay.
     For the choice ``edit``, ``arguments`` is the JSON text (or the draft) that the user wrote, or
     ``replacements`` are the texts that files get instead. ``hunk_decisions`` are about the hunks
     that the user rejected or commented on. A ``decision`` means that not the user answered: a rule
@@ -87,6 +92,14 @@ class ReadyCall:
     target: CallTarget
     decision: Decision
     preview: DryRunResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TriedCall:
+    """A call that ran in the overlay: its result, and what it changed."""
+
+    result: ToolResult
+    preview: DryRunResult
 
 
 class Effect(Generic[T]):
@@ -209,6 +222,26 @@ class RunTool(Effect[ToolResult]):
     """Run one call; raises StalePreview if its files changed: then nothing was done."""
 
     ready: ReadyCall
+
+
+@dataclass(frozen=True, slots=True)
+class TryCall(Effect[TriedCall]):
+    """Run a command in the overlay; raises ToolError if no overlay works."""
+
+    ready: ReadyCall
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyTried(Effect[ToolResult]):
+    """Apply what a tried call changed, as far as it is kept; raises StalePreview."""
+
+    ready: ReadyCall
+    tried: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetTried(Effect[None]):
+    """Forget what a tried call changed."""
 
 
 @dataclass(frozen=True, slots=True)
