@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python3" / "agentchat"
 
 LEVELS = (
     "core",
-    "core/diff core/shell",
+    "core/diff core/shell core/prompts",
     "core/edit",
     "core/tools",
     "core/context",
@@ -38,7 +38,7 @@ LEVELS = (
     "workspace/remote models journal",
     "workspace/overlay",
     "agent/execution",
-    "agent/permissions agent/undo",
+    "agent/permissions agent/undo agent/prompts",
     "agent",
     "nvim/render",
     "nvim",

@@ -84,7 +84,7 @@ M.next = jump(1)
 M.previous = jump(-1)
 M.undo = repeated(undo.undo)
 M.redo = repeated(undo.redo)
-M.help = chat_keymaps.help
+M.help = function() chat_keymaps.help(registry.current()) end
 M.apply = resolve('apply')
 M.discard = resolve('discard')
 

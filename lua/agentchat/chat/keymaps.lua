@@ -1,5 +1,6 @@
 -- The default keys of a chat buffer.
 local float = require('agentchat.ui.float')
+local slash = require('agentchat.prompt.slash')
 
 local M = {}
 
@@ -43,19 +44,27 @@ local KEYS = {
   { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo what you undid' },
 }
 
-function M.help()
+---@param chat? agentchat.Chat whose slash commands are listed, too
+function M.help(chat)
   local keys = vim.tbl_map(
     function(key) return { key.lhs, ('%-7s%s'):format(table.concat(key.modes, ' '), key.about) } end,
     KEYS
   )
+  local commands = vim.tbl_map(function(item)
+    local typed = vim.trim(('/%s %s'):format(item.name, item.hint))
+    return { typed, item.about }
+  end, chat and slash.list(chat) or {})
   table.insert(keys, { 'za', 'n      open or close the output of a tool' })
   float.page(
     'Keys of the chat',
     vim.list_extend(float.key_lines(keys), {
       '',
       '@name in the prompt adds a tool or a group to the chat; #buffer and',
-      '#file:PATH attach context. <C-x><C-o> completes both.',
+      '#file:PATH attach context; /name at its start is a command.',
+      '<C-x><C-o> completes them.',
       'To change a key, see :help agentchat-plug.',
+      '',
+      unpack(float.key_lines(commands)),
     })
   )
 end

@@ -159,6 +159,10 @@ class Interpreter:
             case e.Prepare():
                 self._accounts.refresh()
                 return await self._preparation.prepare()
+            case e.FindPromptCalls():
+                return await self._queue.find_calls()
+            case e.AnswerPromptCall():
+                return self._queue.give_result(effect.result)
             case e.TakeSteering():
                 return await self._queue.complete()
             case e.AskModel():
@@ -198,6 +202,8 @@ class Interpreter:
                 return await self._runner.set_up(effect.call)
             case e.TearDown():
                 return await self._tear_down(effect.call)
+            case e.RunPromptCall():
+                return await self._run_quietly(effect.ready)
             case e.RunTool():
                 return await self._run(effect.ready)
             case e.TryCall() | e.ApplyTried() | e.ForgetTried():
@@ -254,7 +260,7 @@ class Interpreter:
             return error
 
     async def _request_approval(self, request: e.ApprovalRequest) -> e.ApprovalResponse:
-        if not request.question:
+        if not (request.question or request.prompt):
             self._view.update_block(request.call.call.id, ToolBlock(state="waiting"))
         response = await self._approvals.ask(request)
         if response.decision is None:
@@ -263,13 +269,20 @@ class Interpreter:
 
     async def _run(self, ready: e.ReadyCall) -> ToolResult:
         async with self._slots:
-            self._journal.record_call_started(ready)
             call = ready.call
             title = call.tool.title(ShownArguments(call.raw_arguments, call.call.id))
+            self._journal.record_call_started(ready)
             self._show_start(call.call.id, call.tool.name, title)
             result = await self._runner.run(ready)
             self._journal.record_call_finished(result)
             return result
+
+    async def _run_quietly(self, ready: e.ReadyCall) -> ToolResult:
+        """Run a call of a prompt: it has no block, its result is part of the message."""
+        self._journal.record_call_started(ready)
+        result = await self._runner.run(ready, shown=False)
+        self._journal.record_call_finished(result)
+        return result
 
     async def _perform_trial(self, effect: e.TryCall | e.ApplyTried | e.ForgetTried) -> Any:
         match effect:

@@ -26,6 +26,8 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions
+from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
+from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.stage import Stage
 from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import STOPPED_TURN, replay
@@ -125,6 +127,8 @@ class Session:
         tool_files: ToolFiles | None = None,
         ledger: Ledger | None = None,
         overlay: OverlayWorkspace | None = None,
+        commands: SlashCommands | None = None,
+        turn_model: TurnModel | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
@@ -136,6 +140,8 @@ class Session:
         self._warm_up = BackgroundJobs(view)
         self._jobs = Jobs(view, self._background)
         self._plan_mode = PlanMode(chat)
+        self.commands = commands or SlashCommands()
+        self._expander = PromptExpander(self.commands, workspace, turn_model)
         self.tools = ChatTools(chat, view, journal, tool_files)
         self._preparation = Preparation(chat, workspace, self.tools, self._begin_stage)
         self._queue = MessageQueue(
@@ -143,6 +149,7 @@ class Session:
             preparation=self._preparation,
             tools=self.tools,
             attachments=Attachments(workspace, results, frontend),
+            expander=self._expander,
         )
         self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
         previews = Previews(
@@ -435,6 +442,7 @@ class Session:
         self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
         end = await self._play_turn()
         await self._end_stage()
+        self._expander.end_turn()
         self._in_turn = False
         if self.chat.requested_focus is not None:  # the turn made no request any more
             focus, self.chat.requested_focus = self.chat.requested_focus, None

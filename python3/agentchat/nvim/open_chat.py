@@ -28,6 +28,7 @@ from agentchat.journal.log_text import render_log
 from agentchat.journal.usage_text import render_usage
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection
+from agentchat.nvim.chat_commands import ChatCommands
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import LuaApi
@@ -67,6 +68,7 @@ class OpenChat:
     rule_store: RuleStore
     drafts: RuleDrafts
     custom_tools: CustomTools
+    commands: ChatCommands
     background: BackgroundJobs
 
     # --- opening and closing ----------------------------------------------------------------------
@@ -78,6 +80,7 @@ class OpenChat:
             resumed: whether the history is to be drawn.
         """
         self.tools.show()
+        self.refresh_commands({})
         self.session.refresh()
         self.session.warm_up()
         self.models.warm_up()
@@ -113,10 +116,20 @@ class OpenChat:
         self._configure(payload.get("settings") or {})
         self.set_attended(payload.get("attended", True))
         captured = payload.get("captured") or {}
+        unknown = self.commands.find_unknown(payload["text"])
+        if unknown:
+            self.view.restore_prompt()
+            self.view.notify("warn", unknown)
+            self.session.refresh()
+            return
         self.session.send(
             payload["text"],
             {mention: CapturedContext(**context) for mention, context in captured.items()},
         )
+
+    def refresh_commands(self, payload: Payload) -> None:
+        """Update the list of slash commands in the background."""
+        self.background.start(self.commands.refresh(), "the slash commands")
 
     def _configure(self, given: Mapping[str, Any]) -> None:
         """Replace the settings; what the user chose in the chat stays."""
@@ -177,7 +190,11 @@ class OpenChat:
 
     def show_tools(self, payload: Payload) -> None:
         """Show the tools of the chat and the files of custom tools."""
-        lines = [*listings.tools(self.chat), *self.custom_tools.lines(self.chat.uuid)]
+        lines = [
+            *listings.tools(self.chat),
+            *self.custom_tools.lines(self.chat.uuid),
+            *self.commands.lines(),
+        ]
         self._show_page("Tools", lines)
 
     def show_approvals(self, payload: Payload) -> None:
@@ -261,6 +278,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "compact": OpenChat.compact,
     "compact_undo": lambda chat, p: chat.session.undo_compaction(),
     "mode": lambda chat, p: chat.session.set_mode(p["mode"]),
+    "commands": OpenChat.refresh_commands,
     "model": OpenChat.choose_model,
     "models": OpenChat.list_models,
     "approvals": OpenChat.show_approvals,

@@ -95,8 +95,11 @@ class ToolRunner:
             return target
         return await locate_call(call, self._workspace)
 
-    async def run(self, ready: ReadyCall) -> ToolResult:
+    async def run(self, ready: ReadyCall, *, shown: bool = True) -> ToolResult:
         """Run a call; an error is its result.
+
+        Args:
+            shown: whether the chat shows its progress.
 
         Raises:
             StalePreview: a file changed since the preview. Nothing was changed.
@@ -105,7 +108,7 @@ class ToolRunner:
         staged: list[StagedChange] = []
         in_overlay = ready.decision.staged
         context = self._context(
-            call, staged.append, ready.preview, ready.target, in_overlay=in_overlay
+            call, staged.append, ready.preview, ready.target, in_overlay=in_overlay, shown=shown
         )
         if in_overlay:
             result = await self._run_in_overlay(ready, context)
@@ -296,13 +299,16 @@ class ToolRunner:
         target: CallTarget | None = None,
         *,
         in_overlay: bool = False,
+        shown: bool = True,
     ) -> ToolContext:
         def progress(text: str) -> None:
-            self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
+            if shown:
+                self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
         def show(text: str) -> None:
-            block = ToolBlock(tool=call.tool.name, body=text.split("\n"))
-            self._view.update_block(call.call.id, block)
+            if shown:
+                block = ToolBlock(tool=call.tool.name, body=text.split("\n"))
+                self._view.update_block(call.call.id, block)
 
         located = target.targets_by_path if target is not None else {}
         workspace = (

@@ -52,6 +52,8 @@ class ApprovalRequest:
     """The question, if it is not about a call of the model."""
     facts: tuple[tuple[str, str], ...] = ()
     """What the user needs to know to answer such a question: labels and texts."""
+    prompt: str = ""
+    """The prompt that the call is for, like ``/review``, if the model did not make it."""
     draft: str = ""
     """A text that the user may edit before it counts, if the question is about one."""
     can_try: bool = False
@@ -95,6 +97,14 @@ class ReadyCall:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptCall:
+    """A call whose result belongs into a message of the user; ``prompt`` is shown for it."""
+
+    call: ToolCall
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
 class TriedCall:
     """A call that ran in the overlay: its result, and what it changed."""
 
@@ -125,6 +135,25 @@ class Prepare(Effect[None]):
 @dataclass(frozen=True, slots=True)
 class TakeSteering(Effect[tuple[Message, ...]]):
     """Fetch the messages of the user and the notes of the plugin that wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindPromptCalls(Effect[tuple[PromptCall, ...]]):
+    """Expand the messages that wait, and return the calls whose results they need."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPromptCall(Effect[ToolResult]):
+    """Run a call of a prompt; raises StalePreview if its files changed."""
+
+    ready: ReadyCall
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPromptCall(Effect[None]):
+    """Put the result of a call into the message that needs it."""
+
+    result: ToolResult
 
 
 @dataclass(frozen=True, slots=True)
