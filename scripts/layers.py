@@ -42,6 +42,7 @@ LEVELS = (
     "agent",
     "nvim/render",
     "nvim",
+    "headless",
 )
 """The folders, the lowest first: a folder may import itself and those in lines above it here."""
 
