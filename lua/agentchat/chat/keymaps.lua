@@ -38,7 +38,7 @@ local KEYS = {
     modes = { 'n' },
     lhs = 'gp',
     plug = 'InsertCode',
-    about = 'put the block of code into the last code window, to review',
+    about = 'put the block of code into the last code window',
   },
   { modes = { 'n', 'x', 'o' }, lhs = ']]', plug = 'Next', about = 'next message' },
   { modes = { 'n', 'x', 'o' }, lhs = '[[', plug = 'Previous', about = 'previous message' },
