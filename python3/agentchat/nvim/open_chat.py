@@ -142,6 +142,7 @@ class OpenChat:
             self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
             self.tools.show()
         self.settings = settings
+        self.custom_tools.configure(self.chat.uuid, settings)
         self.models.configure(settings.model)
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
