@@ -9,6 +9,7 @@ local mentions = require('agentchat.prompt.mentions')
 local messages = require('agentchat.transcript.messages')
 local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
+local recall = require('agentchat.prompt.recall')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local settings = require('agentchat.config.settings')
@@ -72,6 +73,7 @@ function M.new(saved, url)
     waiting = {},
     names = mentions.BUILTIN,
     transcript = messages.new(),
+    recall = recall.new(),
   }
   registry.add(chat)
   buffer.adopt(chat)
@@ -153,7 +155,7 @@ function M.send(chat, text)
   if not text:find('%S') then
     return notify.warn('the prompt is empty: type below the last header')
   end
-  if slash.run(chat, text) then return end
+  if slash.run(chat, text) then return recall.add(chat, text) end
   table.insert(chat.outbox, text)
   -- A chat that waits for an answer goes on waiting.
   if chat.status.state == 'idle' then status.set(chat, { state = 'running' }) end

@@ -37,6 +37,13 @@ local KEYS = {
   { modes = { 'n', 'x', 'o' }, lhs = ']]', plug = 'Next', about = 'next message' },
   { modes = { 'n', 'x', 'o' }, lhs = '[[', plug = 'Previous', about = 'previous message' },
   { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'list these keys' },
+  {
+    modes = { 'n', 'i' },
+    lhs = '<Up>',
+    plug = 'OlderPrompt',
+    about = 'recall an older prompt, if the prompt is empty',
+  },
+  { modes = { 'n', 'i' }, lhs = '<Down>', plug = 'NewerPrompt', about = 'recall a newer prompt' },
   { modes = { 'n' }, lhs = 'u', plug = 'PromptUndo', about = 'undo what you typed' },
   { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo what you undid' },
 }
