@@ -35,6 +35,7 @@ LEVELS = (
     "tools/builtin tools/custom/declaration",
     "tools/custom/process",
     "tools/custom workspace",
+    "tools/mcp",
     "workspace/remote models journal",
     "workspace/overlay",
     "agent/execution",
@@ -42,6 +43,7 @@ LEVELS = (
     "agent",
     "nvim/render",
     "nvim",
+    "headless",
 )
 """The folders, the lowest first: a folder may import itself and those in lines above it here."""
 

@@ -53,7 +53,7 @@ local function file_under_cursor(chat)
 end
 
 --- A window of this tab for a file: the last one the user was in, else any other.
-local function other_window()
+function M.other_window()
   local all = api.nvim_tabpage_list_wins(0)
   table.insert(all, 1, vim.fn.win_getid(vim.fn.winnr('#')))
   return vim.iter(all):find(function(win)
@@ -78,7 +78,7 @@ function M.open(chat)
   if not path then
     return notify.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))
   end
-  local win = other_window()
+  local win = M.other_window()
   if win then
     api.nvim_set_current_win(win)
   else

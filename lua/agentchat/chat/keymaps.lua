@@ -34,6 +34,12 @@ local KEYS = {
     plug = 'YankCode',
     about = 'yank the block of code under the cursor',
   },
+  {
+    modes = { 'n' },
+    lhs = 'gp',
+    plug = 'InsertCode',
+    about = 'put the block of code into the last code window, to review',
+  },
   { modes = { 'n', 'x', 'o' }, lhs = ']]', plug = 'Next', about = 'next message' },
   { modes = { 'n', 'x', 'o' }, lhs = '[[', plug = 'Previous', about = 'previous message' },
   { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'list these keys' },

@@ -52,6 +52,8 @@ M.settings = {
     groups = { ['*'] = GROUP },
     opts = { ['*'] = TOOL },
   },
+  -- Python checks the servers: their files have the same shape.
+  mcp = { servers = 'named' },
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'stage', 'yolo' },
   max_rounds = 'positive',

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
 from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
+from agentchat.agent.code_inserts import CodeInserts
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
@@ -165,6 +166,9 @@ class Session:
             journal=journal,
             observer=self,
         )
+        self._code_inserts = CodeInserts(
+            workspace=workspace, previews=previews, view=view, journal=journal
+        )
         self._stage = Stage(
             chat,
             overlay,
@@ -280,6 +284,10 @@ class Session:
             self._view.add_note("info", COMPACTION_UNDONE)
             self.refresh()
 
+    def insert_code(self, path: str, line: int, code: Sequence[str]) -> None:
+        """Stage a preview that inserts lines below a line of a file (1-based)."""
+        self._background.start(self._code_inserts.insert(path, line, code), "inserting code")
+
     def answer(self, request_id: str, response: ApprovalResponse) -> None:
         """Take the answer to an approval request; an answer to a closed one does nothing."""
         self.approvals.answer(request_id, response)
@@ -313,6 +321,10 @@ class Session:
     def set_sandbox(self, setting: SandboxSetting) -> None:
         """Confine commands as the settings say, from the next message on."""
         self._preparation.sandbox = setting
+
+    async def idle(self) -> None:
+        """Return when no job and no turn runs or waits."""
+        await self._background.wait()
 
     # --- opening and closing ----------------------------------------------------------------------
 

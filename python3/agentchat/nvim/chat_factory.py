@@ -153,7 +153,7 @@ class ChatFactory:
         rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         registry = Registry(builtin_tools(settings.edits))
         registry.configure(parse_tool_options(settings.tool_options, frontend.decide_option))
-        chat = _make_chat(uuid, root, settings, registry)
+        chat = make_chat(uuid, root, settings, registry)
         # A chat that is opened again continues where its journal ends.
         chat.history = journal.restored.history
         journal.record_chat_opened(uuid, place, "", agentchat.__version__)
@@ -182,7 +182,8 @@ class ChatFactory:
         if not workspace.host:
             # Custom tools run on this machine: a chat on another one has none.
             tools = CustomRegistry(registry, chat.toolset, project, uuid)
-            self._custom_tools.join(uuid, tools, settings.tool_paths, session.tools)
+            judge_again = session.approvals.judge_again
+            self._custom_tools.join(uuid, tools, settings, session.tools, judge_again)
         return OpenChat(
             chat=chat,
             session=session,
@@ -212,7 +213,8 @@ class ChatFactory:
         )
 
 
-def _make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
+def make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
+    """Return the state of a new chat."""
     toolbox = Toolset(
         registry,
         settings.groups,

@@ -142,6 +142,7 @@ class OpenChat:
             self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
             self.tools.show()
         self.settings = settings
+        self.custom_tools.configure(self.chat.uuid, settings)
         self.models.configure(settings.model)
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
@@ -274,6 +275,7 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "resolve": lambda chat, p: chat.previews.resolve(parse_resolve_command(p)),
     "propose": lambda chat, p: chat.previews.show_proposal(p["subject"], p["path"]),
     "amend": OpenChat.amend,
+    "insert_code": lambda chat, p: chat.session.insert_code(p["path"], p["line"], p["code"]),
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),
     "compact": OpenChat.compact,

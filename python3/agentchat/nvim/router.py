@@ -96,6 +96,7 @@ class Router:
             "lua_tools": lambda p: self._custom_tools.declare(p["tools"]),
             "lua_tool_done": lambda p: self._custom_tools.registered.finish(p),
             "lua_tool_progress": lambda p: self._custom_tools.registered.show_progress(p),
+            "mcp": lambda p: self._start_job("the MCP servers", self._custom_tools.run_mcp(p)),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
             "highlight": lambda p: self._start_job("highlighting", self._highlight(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
