@@ -59,6 +59,10 @@ function M.open() actions.open() end
 
 function M.new() actions.open({ new = true }) end
 
+M.chats = actions.select
+M.next_chat = with_current(function(chat) actions.cycle(chat, vim.v.count1) end)
+M.previous_chat = with_current(function(chat) actions.cycle(chat, -vim.v.count1) end)
+
 function M.approval()
   local chat = registry.current()
   if ask_user.focus(chat and chat.id) then return end

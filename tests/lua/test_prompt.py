@@ -101,7 +101,7 @@ def test_a_chat_is_found_from_another_window_if_it_is_the_only_one(drawn: Drawn)
     drawn.editor.command("wincmd p")
     drawn.editor.command("AgentSend")
     assert drawn.sent() == ["mine"]
-    drawn.editor.command("AgentChat!")
+    drawn.editor.command("vertical AgentChat!")
     drawn.editor.command("wincmd t")
     drawn.editor.command("AgentSend")
     drawn.editor.wait_notice("go to the window of a chat first")

@@ -5,6 +5,7 @@ local messages = require('agentchat.transcript.messages')
 local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
 local recall = require('agentchat.prompt.recall')
+local registry = require('agentchat.chat.registry')
 local status = require('agentchat.chat.status')
 local undo = require('agentchat.prompt.undo')
 local window = require('agentchat.chat.window')
@@ -26,6 +27,7 @@ local WRITES = {
     if role == 'user' then
       acknowledge(chat, text)
       recall.add(chat, text)
+      registry.set_title(chat, text or '')
     end
     messages.message(chat, role, text or '')
   end,
