@@ -35,6 +35,7 @@ LEVELS = (
     "tools/builtin tools/custom/declaration",
     "tools/custom/process",
     "tools/custom workspace",
+    "tools/mcp",
     "workspace/remote models journal",
     "workspace/overlay",
     "agent/execution",

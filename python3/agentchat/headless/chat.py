@@ -136,8 +136,9 @@ def _build(
     custom_tools.join(
         uuid,
         CustomRegistry(registry, chat.toolset, root, uuid),
-        settings.tool_paths,
+        settings,
         session.tools,
+        session.approvals.judge_again,
     )
     session.recover(LocalLeftovers())
     return HeadlessChat(

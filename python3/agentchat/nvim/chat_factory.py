@@ -182,7 +182,8 @@ class ChatFactory:
         if not workspace.host:
             # Custom tools run on this machine: a chat on another one has none.
             tools = CustomRegistry(registry, chat.toolset, project, uuid)
-            self._custom_tools.join(uuid, tools, settings.tool_paths, session.tools)
+            judge_again = session.approvals.judge_again
+            self._custom_tools.join(uuid, tools, settings, session.tools, judge_again)
         return OpenChat(
             chat=chat,
             session=session,

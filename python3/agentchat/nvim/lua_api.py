@@ -33,6 +33,7 @@ LuaFunction = Literal[
     "grants.list",
     "history.choose",
     "host.ready",
+    "mcp.offer",
     "models.offer",
     "notify.error",
     "notify.info",

@@ -142,6 +142,7 @@ class OpenChat:
             self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
             self.tools.show()
         self.settings = settings
+        self.custom_tools.configure(self.chat.uuid, settings)
         self.models.configure(settings.model)
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)
@@ -194,6 +195,7 @@ class OpenChat:
             *listings.tools(self.chat),
             *self.custom_tools.lines(self.chat.uuid),
             *self.commands.lines(),
+            *listings.rules_files(self.session.rules_files.names()),
         ]
         self._show_page("Tools", lines)
 
