@@ -65,6 +65,8 @@ plug('n', 'Mcp', '<Cmd>AgentMcp<CR>', 'List the MCP servers')
 plug('n', 'Log', '<Cmd>AgentLog<CR>', 'Show the journal of the chat')
 plug('n', 'History', '<Cmd>AgentHistory<CR>', 'Resume a saved chat of this project')
 plug('n', 'Help', 'help', 'List the keys of the chat')
+plug({ 'n', 'i' }, 'OlderPrompt', 'older_prompt', 'Recall an older prompt')
+plug({ 'n', 'i' }, 'NewerPrompt', 'newer_prompt', 'Recall a newer prompt')
 plug('n', 'PromptUndo', 'undo', 'Undo in the prompt')
 plug('n', 'PromptRedo', 'redo', 'Redo in the prompt')
 

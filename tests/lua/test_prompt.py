@@ -312,3 +312,25 @@ def test_thousands_of_mentions_of_one_file_do_not_block_the_editor(drawn: Drawn)
         """
     )
     assert seconds < 0.3
+
+
+# --- earlier prompts -------------------------------------------------------------------------
+
+
+def test_up_in_an_empty_prompt_recalls_what_was_sent_and_down_goes_back(drawn: Drawn) -> None:
+    for text in ("first", "second\nlines"):
+        drawn.draw(("message", "user", text))
+    drawn.editor.keys("Gi<Up>")
+    assert drawn.prompt() == "second\nlines"
+    drawn.editor.keys("<Up>")
+    assert drawn.prompt() == "first"
+    drawn.editor.keys("<Up><Down>")
+    assert drawn.prompt() == "second\nlines"
+    drawn.editor.keys("<Down>")
+    assert drawn.prompt() == ""
+
+
+def test_up_moves_the_cursor_in_a_prompt_that_was_typed(drawn: Drawn) -> None:
+    drawn.draw(("message", "user", "first"))
+    drawn.editor.keys("Gione<CR>two<Up>!")
+    assert drawn.prompt() == "one!\ntwo"

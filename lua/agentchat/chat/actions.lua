@@ -10,6 +10,7 @@ local messages = require('agentchat.transcript.messages')
 local notify = require('agentchat.notify')
 local placement = require('agentchat.chat.placement')
 local prompt = require('agentchat.prompt.region')
+local recall = require('agentchat.prompt.recall')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local settings = require('agentchat.config.settings')
@@ -77,6 +78,7 @@ function M.new(saved, url, number)
     waiting = {},
     names = mentions.BUILTIN,
     transcript = messages.new(),
+    recall = recall.new(),
   }
   registry.add(chat)
   buffer.adopt(chat)
@@ -190,7 +192,7 @@ function M.send(chat, text)
   if not text:find('%S') then
     return notify.warn('the prompt is empty: type below the last header')
   end
-  if slash.run(chat, text) then return end
+  if slash.run(chat, text) then return recall.add(chat, text) end
   registry.set_title(chat, text)
   table.insert(chat.outbox, text)
   -- A chat that waits for an answer goes on waiting.

@@ -4,6 +4,7 @@ local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
 local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
+local recall = require('agentchat.prompt.recall')
 local registry = require('agentchat.chat.registry')
 local status = require('agentchat.chat.status')
 local undo = require('agentchat.prompt.undo')
@@ -25,6 +26,7 @@ local WRITES = {
   message = function(chat, role, text)
     if role == 'user' then
       acknowledge(chat, text)
+      recall.add(chat, text)
       registry.set_title(chat, text or '')
     end
     messages.message(chat, role, text or '')

@@ -46,6 +46,13 @@ local KEYS = {
   { modes = { 'n' }, lhs = '[b', plug = 'PreviousChat', about = 'previous chat' },
   { modes = { 'n' }, lhs = 'gl', plug = 'Chats', about = 'list the open chats' },
   { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'list these keys' },
+  {
+    modes = { 'n', 'i' },
+    lhs = '<Up>',
+    plug = 'OlderPrompt',
+    about = 'recall an older prompt if it is empty',
+  },
+  { modes = { 'n', 'i' }, lhs = '<Down>', plug = 'NewerPrompt', about = 'recall a newer prompt' },
   { modes = { 'n' }, lhs = 'u', plug = 'PromptUndo', about = 'undo what you typed' },
   { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo what you undid' },
 }

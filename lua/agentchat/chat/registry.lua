@@ -18,6 +18,7 @@ local api = vim.api
 ---@field header integer extmark of the prompt's header
 ---@field transcript agentchat.Transcript
 ---@field undo agentchat.PromptUndo
+---@field recall agentchat.Recall
 ---@field asked table<string, string> tools of the approval requests without a response, by id
 ---@field waiting fun()[] writes that wait for a completion or a selection to end
 ---@field kept? { lines: string[], marks: agentchat.SavedMarks } of an unloaded buffer
