@@ -39,6 +39,7 @@ LEVELS = (
     "agent/execution",
     "agent/permissions agent/undo",
     "agent",
+    "cli",
     "nvim/render",
     "nvim",
 )

@@ -37,6 +37,10 @@ function M.split(buf, mods)
   vim.cmd.sbuffer({ args = { tostring(buf) }, mods = mods })
 end
 
+--- Shows a buffer beside the windows of this tab; the user stays where they are.
+---@return boolean shown not while the command-line window is open
+function M.show(buf) return (pcall(api.nvim_open_win, buf, false, { split = 'right', win = -1 })) end
+
 function M.find(buf)
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if api.nvim_win_get_buf(win) == buf then return win end

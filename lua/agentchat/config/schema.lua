@@ -61,6 +61,7 @@ M.settings = {
   workspace = 'place',
   ssh = { command = 'strings', python = 'string' },
   sandbox = { 'off', 'auto', 'required' },
+  mcp = { serve = 'boolean' },
   stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive' },
   ui = { prompt_delay_ms = 'ms', side_by_side = 'switch' },
 }

@@ -21,6 +21,7 @@ local function defaults()
     max_rounds = 100,
     compact = 'ask',
     sandbox = 'off',
+    mcp = { serve = true },
     stage = { network = 'ask', quota_mb = 2048 },
     ssh = { command = { 'ssh' } },
     ui = { prompt_delay_ms = 400, side_by_side = 'auto' },

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ChatTools
+from agentchat.agent.external_agent import ExternalAgent
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_drafts import MOST_CALLS, RuleDraft, RuleDrafts
@@ -39,6 +40,8 @@ from agentchat.nvim.workspaces import LocalLeftovers
 
 Payload = Mapping[str, Any]
 
+NO_MODEL = "{} works in this chat with its own model and conversation, and has them elsewhere."
+
 
 @dataclass(slots=True)
 class OpenChat:
@@ -47,6 +50,7 @@ class OpenChat:
     Args:
         place: the directory of the chat, or its URL on another machine.
         state: the folder in which the plugin keeps its own files.
+        agent: the agent of another program whose calls the chat runs, if it is such a chat.
         background: runs what a command does after its event was taken.
     """
 
@@ -63,11 +67,13 @@ class OpenChat:
     journal: JournalWriter
     settings: Settings
     models: ModelSelection
+    agent: ExternalAgent | None
     frontend: NvimFrontend
     rule_store: RuleStore
     drafts: RuleDrafts
     custom_tools: CustomTools
     background: BackgroundJobs
+    is_closed: bool = False
 
     # --- opening and closing ----------------------------------------------------------------------
 
@@ -89,6 +95,7 @@ class OpenChat:
 
     async def close(self) -> None:
         """End what runs and close the journal: the chat can be opened again then."""
+        self.is_closed = True
         self.custom_tools.leave(self.chat.uuid)
         self.view.close()
         try:
@@ -138,6 +145,7 @@ class OpenChat:
 
     def compact(self, payload: Payload) -> None:
         """Update the settings, then propose a summary that keeps ``focus`` in particular."""
+        self._check_model()
         self._configure(payload.get("settings") or {})
         self.set_attended(payload.get("attended", True))
         self.session.compact(payload.get("focus") or "")
@@ -154,9 +162,15 @@ class OpenChat:
 
     def choose_model(self, payload: Payload) -> None:
         """Ask another model from the next request on."""
+        self._check_model()
         self.models.configure(dict(payload.get("settings") or {}))
         self.view.notify("info", f"model: {self.models.choose(payload['name']).name}")
         self.session.refresh()
+
+    def _check_model(self) -> None:
+        """Raise UserError if the chat has no model but an agent of another program."""
+        if self.agent is not None and self.agent.is_connected:
+            raise UserError(NO_MODEL.format(self.agent.name))
 
     def list_models(self, payload: Payload) -> None:
         """Offer the models to choose from; ``quiet`` only makes them known for completion."""

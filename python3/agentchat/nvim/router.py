@@ -60,6 +60,7 @@ from agentchat.agent.jobs import BackgroundJobs
 from agentchat.core.errors import UserError
 from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
 from agentchat.models.learned import LearnedServers
+from agentchat.nvim.agent_connections import AgentConnections
 from agentchat.nvim.chat_factory import ChatFactory, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
@@ -83,6 +84,7 @@ class Router:
         self._lua = lua
         self._state = state or State()
         self._custom_tools = CustomTools(lua, Path(), Path())
+        self._agents = AgentConnections(lua, Path())
         self._chats: dict[str, OpenChat] = {}
         self._changing: dict[str, list[tuple[str, Payload]]] = {}
         """The chats that are being opened or closed, with the events that wait."""
@@ -92,6 +94,7 @@ class Router:
             "open": lambda p: self._change(p["chat"], self._open(p), "opening the chat"),
             "closed": lambda p: self._change(p["chat"], self._close(p), "closing the chat"),
             "attended": self._set_attended,
+            "serve": self._serve,
             "reload": lambda p: self._custom_tools.reload(all_files=bool(p["anew"])),
             "lua_tools": lambda p: self._custom_tools.declare(p["tools"]),
             "lua_tool_done": lambda p: self._custom_tools.registered.finish(p),
@@ -159,6 +162,10 @@ class Router:
         }
         self._lua.call("host.ready", versions)
 
+    def _serve(self, payload: Payload) -> None:
+        self._agents = AgentConnections(self._lua, self._state.folder)
+        self._start_job("listening for agents", self._agents.listen(payload["cwd"]))
+
     def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:
         """Open or close a chat; its events wait meanwhile."""
         self._changing[chat] = []
@@ -174,16 +181,22 @@ class Router:
     async def _open(self, payload: Payload) -> None:
         uuid, saved = payload["chat"], payload.get("saved") or {}
         factory = ChatFactory(self._lua, self._state, self._custom_tools, self._background)
+        connection = self._agents.find(payload.get("agent") or 0)
         try:
             if saved.get("source"):
                 await asyncio.to_thread(fork_chat, self._state.folder, saved["source"], uuid)
-            chat = await factory.open(payload)
-        except UserError:
+            chat = await factory.open(payload, connection.name if connection else "")
+        except UserError as error:
+            if connection is not None:
+                connection.fail(str(error))
             if saved:
                 self._lua.call("chat.discard", uuid)
             raise
         self._chats[uuid] = chat
         chat.start(resumed=bool(saved))
+        if connection is not None:
+            chat.set_attended(payload["attended"])
+            connection.take_chat(chat)
 
     async def _close(self, payload: Payload) -> None:
         chat = self._chats.pop(payload["chat"], None)

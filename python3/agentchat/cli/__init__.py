@@ -1,0 +1,1 @@
+"""What runs from the command line, without Neovim or beside it."""

@@ -1,0 +1,52 @@
+"""``python -m agentchat mcp``: serves an agent, or prints what to put into its configuration."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentchat.cli.agent_configs import AGENTS, ServerCommand, configuration
+from agentchat.cli.folders import find_folders
+
+ABOUT = """Offers the tools of agentchat.nvim to an agent in a terminal, on standard input and
+output. Its calls show up as a chat in the Neovim of the project, where the user answers and reviews
+them; without one, rules decide and what would ask is denied. --config AGENT prints what to
+put into the configuration of that agent."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return the exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    folders = find_folders()
+    if options.config:
+        print(configuration(options.config, ServerCommand.of_this_process(options.state)))
+        return 0
+    root = os.path.realpath(options.project or os.getcwd())
+    if not os.path.isdir(root):
+        parser.error(f"{root} is not a directory")
+    if options.state:
+        folders = replace(folders, state=options.state)
+    # Starting takes a second that --config and --help need not take.
+    from agentchat.cli.mcp_server import serve
+    from agentchat.cli.tool_runners import ToolRunners
+
+    return serve(ToolRunners(folders, root), root)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m agentchat mcp", description=ABOUT)
+    parser.add_argument("--config", choices=AGENTS, metavar="AGENT", help=", ".join(AGENTS))
+    parser.add_argument(
+        "--project", metavar="DIR", help="the project (default: the current directory)"
+    )
+    parser.add_argument(
+        "--state",
+        metavar="DIR",
+        type=lambda text: Path(text).expanduser().absolute(),
+        help="the plugin's state folder (default: stdpath('state')/agentchat)",
+    )
+    return parser
