@@ -2,6 +2,7 @@
 #
 # PYTHON=python3.12   the interpreter .venv is built with (default: the first one that is new enough)
 # JOBS=4              test processes (default: one a core, at most 8)
+# MODEL=smollm2      the demo on a small language model, fetched into .tools (130 MB)
 # ARGS='-k approval'  passed on to pytest (or to the bench)
 
 CANDIDATES = python3 python3.14 python3.13 python3.12 python3.11
@@ -9,6 +10,7 @@ FITS = 'import sys; sys.exit(sys.version_info < (3, 11))'
 VENV = .venv/bin/python
 JOBS = auto
 ARGS =
+MODEL =
 
 # A cold import of the model client takes a second longer without bytecode.
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSAFEPATH
@@ -25,8 +27,8 @@ setup: ## build .venv in this checkout; quick when nothing changed
 	echo "agentchat: no Python 3.11 or newer among: $(or $(PYTHON),$(CANDIDATES)). Install one, or run make PYTHON=/path/to/python3.12" >&2; \
 	exit 1
 
-demo: setup ## try it on a sample project (without a terminal: play a scripted session)
-	@$(VENV) -m scripts.demo
+demo: setup ## try it on a sample project (without a terminal: play a session); MODEL=smollm2: with a real model
+	@$(VENV) -m scripts.demo $(MODEL)
 
 test: setup ## run every test against a real Neovim
 	@$(VENV) -m scripts.test $(JOBS) $(ARGS)
@@ -34,11 +36,12 @@ test: setup ## run every test against a real Neovim
 quick: setup ## run the tests of the inner loop: all without an editor, and a few with one
 	@$(VENV) -m scripts.test $(JOBS) -m 'smoke or not (neovim or slow)' $(ARGS)
 
-nightly: setup ## generated commands, all payloads, storms of keys, a fault at every call to the kernel
+nightly: setup ## generated commands, all payloads, storms of keys, a fault at every call to the kernel, a language model
 	@AGENTCHAT_GENERATED=$${AGENTCHAT_GENERATED:-30000} AGENTCHAT_STORM=$${AGENTCHAT_STORM:-1000} \
 		AGENTCHAT_FAULTS=$${AGENTCHAT_FAULTS:-0} AGENTCHAT_SEED=$${AGENTCHAT_SEED:-$$(date +%Y%m%d)} \
+		AGENTCHAT_LANGUAGE_MODEL=1 \
 		$(VENV) -m scripts.test $(JOBS) -rP tests/permissions/test_generated.py tests/permissions/test_siblings.py \
-		tests/lua/floats/test_storm.py tests/faults $(ARGS)
+		tests/lua/floats/test_storm.py tests/faults tests/models/test_language_model.py $(ARGS)
 
 check: setup ## format, lint, types, layers, help tags: Python and Lua
 	@$(VENV) -m scripts.check

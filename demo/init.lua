@@ -5,6 +5,30 @@ local checkout = vim.fs.dirname(vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, '
 vim.opt.runtimepath:prepend(checkout)
 vim.o.swapfile = false
 
+--- Where a small language model is served, empty for the offline model.
+local model_url = vim.env.AGENTCHAT_DEMO_URL or ''
+
+if model_url ~= '' then
+  vim.g.agentchat = {
+    model = { provider = 'llamacpp', name = 'smollm2', base_url = model_url, max_tokens = 300 },
+    tools = { default = {} }, -- it is too small to use them
+  }
+end
+
+local TALK_HINT = {
+  ' This is SmolLM2, a real language model that',
+  ' runs on this computer. It is too small to',
+  ' code: no tools are given to it. Ask it',
+  ' something, like',
+  '',
+  '   Tell me a story about a lighthouse.',
+  '',
+  ' <CR> in normal mode (or <C-s>) sends it, <C-c>',
+  ' stops the answer. The line above the chat counts',
+  ' the tokens; :AgentLog usage lists them.',
+  ' g? in the chat lists its keys, :qa quits.',
+}
+
 local HINT = {
   ' Type one of these in the chat; <CR> in',
   ' normal mode (or <C-s>) sends it.',
@@ -23,13 +47,14 @@ local HINT = {
 --- Shows the hint below the file; the focus does not change.
 local function open_hint()
   local buf = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, HINT)
+  local hint = model_url == '' and HINT or TALK_HINT
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, hint)
   vim.api.nvim_buf_set_name(buf, 'agentchat://try-this')
   vim.bo[buf].modifiable = false
   local win = vim.api.nvim_open_win(
     buf,
     false,
-    { split = 'below', height = #HINT, win = vim.fn.win_getid(1) }
+    { split = 'below', height = #hint, win = vim.fn.win_getid(1) }
   )
   vim.wo[win].number = false
   vim.wo[win].linebreak = true

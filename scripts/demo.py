@@ -1,7 +1,8 @@
 """Try the plugin in a real Neovim on a copy of a small project.
 
 With a terminal this opens the editor; without one it plays a scripted session through the same
-editor, prints the chat and the changes, and fails if a step did not happen.
+editor, prints the chat and the changes, and fails if a step did not happen. The argument `smollm2`
+puts a small language model in the place of the offline one.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from scripts import nvim, playback
+from scripts import local_model, nvim, playback
 
 SAMPLE = nvim.ROOT / "demo" / "project"
 INIT = nvim.ROOT / "demo" / "init.lua"
@@ -22,9 +24,28 @@ FIRST_FILE = "shop/pricing.py"
 FOREIGN = ("GIT_", "NVIM", "VIM")
 """Prefixes of variables that would make Neovim or git use other folders than the demo's."""
 
+Play = Callable[[list[str], Path, Mapping[str, str]], str]
+"""Runs a script in the editor that a command starts, and returns the chat's text."""
+
 
 def main() -> int:
-    """Run the demo in a temporary folder and return the exit code."""
+    """Run the demo and return the exit code."""
+    names = [name for name in sys.argv[1:] if name]
+    if not names:
+        return run_demo()
+    if names != [local_model.NAME]:
+        print(f"agentchat: MODEL can be {local_model.NAME}, not {names[0]}", file=sys.stderr)
+        return 1
+    try:
+        with local_model.serving() as url:
+            return run_demo(url)
+    except local_model.LocalModelError as error:
+        print(f"agentchat: {error}", file=sys.stderr)
+        return 1
+
+
+def run_demo(model_url: str = "") -> int:
+    """Run the demo in a temporary folder; ``model_url`` is where the language model is served."""
     neovim = nvim.find()
     if neovim is None:
         print("agentchat: no Neovim 0.11 or newer; run make setup", file=sys.stderr)
@@ -35,9 +56,10 @@ def main() -> int:
         home = Path(name).resolve()
         project = copy_sample(home)
         command = [neovim, "-u", str(INIT), "-i", "NONE", FIRST_FILE]
+        env = environment(home, model_url)
         if sys.stdin.isatty() and sys.stdout.isatty():
-            return play_by_hand(command, project, environment(home))
-        return play_script(command, project, environment(home))
+            return play_by_hand(command, project, env)
+        return play_script(command, project, env, playback.talk if model_url else playback.play)
 
 
 def copy_sample(home: Path) -> Path:
@@ -53,11 +75,12 @@ def copy_sample(home: Path) -> Path:
     return project
 
 
-def environment(home: Path) -> dict[str, str]:
+def environment(home: Path, model_url: str = "") -> dict[str, str]:
     """Return the environment of an editor without the settings of its user."""
     others = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     folders = ("config", "data", "state", "cache")
-    return {**others, **{f"XDG_{name.upper()}_HOME": str(home / name) for name in folders}}
+    own = {f"XDG_{name.upper()}_HOME": str(home / name) for name in folders}
+    return {**others, **own, "AGENTCHAT_DEMO_URL": model_url}
 
 
 def play_by_hand(command: list[str], project: Path, env: dict[str, str]) -> int:
@@ -67,12 +90,13 @@ def play_by_hand(command: list[str], project: Path, env: dict[str, str]) -> int:
     return status
 
 
-def play_script(command: list[str], project: Path, env: dict[str, str]) -> int:
-    """Run the script with the offline model and print the chat and the changes."""
-    print("agentchat: no terminal, so the demo runs a script with the offline model", flush=True)
+def play_script(command: list[str], project: Path, env: dict[str, str], play: Play) -> int:
+    """Run a script and print the chat and the changes."""
+    model = local_model.NAME if env["AGENTCHAT_DEMO_URL"] else "the offline model"
+    print(f"agentchat: no terminal, so the demo runs a script with {model}", flush=True)
     offline = {name: value for name, value in env.items() if not name.startswith("OPENAI_")}
     try:
-        transcript = playback.play(command, project, offline)
+        transcript = play(command, project, offline)
     except playback.ScriptError as error:
         print(f"agentchat: the demo failed: {error}", file=sys.stderr)
         return 1

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -32,6 +33,11 @@ vim.defer_fn(function() vim.rpcnotify(channel, 'event', 'TimeIsOver', {}) end, l
 """
 SEND = "return require('agentchat').send(...)"
 STATUS = "return require('agentchat').status(...)"
+STOP = "require('agentchat').stop(...)"
+ENDS = ("AgentTurnFinished", "AgentHostExited", "TimeIsOver")
+PIECES = 5
+"""Changes of the chat after which an answer counts as streamed."""
+
 RESOLVE = """
 local buf, line = ...
 vim.api.nvim_buf_call(buf, function() vim.cmd.AgentResolve({ args = { 'apply', line } }) end)
@@ -87,6 +93,36 @@ def play(command: list[str], project: Path, env: Mapping[str, str]) -> str:
         text = chat.text()
     check_project(project)
     return text
+
+
+STORY = "Tell me a short story about a lighthouse."
+COUNT = "Count from one to one hundred, in words."
+
+
+def talk(command: list[str], project: Path, env: Mapping[str, str]) -> str:
+    """Talk to a language model and stop its second answer; return the chat's text.
+
+    Raises:
+        ScriptError: no answer was streamed or counted, or the stop had no effect.
+    """
+    with started(command, project, env) as nvim:
+        chat = Chat(nvim)
+        print(f"agentchat: > {STORY}", flush=True)
+        chat.stream(STORY)
+        reason = chat.wait("AgentTurnFinished")["reason"]
+        tokens = chat.status()["tokens"]
+        print(f"agentchat:   answered: {tokens} tokens", flush=True)
+        if reason != "stop" or not tokens:
+            raise ScriptError(f"no answer was counted ({reason}):\n{chat.text()}")
+        print(f"agentchat: > {COUNT}", flush=True)
+        chat.stream(COUNT)
+        began = time.monotonic()
+        nvim.exec_lua(STOP, chat.buf)
+        reason = chat.wait("AgentTurnFinished")["reason"]
+        print(f"agentchat:   {reason} after {time.monotonic() - began:.2f} s", flush=True)
+        if reason != "cancelled":
+            raise ScriptError(f"the stop ended the turn with {reason!r}:\n{chat.text()}")
+        return chat.text()
 
 
 @contextmanager
@@ -154,6 +190,23 @@ class Chat:
                     raise ScriptError(f"{problem}; the chat says:\n{self.text()}")
                 return
 
+    def status(self) -> dict[str, Any]:
+        """Return the state of the chat."""
+        return self.nvim.exec_lua(STATUS, self.buf)  # type: ignore[no-any-return]
+
+    def stream(self, message: str) -> None:
+        """Send a message and follow its answer until some pieces of it have come."""
+        self.nvim.exec_lua(SEND, self.buf, message)
+        self.wait("AgentTurnStarted")
+        self.nvim.api.buf_attach(self.buf, False, {})
+        pieces = 0
+        while pieces < PIECES:
+            _kind, method, arguments = self.next_message("an answer")
+            pieces += method == "nvim_buf_lines_event"
+            if method == "event" and arguments[0] in ENDS:
+                raise ScriptError(f"no answer was streamed ({arguments[0]}):\n{self.text()}")
+        self.nvim.api.buf_detach(self.buf)
+
     def answer(self, tool: str, answer: str) -> None:
         """Answer the approval request that is shown."""
         print(f"agentchat:   approval for {tool}: {answer}", flush=True)
@@ -161,7 +214,7 @@ class Chat:
 
     def resolve(self) -> None:
         """Apply a preview that the turn left pending."""
-        if self.nvim.exec_lua(STATUS, self.buf)["pending"]:
+        if self.status()["pending"]:
             self.nvim.exec_lua(RESOLVE, self.buf, "looks right")
             status = self.wait("AgentPreviewResolved")["status"]
             self.calls.append(("resolve", status))

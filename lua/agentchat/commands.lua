@@ -5,6 +5,7 @@ local grants = require('agentchat.approval.grants')
 local history = require('agentchat.chat.history')
 local host = require('agentchat.host.process')
 local install = require('agentchat.host.install')
+local keymaps = require('agentchat.chat.keymaps')
 local mentions = require('agentchat.prompt.mentions')
 local models = require('agentchat.chat.models')
 local notify = require('agentchat.notify')
@@ -14,6 +15,7 @@ local requests = require('agentchat.approval.requests')
 local review = require('agentchat.review.list')
 local rules = require('agentchat.approval.rules')
 local settings = require('agentchat.config.settings')
+local slash = require('agentchat.prompt.slash')
 local trust = require('agentchat.files.trust')
 
 local M = {}
@@ -160,6 +162,16 @@ function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork
 
 function RUN.AgentInstall() install.run() end
 
+-- Slash commands without an Ex command.
+RUN.fork = with_chat(
+  function(chat) actions.resume({ chat = chat.id, cwd = chat.remote or chat.cwd, fork = true }) end
+)
+RUN.help = with_chat(keymaps.help)
+function RUN.export(args)
+  args.args = vim.trim('export ' .. args.args)
+  RUN.AgentLog(args)
+end
+
 function M.run(name, args) RUN[name](args) end
 
 local function names()
@@ -242,5 +254,6 @@ local function attach_resolve(chat, buf)
 end
 
 registry.listen({ buffer = attach_resolve })
+slash.on_command(M.run, function(name) return RUN[name] ~= nil end)
 
 return M

@@ -2,6 +2,7 @@
 local actions = require('agentchat.chat.actions')
 local ask_user = require('agentchat.ask_user')
 local chat_keymaps = require('agentchat.chat.keymaps')
+local code = require('agentchat.chat.code')
 local commands = require('agentchat.commands')
 local goto_file = require('agentchat.chat.goto_file')
 local messages = require('agentchat.transcript.messages')
@@ -74,11 +75,13 @@ end)
 
 M.review = with_near(function(chat) review.focus(chat.id) end)
 M.file = with_current(goto_file.open)
+M.yank_code = with_current(code.yank)
+M.insert_code = with_current(code.insert)
 M.next = jump(1)
 M.previous = jump(-1)
 M.undo = repeated(undo.undo)
 M.redo = repeated(undo.redo)
-M.help = chat_keymaps.help
+M.help = function() chat_keymaps.help(registry.current()) end
 M.apply = resolve('apply')
 M.discard = resolve('discard')
 

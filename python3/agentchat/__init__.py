@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentchat.core.errors import Irreversible, ToolError
     from agentchat.core.tools.registry import Group
-    from agentchat.tools.custom.checkpoint import checkpoint
-    from agentchat.tools.custom.context import Context, DryRun, Result
-    from agentchat.tools.custom.definition import tool
-    from agentchat.tools.custom.processor import result_processor
-    from agentchat.tools.custom.registration import register_tool, unregister_tool
+    from agentchat.tools.custom.declaration.checkpoint import checkpoint
+    from agentchat.tools.custom.declaration.context import Context, DryRun, Result
+    from agentchat.tools.custom.declaration.definition import tool
+    from agentchat.tools.custom.declaration.processor import result_processor
+    from agentchat.tools.custom.declaration.registration import register_tool, unregister_tool
 
 __version__ = "0.1.0"
 __all__ = [
@@ -36,17 +36,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Context": "agentchat.tools.custom.context",
-    "DryRun": "agentchat.tools.custom.context",
+    "Context": "agentchat.tools.custom.declaration.context",
+    "DryRun": "agentchat.tools.custom.declaration.context",
     "Group": "agentchat.core.tools.registry",
     "Irreversible": "agentchat.core.errors",
-    "Result": "agentchat.tools.custom.context",
+    "Result": "agentchat.tools.custom.declaration.context",
     "ToolError": "agentchat.core.errors",
-    "checkpoint": "agentchat.tools.custom.checkpoint",
-    "register_tool": "agentchat.tools.custom.registration",
-    "result_processor": "agentchat.tools.custom.processor",
-    "tool": "agentchat.tools.custom.definition",
-    "unregister_tool": "agentchat.tools.custom.registration",
+    "checkpoint": "agentchat.tools.custom.declaration.checkpoint",
+    "register_tool": "agentchat.tools.custom.declaration.registration",
+    "result_processor": "agentchat.tools.custom.declaration.processor",
+    "tool": "agentchat.tools.custom.declaration.definition",
+    "unregister_tool": "agentchat.tools.custom.declaration.registration",
 }
 
 

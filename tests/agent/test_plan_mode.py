@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agentchat.core.messages import Reply
+from agentchat.agent.session import PLAN_IS_OVER
+from agentchat.core.messages import Note, Reply
 from agentchat.core.turn.chat import PLANNING
 from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.core.turn.preview_stack import NOTHING_PENDING
@@ -81,6 +82,19 @@ async def test_leaving_the_mode_takes_the_handler_away(tmp_path: Path) -> None:
     scene.session.set_mode("ask")
     await scene.play()
     assert scene.results()["1"] == NOTHING_PENDING
+
+
+async def test_the_model_learns_that_the_user_ended_plan_mode_if_it_saw_it(tmp_path: Path) -> None:
+    scene = planning(tmp_path, DONE, DONE, DONE)
+    await scene.play("plan it")
+    scene.session.set_mode("edit")
+    await scene.play("go on")
+    scene.session.set_mode("plan")
+    scene.session.set_mode("ask")
+    await scene.play("and on")
+    notes = [m.text for m in scene.chat.history.messages if isinstance(m, Note)]
+    assert notes == [PLAN_IS_OVER.format("edit")]
+    assert notes[0] in [getattr(m, "text", "") for m in scene.model.requests[1].history.messages]
 
 
 @pytest.mark.parametrize("mode", ["edit", "yolo"])

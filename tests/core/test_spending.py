@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentchat.core.messages import History, Reply, Usage, UserText
-from agentchat.core.spending import Spending, Totals, totals_of
+from agentchat.core.messages import Usage
+from agentchat.core.spending import Spending, Totals
 
 CHEAP = Usage(10, 2, 12, 0.5, cache_read_tokens=8, cache_write_tokens=1)
 
@@ -25,8 +25,7 @@ def test_nothing_used_has_no_cost() -> None:
 
 
 def test_a_turn_is_counted_from_nothing_and_the_chat_goes_on() -> None:
-    history = History((UserText("hi"), Reply("x", usage=CHEAP), Reply("no count")))
-    spending = Spending(chat=totals_of(history))
+    spending = Spending(chat=Totals().add(CHEAP))
     spending.add(CHEAP)
     spending.begin_turn()
     spending.add(CHEAP)

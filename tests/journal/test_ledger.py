@@ -10,7 +10,9 @@ from agentchat.core.messages import Reply, Usage, UserText
 from agentchat.core.spending import Totals, format_cost
 from agentchat.journal import records as r
 from agentchat.journal.ledger import FOLDER, UsageLedger
+from agentchat.journal.reader import read_totals
 from agentchat.journal.usage_text import render_usage
+from agentchat.journal.writer import JournalWriter
 
 USAGE = Usage(12_000, 300, 12_300, 0.25, cache_read_tokens=10_000, cache_write_tokens=1_500)
 
@@ -56,7 +58,9 @@ def test_the_table_has_a_line_for_each_turn_the_chat_and_the_day() -> None:
         said(None),
         r.TurnStarted(3),
         said(unknown),
+        r.RequestCounted("m", {"of a later version": 1}),
     ]
+    assert read_totals(records).requests == 3
     day = Totals().add(Usage(2_500_000, 1, 2_500_001, 4.5))
     lines = render_usage(records, day)
     assert lines[:7] == [
@@ -69,6 +73,16 @@ def test_the_table_has_a_line_for_each_turn_the_chat_and_the_day() -> None:
         "",
     ]
     assert max(map(len, lines)) < 80
+
+
+def test_a_request_without_a_message_counts_after_a_restart(tmp_path: Path) -> None:
+    journal = JournalWriter.open(tmp_path, "00000000-0000-4000-8000-000000000001")
+    journal.record_message(Reply("x", usage=USAGE))
+    journal.record_request("m", USAGE)
+    journal.close()
+    again = JournalWriter.open(tmp_path, "00000000-0000-4000-8000-000000000001")
+    assert again.restored.used == Totals().add(USAGE).add(USAGE)
+    again.close()
 
 
 def test_a_chat_without_counts_says_so() -> None:

@@ -23,6 +23,8 @@ CASES = [
     (["````md", "```", "````", "a"], [(1, "md"), (4, None)]),
     (["  ```{.rust}", "", "a"], [(1, "rust")]),
     (["```py title=x", "```py", "```", "```sh", "```"], [(1, "py"), (4, "sh")]),
+    # Tables begin with a bar, and have no other lines.
+    (["a", "| b |", "|---|", "c", "", "d"], [(2, None), (4, None), (6, None)]),
     (["```inline``` code", "", "a"], [(3, None)]),
 ]
 

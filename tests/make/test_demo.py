@@ -27,3 +27,10 @@ def test_the_scripted_demo_reads_edits_renames_and_is_refused_a_command() -> Non
     assert "+VAT = 20" in done.stdout
     assert "+def price_of(" in done.stdout
     assert "the tests stay" in done.stdout
+
+
+def test_an_unknown_model_is_refused_with_the_name_of_the_known_one() -> None:
+    command = [sys.executable, "-m", "scripts.demo", "gpt-9"]
+    done = subprocess.run(command, cwd=nvim.ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "agentchat: MODEL can be smollm2, not gpt-9\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +28,7 @@ class Answered:
     body: bytes
     status: int = 200
     kind: str = "text/event-stream"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 Answering = Callable[[Asked], Answered]
@@ -55,8 +56,9 @@ class ProtocolServer:
             asked = await _read(reader)
             self.asked.append(asked)
             answered = self.answering(asked)
+            more = "".join(f"{name}: {value}\r\n" for name, value in answered.headers.items())
             head = (
-                f"HTTP/1.1 {answered.status} X\r\nContent-Type: {answered.kind}\r\n"
+                f"HTTP/1.1 {answered.status} X\r\nContent-Type: {answered.kind}\r\n{more}"
                 f"Content-Length: {len(answered.body)}\r\nConnection: close\r\n\r\n"
             )
             writer.write(head.encode() + answered.body)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 ServerScript = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -69,11 +71,19 @@ async def _read_request(reader: asyncio.StreamReader) -> None:
             await reader.readexactly(int(line.split(b":")[1]))
 
 
+CERTIFICATE = Path(__file__).with_name("self_signed.pem")
+"""A key and its certificate for ``localhost``, which nobody trusts."""
+
+
 @asynccontextmanager
-async def serving(*scripts: ServerScript) -> AsyncIterator[RawServer]:
-    """Serve the scripts on loopback."""
+async def serving(*scripts: ServerScript, secure: bool = False) -> AsyncIterator[RawServer]:
+    """Serve the scripts on loopback, ``secure`` with a certificate of its own."""
     raw = RawServer(*scripts)
-    server = await asyncio.start_server(raw.serve, "127.0.0.1", 0)
+    context = None
+    if secure:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(CERTIFICATE)
+    server = await asyncio.start_server(raw.serve, "127.0.0.1", 0, ssl=context)
     raw.port = server.sockets[0].getsockname()[1]
     try:
         yield raw

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,13 +16,13 @@ from agentchat.models.client import ModelClient
 from agentchat.models.http import Timeouts
 from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName
-from agentchat.models.response.reply import ReplyAssembly
-from agentchat.models.response.stream import EVENT_BYTES, BodyReader, JsonLinesDecoder
+from agentchat.models.response.reply import MOST_CHARACTERS, TOO_LARGE, ReplyAssembly
+from agentchat.models.response.stream import EVENT_BYTES, NOTHING, BodyReader, JsonLinesDecoder
 from agentchat.models.retry import RetryPolicy
 from tests.models import test_anthropic, test_gemini, test_ollama, test_openai_responses
 from tests.models.notation import C, F, T, Z
-from tests.models.protocol_server import Answered, events, in_turn, refusal, serving
-from tests.models.raw_server import HEAD, repeats, resets, waits
+from tests.models.protocol_server import Answered, events, in_turn, lines, refusal, serving
+from tests.models.raw_server import CERTIFICATE, HEAD, repeats, resets, sends, waits
 from tests.models.raw_server import serving as raw_serving
 from tests.models.requests import request
 
@@ -50,14 +51,36 @@ async def ask(url: str, protocol: ProtocolName, **more: Any) -> tuple[Reply, lis
         await model.close()
 
 
+def waits_in(pieces: list[Piece]) -> list[float]:
+    return [piece.seconds for piece in pieces if isinstance(piece, RetryDelay)]
+
+
+def many(protocol: ProtocolName, text: str) -> bytes:
+    """An event that brings this text."""
+    delta = {"type": "text_delta", "text": text}
+    event: dict[ProtocolName, dict[str, Any]] = {
+        "openai-chat": {"choices": [{"index": 0, "delta": {"content": text}}]},
+        "openai-responses": {"type": "response.output_text.delta", "delta": text},
+        "anthropic": {"type": "content_block_delta", "index": 0, "delta": delta},
+        "gemini": {"candidates": [{"content": {"parts": [{"text": text}]}}]},
+        "ollama": {"message": {"content": text}, "done": False},
+    }
+    return (lines if protocol == "ollama" else events)(event[protocol]).body
+
+
 @protocols
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        (400, "refused the request (400): no"),
+        (400, "refused the request (400): no. Choose another model with :AgentModel."),
         (401, "refused the key (401). Check $KEY"),
-        (403, "refused the key (403). Check $KEY"),
-        (404, "answered 404: no"),
+        (402, "has no quota left for this key (402): no. Check the plan and the billing."),
+        (403, "refused the key (403). Check $KEY. The server says: no."),
+        (404, "answered 404: no. Check the model's name (m) and base_url"),
+        (405, "answered 405: no. Check the model's name (m) and base_url"),
+        (407, "The proxy refused the request (407): no. Check the proxy settings."),
+        (408, "did not take the request (408): no. Send it again."),
+        (409, "did not take the request (409): no. Send it again."),
         (413, "The conversation is too long for m"),
         (422, "refused the request (422): no"),
     ],
@@ -71,16 +94,16 @@ async def test_a_refusal_is_explained_and_not_sent_again(
     assert says in (reply.error or "")
     assert "sk-secret" not in (reply.error or "")
     assert sum(asked.method == "POST" for asked in chats) == 1
-    assert not any(isinstance(piece, RetryDelay) for piece in pieces)
+    assert waits_in(pieces) == []
 
 
 @protocols
-@pytest.mark.parametrize("code", [429, 500, 502, 503, 529])
+@pytest.mark.parametrize("code", [429, 500, 501, 502, 503, 504, 520, 529])
 async def test_a_busy_server_is_asked_four_times(protocol: ProtocolName, code: int) -> None:
     async with serving(in_turn(refusal(code, "busy"))) as server:
         reply, pieces = await ask(f"{server.url}/v1", protocol)
     assert f"{code}" in (reply.error or "")
-    assert sum(isinstance(piece, RetryDelay) for piece in pieces) == 3
+    assert len(waits_in(pieces)) == 3
 
 
 @protocols
@@ -94,9 +117,53 @@ async def test_a_busy_server_that_recovers_answers(protocol: ProtocolName) -> No
 
 
 @protocols
+async def test_the_wait_that_a_server_names_is_obeyed(protocol: ProtocolName) -> None:
+    in_header = replace(refusal(429, "busy"), headers={"Retry-After": "0.07"})
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.08s"}
+    in_body = refusal(429, "busy", details=[info])
+    show = [refusal(404, "")] if protocol == "ollama" else []
+    async with serving(in_turn(*show, in_header, in_body, Answered(WHOLE[protocol]))) as server:
+        reply, pieces = await ask(f"{server.url}/v1", protocol)
+    assert reply.error is None
+    assert waits_in(pieces) == [0.07, 0.08]
+
+
+@protocols
 async def test_a_server_that_is_not_there_is_named(protocol: ProtocolName) -> None:
-    reply, _ = await ask("http://127.0.0.1:9/v1", protocol)
+    reply, pieces = await ask("http://127.0.0.1:9/v1", protocol)
     assert "Is the server running?" in (reply.error or "")
+    assert len(waits_in(pieces)) == 3
+
+
+@protocols
+async def test_a_host_that_does_not_exist_is_named(protocol: ProtocolName) -> None:
+    reply, _ = await ask("http://nowhere.invalid/v1", protocol)
+    assert "The host nowhere.invalid is not found. Check base_url" in (reply.error or "")
+
+
+@protocols
+async def test_a_proxy_that_is_not_there_is_named_without_its_password(
+    protocol: ProtocolName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:secret@127.0.0.1:9")
+    reply, pieces = await ask("https://models.invalid/v1", protocol)
+    assert "the proxy 127.0.0.1:9 does not answer. Check $HTTPS_PROXY" in (reply.error or "")
+    assert "secret" not in f"{reply.error} {pieces}"
+
+
+@protocols
+async def test_a_certificate_that_nobody_signed_is_named(
+    protocol: ProtocolName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with raw_serving(sends(HEAD, WHOLE[protocol]), secure=True) as server:
+        url = server.url.replace("http:", "https:")
+        reply, pieces = await ask(url, protocol)
+        monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+        trusting, _ = await ask(url, protocol)
+    assert "self-signed certificate" in (reply.error or "")
+    assert "set $SSL_CERT_FILE to a file with its certificate" in (reply.error or "")
+    assert waits_in(pieces) == []
+    assert trusting.text.startswith("I read")
 
 
 @protocols
@@ -105,6 +172,61 @@ async def test_a_web_page_is_no_answer(protocol: ProtocolName) -> None:
     async with serving(in_turn(page)) as server:
         reply, _ = await ask(f"{server.url}/v1", protocol)
     assert "web page" in (reply.error or "")
+
+
+@protocols
+@pytest.mark.parametrize("body", [b"", b"  \n"])
+async def test_an_empty_answer_is_an_error(protocol: ProtocolName, body: bytes) -> None:
+    async with serving(in_turn(Answered(body))) as server:
+        reply, pieces = await ask(f"{server.url}/v1", protocol)
+    assert reply.error == NOTHING
+    assert waits_in(pieces) == []
+
+
+@protocols
+@pytest.mark.parametrize("form", ["object", "event", "named event"])
+async def test_an_error_inside_a_200_is_shown_and_nothing_is_sent_again(
+    protocol: ProtocolName, form: str
+) -> None:
+    whole = refusal(529, "the model is overloaded").body
+    name = b"event: error\n" if form == "named event" else b""
+    is_object = form == "object" or protocol == "ollama"
+    body = whole + b"\n" if is_object else name + b"data: " + whole + b"\n\n"
+    async with serving(in_turn(Answered(body))) as server:
+        reply, pieces = await ask(f"{server.url}/v1", protocol)
+    said = "The server stopped with an error: the model is overloaded. Send the request again."
+    assert reply.error == said
+    assert waits_in(pieces) == []
+
+
+@protocols
+async def test_a_model_without_tools_is_named_with_the_way_out(protocol: ProtocolName) -> None:
+    no_tools = refusal(400, "library/gemma does not support tools")
+    async with serving(in_turn(no_tools)) as server:
+        reply, _ = await ask(f"{server.url}/v1", protocol)
+    assert "m cannot call tools (400)" in (reply.error or "")
+    assert "Choose another with :AgentModel." in (reply.error or "")
+
+
+async def test_a_router_adds_the_words_of_the_server_behind_it() -> None:
+    behind = {"raw": '{"error": "the real reason"}', "provider_name": "Else"}
+    routed = refusal(400, "Provider returned error", metadata=behind)
+    async with serving(in_turn(routed)) as server:
+        reply, _ = await ask(f"{server.url}/v1", "openai-chat")
+    assert "the real reason" in (reply.error or "")
+
+
+@protocols
+@pytest.mark.parametrize("other", PROTOCOL_NAMES)
+async def test_an_answer_in_another_protocol_is_named(
+    protocol: ProtocolName, other: ProtocolName
+) -> None:
+    async with serving(in_turn(Answered(WHOLE[other]))) as server:
+        reply, _ = await ask(f"{server.url}/v1", protocol)
+    if protocol == other:
+        assert reply.error is None
+    else:
+        assert f"Set protocol = {other!r} in g:agentchat.model." in (reply.error or "")
 
 
 @protocols
@@ -141,6 +263,26 @@ async def test_a_server_that_sends_only_signs_of_life_is_given_up(protocol: Prot
     async with raw_serving(repeats(b": ping\n\n", 0.05)) as server:
         reply, _ = await ask(server.url, protocol, timeouts=SHORT)
     assert "no part of an answer" in (reply.error or "")
+
+
+@protocols
+async def test_a_trickle_of_single_bytes_is_read_to_its_end(protocol: ProtocolName) -> None:
+    body = WHOLE[protocol]
+    async with raw_serving(sends(HEAD, *(body[i : i + 1] for i in range(len(body))))) as server:
+        reply, _ = await ask(server.url, protocol, timeouts=SHORT)
+    assert reply.error is None
+    assert reply.text.startswith("I read")
+
+
+@protocols
+async def test_a_hundred_megabytes_of_text_are_stopped_and_their_beginning_is_kept(
+    protocol: ProtocolName,
+) -> None:
+    piece = many(protocol, "word " * 1000) * 20
+    async with raw_serving(sends(HEAD, *[piece] * (100_000_000 // len(piece)))) as server:
+        reply, _ = await ask(server.url, protocol)
+    assert reply.error == TOO_LARGE
+    assert MOST_CHARACTERS < len(reply.text) < MOST_CHARACTERS + 10_000
 
 
 @protocols

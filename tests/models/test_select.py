@@ -23,7 +23,7 @@ from tests.models.protocol_server import serving as protocol_serving
 from tests.models.raw_server import BARE_HEAD, ServerScript, serving, waits
 from tests.models.requests import request
 from tests.support.model_server import ModelServer
-from tests.support.replies import text
+from tests.support.replies import status, text
 
 KEY = {"OPENAI_API_KEY": "sk-1"}
 LOCAL = "http://127.0.0.1:8080/v1"
@@ -119,6 +119,36 @@ async def test_the_key_goes_to_the_server_it_belongs_to(
     await model.close()
     assert reply.text == "ok"
     assert server.requests[0].headers["authorization"] == f"Bearer {sent}"
+
+
+@pytest.mark.parametrize(
+    ("provider", "key", "owner"),
+    [
+        ("openai", "sk-ant-api03-1", "anthropic"),
+        ("anthropic", "sk-proj-1", "openai"),
+        ("gemini", "sk-or-v1-1", "openrouter"),
+        ("openrouter", "AIza1", "gemini"),
+        ("xai", "gsk_1", "groq"),
+        ("github", "xai-1", "xai"),
+    ],
+)
+async def test_a_key_of_another_provider_is_not_sent(provider: str, key: str, owner: str) -> None:
+    environ = {PROVIDERS[provider].key_variable: key}
+    model = choose_model({"provider": provider, "name": "m"}, environ)
+    reply = await model.ask(request(), lambda piece: None)
+    await model.close()
+    said = reply.error or ""
+    assert f"The key is one of {owner}, not of {provider}, and was not sent." in said
+    assert f"set provider = {owner!r} in g:agentchat.model" in said
+    assert key not in said
+
+
+async def test_a_refused_key_that_belongs_elsewhere_is_named(server: ModelServer) -> None:
+    server.script(status(401, "no"))
+    model = choose_model({"base_url": server.url}, {"OPENAI_API_KEY": "sk-ant-1"})
+    reply = await model.ask(request(), lambda piece: None)
+    await model.close()
+    assert "Check $OPENAI_API_KEY: it looks like a key of anthropic." in (reply.error or "")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -26,7 +26,7 @@ from agentchat.core.messages import (
 from agentchat.core.tools.model import ModelRequest
 from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.models.protocols import protocol_class
-from agentchat.models.protocols.options import ProtocolName
+from agentchat.models.protocols.options import PROTOCOL_NAMES, ProtocolName
 from agentchat.models.protocols.protocol import WireProtocol
 from agentchat.models.protocols.wire_history import KeptJson, encode_body
 from agentchat.models.response.refusal import ServerRefusal
@@ -132,3 +132,27 @@ def test_messages_of_earlier_requests_are_not_encoded_again(name: ProtocolName) 
     sent = next(value for key, value in body.items() if key in ("messages", "input", "contents"))
     new = [message for message in sent if not isinstance(message, KeptJson)]
     assert len(new) <= 4
+
+
+@pytest.mark.parametrize("protocol", PROTOCOL_NAMES)
+@pytest.mark.parametrize(
+    "corrupt",
+    [
+        3, "x", [], [3], None, {"item": 3}, {"item": {"type": 3, "encrypted_content": []}},
+        {"type": "thinking", "signature": 3}, {"type": "redacted_thinking"}, {"type": []},
+        {"thoughtSignature": {}}, {"id": []}, {"reasoning_details": 3},
+        {"reasoning_details": "text"}, {"reasoning_details": [3, None]}, {"extra_content": "x"},
+    ],
+)  # fmt: skip
+def test_corrupt_vendor_data_never_stops_a_request(protocol: ProtocolName, corrupt: Any) -> None:
+    opaque: dict[str, Any] = {protocol: corrupt}
+    parts = (
+        ThinkingPart("hm", opaque),
+        TextPart("I read.", opaque),
+        ToolCall("a", "read", "{}", "a", opaque=opaque),
+    )
+    reply = Reply(parts=parts, model="m", provider="p")
+    asked = request(UserText("go"), reply, ToolResult("a", "read", "text"))
+    body = encode_body(protocol_class(protocol)("m", "p").body(asked))
+    assert b"I read." in body
+    assert b"text" in body

@@ -26,7 +26,7 @@ def test_code_without_a_parser_is_highlighted(
     chat.play("show me")
     wait_for_colours(editor, chat, "return", "AgentChatCodeKeyword")
     assert "AgentChatCodeFunction" in editor.groups("größe", chat.buffer)
-    assert "AgentChatCodeNumber" in editor.groups("42", chat.buffer)
+    wait_for_colours(editor, chat, "42", "AgentChatCodeNumber")
 
 
 def test_code_is_highlighted_before_its_block_is_complete(

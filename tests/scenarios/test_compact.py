@@ -148,3 +148,28 @@ def test_a_summary_that_fails_is_one_clear_line_and_the_turn_goes_on(
     chat.play("Go on")
     assert "The summary failed, nothing is compacted" in chat.transcript()
     assert "I leave it." in said(model_server)
+
+
+def test_a_pending_preview_stays_word_for_word_and_can_be_applied(
+    editor: Editor, model_server: ModelServer
+) -> None:
+    chat = Chat.open(editor)
+    ops = [{"pat": "greet($A)", "out": "welcome($A)"}]
+    staging = calls(call("ast_edit", {"ops": ops, "lang": "python"}, "c1"))
+    model_server.script(staging, text("Apply it?"), text("It waits."), text("A rename is staged."))
+    chat.play("Rename greet")
+    chat.play("Wait")
+    chat.focus()
+    editor.command("AgentCompact")
+    chat.asked("compact")
+    chat.answer("a")
+    chat.event("AgentCompacted")
+    chat.idle()
+    resolving = call("resolve", {"action": "apply", "reason": "asked for"}, "c2")
+    model_server.script(calls(resolving), text("Renamed."))
+    chat.send("Apply it")
+    chat.asked("resolve")
+    assert model_server.requests[1].result in said(model_server)
+    chat.answer("a")
+    chat.finished()
+    assert "Applied" in model_server.requests[-1].result

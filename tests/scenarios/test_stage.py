@@ -237,3 +237,70 @@ def test_where_no_overlay_works_the_mode_is_refused_with_the_reason(
     chat.editor.command("AgentMode stage")
     chat.editor.wait_notice("contains the state folder of the plugin. Open a folder below")
     assert chat.status()["mode"] == "ask"
+
+
+def test_a_command_is_tried_and_accepting_applies_that_very_result(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    command = "date +%N > stamp; echo x >> notes.txt; cat stamp"
+    model_server.script(calls(bash(command)), text("Done."))
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert "t try" in shown
+    assert "2 · dry run" in shown
+    chat.answer("t")
+    shown = chat.asked("bash").text
+    assert "bash ran a command on an overlay: apply what it did?" in shown
+    assert "A stamp" in shown
+    assert "M notes.txt" in shown
+    assert "A always" not in shown
+    assert not (workspace / "stamp").exists()
+    chat.answer("a")
+    chat.finished()
+    stamp = (workspace / "stamp").read_text()
+    said = model_server.requests[-1].said()
+    assert stamp in said
+    assert "Changed 2 files: " in said
+    chat.focus()
+    chat.editor.command("AgentUndo")
+    chat.editor.wait_text("restored: notes.txt", chat.buffer)
+    assert not (workspace / "stamp").exists()
+    assert "not undoable" not in chat.text()
+
+
+def test_a_tried_command_that_is_rejected_leaves_nothing(
+    chat: Chat, model_server: ModelServer, workspace: Path
+) -> None:
+    before = tree(workspace)
+    model_server.script(calls(bash("rm -r src")), calls(bash("ls")), text("Done."))
+    chat.send("go")
+    chat.asked("bash")
+    chat.answer("t")
+    chat.asked("bash")
+    chat.editor.command("AgentApprove reject too much")
+    chat.asked("bash")
+    assert model_server.requests[-1].result == "User rejected the bash call. Reason: too much"
+    chat.answer("t")
+    assert "No file changed." in chat.asked("bash").text
+    chat.answer("a")
+    chat.finished()
+    assert "src" in model_server.requests[-1].result
+    assert tree(workspace) == before
+
+
+def test_a_stage_rule_tries_the_commands_it_names_before_it_asks(
+    start_editor: StartEditor, model_server: ModelServer, workspace: Path
+) -> None:
+    rule = {"action": "stage", "tool": "bash", "words": ["touch"]}
+    editor = start_editor({"rules": [rule]}, env=connected(model_server))
+    chat = Chat.open(editor)
+    model_server.script(calls(bash("touch new")), calls(bash("touch a; rm b")), text("Done."))
+    chat.send("go")
+    shown = chat.asked("bash").text
+    assert "A new" in shown
+    assert "rule: stage" in shown
+    chat.answer("a")
+    assert "t try" in chat.asked("bash").text
+    assert (workspace / "new").exists()
+    chat.answer("c")
+    chat.finished("cancelled")

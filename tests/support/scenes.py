@@ -178,6 +178,19 @@ def stage(editor: Editor, server: ModelServer) -> None:
     editor.screen()
 
 
+def tried(editor: Editor, server: ModelServer) -> None:
+    """A command that ran on an overlay: its output, and what it did to files."""
+    editor.lua("require('agentchat').setup({ ui = { prompt_delay_ms = 0 } })")
+    chat = Chat.open(editor)
+    command = "sed -i s/Hello/Welcome/ src/greet.py && echo 'renamed in 1 file'"
+    server.script(calls(call("bash", {"command": command}), usage=USAGE), text("Done."))
+    chat.send("Say welcome.")
+    chat.asked("bash")
+    chat.answer("t")
+    chat.asked("bash")
+    editor.screen()
+
+
 SCENES: dict[str, Scene] = {
     "chat": chat,
     "streaming": streaming,
@@ -187,4 +200,5 @@ SCENES: dict[str, Scene] = {
     "staged": staged,
     "compact": compact,
     "stage": stage,
+    "tried": tried,
 }

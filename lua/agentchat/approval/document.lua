@@ -23,6 +23,7 @@ local M = {}
 ---@field arguments string JSON
 ---@field draft? string a text that `e` edits in place of the arguments
 ---@field details? string[]
+---@field try? boolean whether the command can run on an overlay first
 ---@field kind 'command'|'diff'|'arguments'|'text'
 
 local SAFETY = {
@@ -35,6 +36,7 @@ local SAFETY = {
 local HINTS = {
   { 'A', 'always' },
   { 'a', 'accept' },
+  { 't', 'try' },
   { 'r', 'reject' },
   { 'c', 'cancel' },
   { 'e', 'edit' },
@@ -148,7 +150,7 @@ local function place_of(request) return ('%d of %d'):format(request.place, reque
 function M.is_editable(request) return request.draft ~= nil or request.kind ~= 'text' end
 
 local function hints_of(request)
-  local given = { A = request.always == true, e = M.is_editable(request) }
+  local given = { A = request.always == true, e = M.is_editable(request), t = request.try == true }
   return vim.tbl_filter(function(hint) return given[hint[1]] ~= false end, HINTS)
 end
 

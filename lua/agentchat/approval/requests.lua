@@ -40,6 +40,7 @@ local M = {}
 local requests = {}
 
 local NO_ALWAYS = '"always" is not available for this call: accept or reject it.'
+local NO_TRY = 'This cannot be tried: only commands can, where an overlay works.'
 local NOTHING_TO_EDIT = 'This question has nothing to edit: accept or reject it.'
 local NO_RULE = 'No rule can be written for this call.'
 local PARTIAL = 'A rule cannot cover single hunks: answer this request first, or keep all hunks.'
@@ -137,6 +138,11 @@ local function propose_rule(entry)
   rules.propose(entry.chat)
 end
 
+local function try(entry)
+  if not entry.request.try then return notify.warn(NO_TRY) end
+  if respond(entry, 'try') then key_guard.drain() end
+end
+
 local function answers(choice)
   return function(entry)
     if respond(entry, choice) then key_guard.drain() end
@@ -148,6 +154,7 @@ local KEYS = {
   A = answers('always'),
   a = answers('accept'),
   c = answers('cancel'),
+  t = try,
   r = ask_reason,
   e = edit,
   R = propose_rule,

@@ -12,6 +12,7 @@ local prompt = require('agentchat.prompt.region')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local settings = require('agentchat.config.settings')
+local slash = require('agentchat.prompt.slash')
 local status = require('agentchat.chat.status')
 local tool_options = require('agentchat.config.tool_options')
 local window = require('agentchat.chat.window')
@@ -168,6 +169,7 @@ function M.send(chat, text)
   if not text:find('%S') then
     return notify.warn('the prompt is empty: type below the last header')
   end
+  if slash.run(chat, text) then return end
   table.insert(chat.outbox, text)
   -- A chat that waits for an answer goes on waiting.
   if chat.status.state == 'idle' then status.set(chat, { state = 'running' }) end

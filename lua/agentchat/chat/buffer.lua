@@ -5,6 +5,7 @@ local draft = require('agentchat.prompt.draft')
 local folds = require('agentchat.ui.folds')
 local highlighter = require('agentchat.transcript.highlighter')
 local highlights = require('agentchat.highlights')
+local host = require('agentchat.host.process')
 local keymaps = require('agentchat.chat.keymaps')
 local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
@@ -44,6 +45,7 @@ function M.create(number)
   vim.bo[buf].modeline = false
   vim.bo[buf].undolevels = vim.go.undolevels
   vim.bo[buf].textwidth = 0
+  vim.bo[buf].formatlistpat = [[^\s*\%(\d\+[.)]\|[-*+>]\)\s\+]]
   vim.bo[buf].omnifunc = "v:lua.require'agentchat.prompt.completion'.omni"
   return buf
 end
@@ -103,6 +105,7 @@ local function listen(chat)
   on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, function() prompt.on_change(chat) end)
   on('InsertEnter', function()
     chat.undo.session = chat.undo.session + 1
+    if host.is_ready() then host.send('commands', { chat = chat.id }) end
     if chat.undo.session == 1 then vim.schedule(function() completion.attach(chat) end) end
   end)
   on({ 'CompleteDone', 'ModeChanged' }, function()

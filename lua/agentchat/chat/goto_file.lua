@@ -17,6 +17,21 @@ local function result_path(line)
   end
 end
 
+--- Where the link under the cursor leads.
+local function link_target()
+  local at = { vim.fn.line('.') - 1, vim.fn.col('.') - 1 }
+  local found = api.nvim_buf_get_extmarks(0, -1, at, at, { details = true, overlap = true })
+  local mark = vim.iter(found):find(function(mark) return mark[4].url ~= nil end)
+  return mark and mark[4].url
+end
+
+---@return string? path, integer? row of a link to a file, like `src/shop.py#L12` or `shop.py:12`
+local function linked_file()
+  local target = link_target()
+  local path, row = (target or ''):match('^(.-)[#:]L?(%d+)[-L%d]*$')
+  return path or target, tonumber(row)
+end
+
 ---@return string? path of a file that is there
 local function existing_file(path, folder)
   local full = vim.startswith(path, '/') and path or vim.fs.joinpath(folder, path)
@@ -27,16 +42,18 @@ end
 ---@return string? path, integer? row, string named
 local function file_under_cursor(chat)
   local line = api.nvim_get_current_line()
-  local named = result_path(line) or vim.fn.expand('<cfile>')
+  local linked, row = linked_file()
+  local named = result_path(line) or linked or vim.fn.expand('<cfile>')
   -- What a chat on another machine names is there, but for results that are kept here.
   local here = not chat.remote or result_path(line)
   local path = named ~= '' and here and existing_file(named, chat.cwd) or nil
+  if linked then return path, row, named end
   local at = path and select(2, line:find(named, 1, true))
   return path, at and tonumber(line:match('^[:%-](%d+)', at + 1)), named
 end
 
 --- A window of this tab for a file: the last one the user was in, else any other.
-local function other_window()
+function M.other_window()
   local all = api.nvim_tabpage_list_wins(0)
   table.insert(all, 1, vim.fn.win_getid(vim.fn.winnr('#')))
   return vim.iter(all):find(function(win)
@@ -49,6 +66,8 @@ local function other_window()
 end
 
 function M.open(chat)
+  local target = link_target()
+  if target and target:find('^%a+://') then return vim.ui.open(target) end
   local path, row, named = file_under_cursor(chat)
   if named == '' then return notify.warn('no file under the cursor') end
   if not path and chat.remote then
@@ -59,7 +78,7 @@ function M.open(chat)
   if not path then
     return notify.warn(('no file "%s" in %s'):format(named, vim.fn.fnamemodify(chat.cwd, ':~')))
   end
-  local win = other_window()
+  local win = M.other_window()
   if win then
     api.nvim_set_current_win(win)
   else

@@ -1,5 +1,6 @@
 -- The default keys of a chat buffer.
 local float = require('agentchat.ui.float')
+local slash = require('agentchat.prompt.slash')
 
 local M = {}
 
@@ -27,6 +28,18 @@ local KEYS = {
     about = 'go to the review of the pending preview',
   },
   { modes = { 'n' }, lhs = 'gf', plug = 'File', about = 'open the file under the cursor' },
+  {
+    modes = { 'n' },
+    lhs = 'gy',
+    plug = 'YankCode',
+    about = 'yank the block of code under the cursor',
+  },
+  {
+    modes = { 'n' },
+    lhs = 'gp',
+    plug = 'InsertCode',
+    about = 'put the block of code into the last code window, to review',
+  },
   { modes = { 'n', 'x', 'o' }, lhs = ']]', plug = 'Next', about = 'next message' },
   { modes = { 'n', 'x', 'o' }, lhs = '[[', plug = 'Previous', about = 'previous message' },
   { modes = { 'n' }, lhs = 'g?', plug = 'Help', about = 'list these keys' },
@@ -34,19 +47,27 @@ local KEYS = {
   { modes = { 'n' }, lhs = '<C-r>', plug = 'PromptRedo', about = 'redo what you undid' },
 }
 
-function M.help()
+---@param chat? agentchat.Chat whose slash commands are listed, too
+function M.help(chat)
   local keys = vim.tbl_map(
     function(key) return { key.lhs, ('%-7s%s'):format(table.concat(key.modes, ' '), key.about) } end,
     KEYS
   )
+  local commands = vim.tbl_map(function(item)
+    local typed = vim.trim(('/%s %s'):format(item.name, item.hint))
+    return { typed, item.about }
+  end, chat and slash.list(chat) or {})
   table.insert(keys, { 'za', 'n      open or close the output of a tool' })
   float.page(
     'Keys of the chat',
     vim.list_extend(float.key_lines(keys), {
       '',
       '@name in the prompt adds a tool or a group to the chat; #buffer and',
-      '#file:PATH attach context. <C-x><C-o> completes both.',
+      '#file:PATH attach context; /name at its start is a command.',
+      '<C-x><C-o> completes them.',
       'To change a key, see :help agentchat-plug.',
+      '',
+      unpack(float.key_lines(commands)),
     })
   )
 end

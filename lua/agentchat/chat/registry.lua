@@ -12,6 +12,7 @@ local api = vim.api
 ---@field status agentchat.Status
 ---@field outbox string[] sent, and not yet accepted by Python
 ---@field names agentchat.Name[] what can be mentioned
+---@field commands? agentchat.SlashCommand[] those Python offers, once it has reported them
 ---@field header integer extmark of the prompt's header
 ---@field transcript agentchat.Transcript
 ---@field undo agentchat.PromptUndo

@@ -1,4 +1,6 @@
 --- Windows that show a chat: opened, set up, and kept at the end while the agent writes.
+local settings = require('agentchat.config.settings')
+
 local M = {}
 
 local api = vim.api
@@ -7,13 +9,14 @@ local OPTIONS = {
   wrap = true,
   linebreak = true,
   breakindent = true,
+  breakindentopt = 'list:-1',
   number = false,
   relativenumber = false,
   signcolumn = 'no',
   foldcolumn = '0',
   list = false,
   spell = false,
-  conceallevel = 0,
+  concealcursor = 'nc',
   foldenable = true,
   foldmethod = 'manual',
   foldlevel = 99,
@@ -24,9 +27,11 @@ local OPTIONS = {
 
 --- Sets the options of a window, for the chat only: another buffer shown in it has its own.
 function M.set_options(win)
+  local conceals = settings.get(api.nvim_win_get_buf(win)).ui.conceal
   for name, value in pairs(OPTIONS) do
     api.nvim_set_option_value(name, value, { scope = 'local', win = win })
   end
+  vim.wo[win][0].conceallevel = conceals and 2 or 0
 end
 
 ---@param mods? vim.api.keyset.cmd.mods of the command, e.g. `:tab` or `:topleft`

@@ -63,7 +63,7 @@ M.settings = {
   sandbox = { 'off', 'auto', 'required' },
   mcp = { serve = 'boolean' },
   stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive' },
-  ui = { prompt_delay_ms = 'ms', side_by_side = 'switch' },
+  ui = { prompt_delay_ms = 'ms', side_by_side = 'switch', conceal = 'boolean' },
 }
 
 local function is_strings(value)

@@ -24,7 +24,7 @@ local function defaults()
     mcp = { serve = true },
     stage = { network = 'ask', quota_mb = 2048 },
     ssh = { command = { 'ssh' } },
-    ui = { prompt_delay_ms = 400, side_by_side = 'auto' },
+    ui = { prompt_delay_ms = 400, side_by_side = 'auto', conceal = true },
   }
 end
 

@@ -15,6 +15,7 @@ local registry = require('agentchat.chat.registry')
 local requests = require('agentchat.approval.requests')
 local review = require('agentchat.review.list')
 local rules = require('agentchat.approval.rules')
+local slash = require('agentchat.prompt.slash')
 local tool_options = require('agentchat.config.tool_options')
 local tools = require('agentchat.tools')
 local trust = require('agentchat.files.trust')
@@ -51,6 +52,10 @@ M.FUNCTIONS = {
   ['notify.info'] = notify.info,
   ['notify.warn'] = notify.warn,
   ['page.show'] = float.page,
+  ['prompt.set_commands'] = function(id, items)
+    local chat = registry.get(id)
+    if chat then slash.set_commands(chat, items) end
+  end,
   ['review.close'] = review.close,
   ['review.show'] = review.show,
   ['rules.show'] = rules.show,

@@ -2,11 +2,22 @@
 local context = require('agentchat.prompt.context')
 local mentions = require('agentchat.prompt.mentions')
 local prompt = require('agentchat.prompt.region')
+local slash = require('agentchat.prompt.slash')
 
 local M = {}
 
-local FUNCTION, MODULE, FILE, REFERENCE = 3, 9, 17, 18 -- lsp.CompletionItemKind
-local KINDS = { tool = FUNCTION, group = MODULE, file = FILE, buffer = FILE, context = REFERENCE }
+local FUNCTION, MODULE, KEYWORD, SNIPPET, FILE, REFERENCE = 3, 9, 14, 15, 17, 18 -- lsp.CompletionItemKind
+local KINDS = {
+  tool = FUNCTION,
+  group = MODULE,
+  file = FILE,
+  buffer = FILE,
+  context = REFERENCE,
+  builtin = KEYWORD,
+  prompt = SNIPPET,
+  skill = SNIPPET,
+  mcp = SNIPPET,
+}
 local PLAIN_TEXT = 1 -- lsp.InsertTextFormat
 
 ---@type table<integer, agentchat.Chat> by buffer
@@ -22,7 +33,11 @@ end
 
 --- The mention that is being typed before a column, and what it may become.
 ---@return agentchat.Started? started, fun(): { word: string, item: agentchat.Name }[]
-local function started_at(chat, line, column)
+local function started_at(chat, row, line, column)
+  local command = prompt.is_first(chat, row) and slash.started(line, column)
+  if command then
+    return command, function() return slash.candidates(chat, command) end
+  end
   local started = mentions.started(line, column)
   if started then
     return started, function() return mentions.candidates(chat, started) end
@@ -34,14 +49,15 @@ end
 ---@param findstart integer
 ---@param base string what is typed, from the `@` or `#` on
 function M.omni(findstart, base)
-  local chat = prompt_at(vim.api.nvim_get_current_buf(), vim.fn.line('.') - 1)
+  local row = vim.fn.line('.') - 1
+  local chat = prompt_at(vim.api.nvim_get_current_buf(), row)
   if findstart == 1 then
     local column = vim.fn.col('.') - 1
-    local started = chat and started_at(chat, vim.api.nvim_get_current_line(), column)
+    local started = chat and started_at(chat, row, vim.api.nvim_get_current_line(), column)
     return started and started.first or -3
   end
   if not chat then return {} end
-  local _, candidates = started_at(chat, base, #base)
+  local _, candidates = started_at(chat, row, base, #base)
   return vim
     .iter(candidates())
     :map(
@@ -70,7 +86,7 @@ local function items_for(params)
   local chat = prompt_at(buf, at.line)
   if not chat then return {} end
   local line = vim.api.nvim_buf_get_lines(buf, at.line, at.line + 1, false)[1] or ''
-  local started, candidates = started_at(chat, line, at.character)
+  local started, candidates = started_at(chat, at.line, line, at.character)
   if not started then return {} end
   local range = { start = { line = at.line, character = started.first }, ['end'] = at }
   return vim.iter(candidates()):map(function(found) return item(found, range) end):totable()

@@ -3,7 +3,7 @@ local M = {}
 
 ---@class agentchat.Name
 ---@field name string
----@field kind 'tool'|'group'|'context'|'file'|'buffer'
+---@field kind 'tool'|'group'|'context'|'file'|'buffer'|'builtin'|'prompt'|'skill'|'mcp'
 ---@field about? string
 ---@field given? boolean the chat has it
 
@@ -29,6 +29,7 @@ M.BUILTIN = {
 ---@field name string
 ---@field first integer byte column of the `@`
 ---@field last integer byte column after the end
+---@field hint? string what arguments it takes, of a slash command
 
 --- Whether the character that ends at byte `at` belongs to a word.
 local function word_before(line, at)

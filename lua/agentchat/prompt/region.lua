@@ -3,6 +3,7 @@ local context = require('agentchat.prompt.context')
 local lines = require('agentchat.transcript.text')
 local marks = require('agentchat.transcript.marks')
 local mentions = require('agentchat.prompt.mentions')
+local slash = require('agentchat.prompt.slash')
 local undo = require('agentchat.prompt.undo')
 
 local M = {}
@@ -86,6 +87,27 @@ local function draw_mentions(chat, row, text)
   end
 end
 
+--- Marks the command that the prompt begins with, and shows its arguments while none is typed.
+local function draw_command(chat, row, text)
+  for i, line in ipairs(text) do
+    if line:find('%S') then
+      local found = slash.at_start(chat, line)
+      if not found then return end
+      draw_mention(chat, row + i, found)
+      if found.hint == '' or vim.trim(line) ~= '/' .. found.name then return end
+      local hint = { { ' ' .. found.hint, 'AgentChatPlaceholder' } }
+      api.nvim_buf_set_extmark(
+        chat.buf,
+        ns,
+        row + i,
+        #line,
+        { virt_text = hint, virt_text_pos = 'inline' }
+      )
+      return
+    end
+  end
+end
+
 --- Draws placeholder, outbox and mentions again.
 function M.refresh(chat)
   local row = marks.header(chat)
@@ -94,6 +116,7 @@ function M.refresh(chat)
   draw_placeholder(chat, row, text)
   draw_outbox(chat, row)
   draw_mentions(chat, row, text)
+  draw_command(chat, row, text)
 end
 
 --- Keeps the region whole and its drawing up to date while the user types.
@@ -104,6 +127,12 @@ function M.on_change(chat)
     marks.header(chat)
   end
   M.refresh(chat)
+end
+
+--- Whether a row of the prompt is the first with text, or could be.
+function M.is_first(chat, row)
+  local above = api.nvim_buf_get_lines(chat.buf, marks.header(chat) + 1, row, false)
+  return not table.concat(above):find('%S')
 end
 
 function M.holds(chat, row) return row > marks.header(chat) end

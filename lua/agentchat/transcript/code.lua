@@ -1,11 +1,12 @@
 --- Highlights of code in languages for which Neovim has no parser: Python finds them.
+local decorations = require('agentchat.transcript.decorations')
 local host = require('agentchat.host.process')
 local markdown = require('agentchat.transcript.markdown')
 
 local M = {}
 
 local LARGEST = 60 * 1000 -- bytes; a longer block stays plain
-local BLOCK = '0:%d:@markup.raw.block.markdown:100 '
+local BLOCK = '@markup.raw.block.markdown'
 
 local asked = 0
 
@@ -33,17 +34,34 @@ local function code_of(lines)
   return vim.list_slice(lines, 2, closed and #lines - 1 or #lines)
 end
 
---- The marks of all lines: of the fences, and of the code, or of a block in a language nobody knows.
-local function rows_of(lines, lang, found)
-  local label = (lines[1]:find(lang, 1, true) or 1) - 1
+--- The decorations of all lines but the fences; those of a block in a language nobody knows are alike.
+local function rows_of(lines, found)
   local plain = not vim.iter(found):any(function(marks) return marks ~= '' end)
-  local rows = vim.list_extend({ ('%d:%d:@label.markdown'):format(label, label + #lang) }, found)
-  for i, line in ipairs(lines) do
-    local is_fence = i == 1 or i > #found + 1
-    rows[i] = ((plain or is_fence) and line ~= '') and BLOCK:format(#line) .. (rows[i] or '')
-      or rows[i]
+  local rows = { '' }
+  for i, marks in ipairs(found) do
+    local line = lines[i + 1]
+    rows[i + 1] = plain and line ~= '' and decorations.highlight(0, #line, BLOCK, 100) or marks
   end
+  if #rows < #lines then table.insert(rows, '') end
   return rows
+end
+
+--- Decorates the fences of a block: a rule above it with the language, and one below.
+---@param lines string[] with the fences
+---@param rows string[] decorations of each line, changed
+function M.frame(lines, rows)
+  local _, opened, info = lines[1]:find('^[`~]+%s*([^`]*)')
+  local label = opened - #info
+  local named = info ~= ''
+  local parts = { decorations.replace(0, label, '─'), decorations.rule(opened, named) }
+  if named then
+    local name = decorations.highlight(label, opened, '@label.markdown')
+    vim.list_extend(parts, { decorations.pad(label, 1), name })
+  end
+  rows[1] = table.concat(parts, ' ')
+  local last = lines[#lines]
+  if #lines == 1 or not last:find('^%s*[`~]+%s*$') then return end
+  rows[#lines] = decorations.replace(0, #last, '─') .. ' ' .. decorations.rule(#last)
 end
 
 --- Asks for the highlights of a block.
@@ -52,7 +70,7 @@ end
 function M.ask(lang, lines, callback)
   if not host.is_ready() then return false end
   asked = asked + 1
-  waiting[asked] = function(found) callback(rows_of(lines, lang, found)) end
+  waiting[asked] = function(found) callback(rows_of(lines, found)) end
   host.send('highlight', { request = asked, language = lang, lines = code_of(lines) })
   return true
 end

@@ -4,9 +4,12 @@
 --- extmark of its own that goes once the section is highlighted. No parser is attached to the buffer,
 --- which would parse the growing chat again at every piece.
 local code = require('agentchat.transcript.code')
+local decorations = require('agentchat.transcript.decorations')
 local markdown = require('agentchat.transcript.markdown')
 local render = require('agentchat.ui.render')
 local sections = require('agentchat.transcript.sections')
+local settings = require('agentchat.config.settings')
+local tables = require('agentchat.transcript.tables')
 
 local M = {}
 
@@ -20,11 +23,11 @@ local MOST_LINES = 3000 -- a longer block of code stays plain: reading it would 
 local STREAM_MS = 100 -- between two highlightings of a section that grows
 local REST = 10 -- a section that grows is highlighted in at most one tenth of the time
 local ANSWER_MS = 5000 -- after which the host is asked again
-local PRIORITY = 101 -- of a mark that has none
 
 ---@class agentchat.Section
 ---@field text agentchat.WaitingText it is part of
 ---@field lang? string of a block of code
+---@field is_table boolean
 ---@field indent integer blanks before each line that are no part of it
 ---@field drawn table<integer, string> the marks of each line that has any, from 1
 ---@field asked? integer ms, when the host was asked
@@ -94,6 +97,7 @@ local function begin_section(chat, text, row)
   chat.transcript.highlighting.sections[text.section] = {
     text = text,
     lang = splitter.lang,
+    is_table = splitter.is_table,
     indent = splitter.indent,
     drawn = {},
     due = 0,
@@ -129,31 +133,19 @@ end
 
 -- Highlighting ---------------------------------------------------------------------------------------
 
-local function draw_line(buf, row, shift, marks)
-  api.nvim_buf_clear_namespace(buf, ns, row, row + 1)
-  for first, last, group, priority in marks:gmatch('(%d+):(%d+):([^%s:]+):?(%d*)') do
-    api.nvim_buf_set_extmark(buf, ns, row, first + shift, {
-      end_col = last + shift,
-      hl_group = group,
-      priority = tonumber(priority) or PRIORITY,
-      strict = false,
-    })
-  end
-end
-
 ---@class agentchat.Found
----@field rows string[] the marks of each line
+---@field rows string[] the decorations of each line
 ---@field shifts integer[] columns by which they are moved
 ---@field whole boolean whether these are all lines of a section that is complete
 
 --- Draws the marks of a section; lines that have them already stay as they are.
 ---@param found agentchat.Found
 local function draw(chat, id, section, found, pause)
-  local first = rows_of(chat.buf, id)
+  local first, plain = rows_of(chat.buf, id), not settings.get(chat.buf).ui.conceal
   for i, marks in ipairs(found.rows) do
     if not first then break end
     if (section.drawn[i] or '') ~= marks then
-      draw_line(chat.buf, first + i - 1, found.shifts[i], marks)
+      decorations.draw(chat.buf, ns, first + i - 1, found.shifts[i], marks, plain)
       section.drawn[i] = marks
     end
     if pause() then first = rows_of(chat.buf, id) end
@@ -196,6 +188,22 @@ local function is_due(chat, id, section)
   return false
 end
 
+--- Cells of the narrowest window of a chat.
+local function room(chat)
+  local widths = vim.tbl_map(api.nvim_win_get_width, vim.fn.win_findbuf(chat.buf))
+  return #widths > 0 and math.min(unpack(widths)) or 0
+end
+
+--- Adds to the colours of a section what its fences or its columns are shown as.
+local function frame(chat, section, lines, rows)
+  for i = 1, #lines do
+    rows[i] = rows[i] or ''
+  end
+  if section.lang then code.frame(lines, rows) end
+  if section.is_table then tables.align(lines, rows, room(chat)) end
+  return rows
+end
+
 local function highlight(chat, id, section, pause)
   local found, first = section.found, rows_of(chat.buf, id)
   if not first then return drop(chat, id) end
@@ -209,12 +217,15 @@ local function highlight(chat, id, section, pause)
   found = { rows = {}, shifts = shifts, whole = section.text.section ~= id }
   if code.is_for_host(section.lang, lines) then
     local asked = code.ask(section.lang, lines, function(rows)
-      found.rows, section.found, section.asked = rows, found, nil
+      found.rows, section.found, section.asked = frame(chat, section, lines, rows), found, nil
       M.refresh(chat)
     end)
     section.asked = asked and now() or nil
+    local rows = frame(chat, section, lines, vim.tbl_extend('force', {}, section.drawn))
+    draw(chat, id, section, { rows = rows, shifts = shifts, whole = false }, pause)
   else
-    found.rows = markdown.rows(lines, pause) or {}
+    found.rows = markdown.rows(lines, section.lang ~= nil, pause) or {}
+    frame(chat, section, lines, found.rows)
     draw(chat, id, section, found, pause)
   end
   section.due = now() + math.max(STREAM_MS, (now() - began) * REST)

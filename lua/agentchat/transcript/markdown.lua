@@ -1,4 +1,6 @@
---- Highlights of Markdown and of the languages in its blocks of code, by Tree-sitter.
+--- Decorations of Markdown and of the languages in its blocks of code, by Tree-sitter.
+local decorations = require('agentchat.transcript.decorations')
+
 local M = {}
 
 local LARGEST = 100 * 1024 -- bytes; a longer text stays plain
@@ -16,6 +18,9 @@ function M.knows(name)
   return ok and added == true and highlights(lang) ~= nil
 end
 
+-- Captures that most colour schemes leave plain.
+local GROUPS = { ['markup.quote'] = 'AgentChatQuote' }
+
 local function has_colour(name)
   return not (
     vim.startswith(name, '_')
@@ -32,21 +37,77 @@ local function add(rows, lines, range, group, priority)
     local start = row == first and range[2] or 0
     local finish = row == range[4] and range[5] or #lines[row + 1]
     if finish > start then
-      table.insert(rows[row + 1], ('%d:%d:%s:%d'):format(start, finish, group, priority))
+      table.insert(rows[row + 1], decorations.highlight(start, finish, group, priority))
     end
   end
+end
+
+--- The parts of a line that marks of Markdown are shown as, by the type of the node.
+---@type table<string, fun(node: TSNode, text: string, first: integer, last: integer): string?>
+local SHAPES = {}
+
+function SHAPES.block_quote_marker(node, text, first)
+  local out = {}
+  for at in vim.treesitter.get_node_text(node, text):gmatch('()>') do
+    table.insert(out, decorations.conceal(first + at - 1, first + at, '▎'))
+  end
+  return table.concat(out, ' ')
+end
+
+SHAPES.block_continuation = SHAPES.block_quote_marker
+
+function SHAPES.list_marker_minus(node, text, first)
+  local at = vim.treesitter.get_node_text(node, text):find('%S') or 1
+  return decorations.conceal(first + at - 1, first + at, '•')
+end
+
+SHAPES.list_marker_plus = SHAPES.list_marker_minus
+SHAPES.list_marker_star = SHAPES.list_marker_minus
+
+function SHAPES.thematic_break(_, _, first, last)
+  return decorations.replace(first, last, '─') .. ' ' .. decorations.rule(last)
+end
+
+function SHAPES.link_text(node, text, first, last)
+  for other in node:parent():iter_children() do
+    local url = other:type() == 'link_destination' and vim.treesitter.get_node_text(other, text)
+    if url and not url:find('%s') then return decorations.url(first, last, url) end
+  end
+end
+
+SHAPES.image_description = SHAPES.link_text
+
+--- Adds what is concealed of a node, and what it is shown as.
+local function add_shape(rows, lines, text, node, range, concealed)
+  local first, last = range[2], range[5]
+  if range[1] + 1 == range[4] and last == 0 then
+    last = #lines[range[1] + 1]
+  elseif range[1] ~= range[4] then
+    return
+  end
+  local shape = SHAPES[node:type()]
+  local part = shape and shape(node, text, first, last)
+    or concealed and decorations.conceal(first, last, concealed)
+  if part and part ~= '' then table.insert(rows[range[1] + 1], part) end
 end
 
 local function collect(rows, lines, text, tree, lang, pause)
   local query = highlights(lang)
   if not query then return end
   local above = lang == 'markdown' and 0 or 1
+  local is_markdown = vim.startswith(lang, 'markdown')
   for id, node, metadata in query:iter_captures(tree:root(), text) do
     local name = query.captures[id]
+    local range = vim.treesitter.get_range(node, text, metadata[id])
     if has_colour(name) then
-      local range = vim.treesitter.get_range(node, text, metadata[id])
       local priority = (tonumber(metadata.priority) or 100) + above
-      add(rows, lines, range, ('@%s.%s'):format(name, lang), priority)
+      local group = GROUPS[name] or ('@%s.%s'):format(name, lang)
+      add(rows, lines, range, group, priority)
+    end
+    if is_markdown then
+      -- Fences have a decoration of their own.
+      local concealed = lang == 'markdown_inline' and metadata.conceal or nil
+      add_shape(rows, lines, text, node, range, concealed)
     end
     pause()
   end
@@ -65,12 +126,19 @@ local function parse(parser, pause)
   return not failed
 end
 
---- Finds the highlights of a text.
+--- Hides all but one of several blank lines.
+local function fold_blanks(lines, rows)
+  for i = 2, #lines do
+    if not (lines[i]:find('%S') or lines[i - 1]:find('%S')) then rows[i] = decorations.FOLDED end
+  end
+end
+
+--- Finds the decorations of a text.
 ---@param lines string[]
+---@param is_code boolean whether they are one block of code
 ---@param pause fun(now?: boolean): boolean see `in_slices`
----@return string[]? rows the marks of each line: `first:last:Group:priority` in bytes, divided by
----  blanks; nil if the text stays plain
-function M.rows(lines, pause)
+---@return string[]? rows the decorations of each line; nil if the text stays plain
+function M.rows(lines, is_code, pause)
   local text = table.concat(lines, '\n') .. '\n'
   if #text > LARGEST then return nil end
   -- This Neovim may have no Markdown parser.
@@ -81,7 +149,9 @@ function M.rows(lines, pause)
   parser:for_each_tree(
     function(tree, inner) collect(rows, lines, text, tree, inner:lang(), pause) end
   )
-  return vim.iter(rows):map(function(marks) return table.concat(marks, ' ') end):totable()
+  rows = vim.iter(rows):map(function(marks) return table.concat(marks, ' ') end):totable()
+  if not is_code then fold_blanks(lines, rows) end
+  return rows
 end
 
 return M

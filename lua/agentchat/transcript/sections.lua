@@ -1,19 +1,21 @@
---- Splits Markdown, line by line as it arrives, into sections that can be highlighted alone: paragraphs
---- and blocks of code.
+--- Splits Markdown, line by line as it arrives, into sections that can be highlighted alone: paragraphs,
+--- blocks of code and tables.
 local M = {}
 
+local LONGEST_TABLE = 200 -- lines; the rest is aligned on its own
 local LONGEST = 10 -- lines of prose; a longer paragraph is divided, so that parsing is not felt
 
 ---@class agentchat.Splitter
 ---@field fence? string the characters that opened the block of code
 ---@field lang? string what the fence says of the language, '' for nothing; nil outside of a block
+---@field is_table boolean whether the section is a table
 ---@field indent integer blanks before the fence, which are no part of the code
 ---@field ended boolean the line before ended a block of code
 ---@field blank boolean the line before was blank
 ---@field count integer lines of the section
 
 ---@return agentchat.Splitter
-function M.new() return { indent = 0, ended = false, blank = false, count = 0 } end
+function M.new() return { indent = 0, is_table = false, ended = false, blank = false, count = 0 } end
 
 ---@return string? fence, string? info, string? indent
 local function opening(line)
@@ -34,8 +36,13 @@ local function begin(splitter)
   splitter.ended, splitter.count = false, 0
 end
 
---- Whether a line of prose begins a paragraph. An indented one may belong to the list before it.
+local function is_row(line) return line:find('^ ? ? ?|') ~= nil end
+
+--- Whether a line of prose begins a table or a paragraph. An indented one may belong to the list before
+--- it.
 local function begins_paragraph(splitter, line)
+  if is_row(line) ~= splitter.is_table then return true end
+  if splitter.is_table then return splitter.count >= LONGEST_TABLE end
   if splitter.ended or splitter.count >= LONGEST then return true end
   return splitter.blank and line:find('^%S') ~= nil
 end
@@ -51,6 +58,7 @@ function M.step(splitter, line)
   local fence, info, indent = opening(line)
   local begins = fence ~= nil or begins_paragraph(splitter, line)
   if begins then begin(splitter) end
+  splitter.is_table = not fence and is_row(line)
   if fence then
     splitter.fence, splitter.indent = fence, #indent
     splitter.lang = info:match('^{?%.?([^%s{},]*)')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from agentchat.core.messages import ToolResult
@@ -57,6 +58,11 @@ class ChatTools:
         """
         prompt = read_mentions(text, self._toolbox)
         return prompt.text, tuple(line for name in prompt.names for line in self._add(name))
+
+    def add_allowed(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Add the tools that a slash command names, those there are; return lines as above."""
+        known = (name.lower() for name in names if self._toolbox.can_be_mentioned(name.lower()))
+        return tuple(line for name in known for line in self._add(name))
 
     def add(self, name: str) -> None:
         """Add a tool or group, and show it in the chat."""

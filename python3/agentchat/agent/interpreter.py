@@ -159,6 +159,10 @@ class Interpreter:
             case e.Prepare():
                 self._accounts.refresh()
                 return await self._preparation.prepare()
+            case e.FindPromptCalls():
+                return await self._queue.find_calls()
+            case e.AnswerPromptCall():
+                return self._queue.give_result(effect.result)
             case e.TakeSteering():
                 return await self._queue.complete()
             case e.AskModel():
@@ -198,8 +202,12 @@ class Interpreter:
                 return await self._runner.set_up(effect.call)
             case e.TearDown():
                 return await self._tear_down(effect.call)
+            case e.RunPromptCall():
+                return await self._run_quietly(effect.ready)
             case e.RunTool():
                 return await self._run(effect.ready)
+            case e.TryCall() | e.ApplyTried() | e.ForgetTried():
+                return await self._perform_trial(effect)
             case e.RunTools():
                 return await self._run_together(effect.ready)
         raise TypeError(f"no effect: {effect!r}")
@@ -222,6 +230,8 @@ class Interpreter:
         try:
             reply = await self._model.current().ask(request, lambda piece: None)
             self._accounts.add(reply)
+            if reply.usage is not None:
+                self._journal.record_request(reply.model, reply.usage)
         except UserError as error:
             reply = Reply(error=str(error))
         finally:
@@ -250,7 +260,7 @@ class Interpreter:
             return error
 
     async def _request_approval(self, request: e.ApprovalRequest) -> e.ApprovalResponse:
-        if not request.question:
+        if not (request.question or request.prompt):
             self._view.update_block(request.call.call.id, ToolBlock(state="waiting"))
         response = await self._approvals.ask(request)
         if response.decision is None:
@@ -259,13 +269,43 @@ class Interpreter:
 
     async def _run(self, ready: e.ReadyCall) -> ToolResult:
         async with self._slots:
-            self._journal.record_call_started(ready)
             call = ready.call
             title = call.tool.title(ShownArguments(call.raw_arguments, call.call.id))
+            self._journal.record_call_started(ready)
             self._show_start(call.call.id, call.tool.name, title)
             result = await self._runner.run(ready)
             self._journal.record_call_finished(result)
             return result
+
+    async def _run_quietly(self, ready: e.ReadyCall) -> ToolResult:
+        """Run a call of a prompt: it has no block, its result is part of the message."""
+        self._journal.record_call_started(ready)
+        result = await self._runner.run(ready, shown=False)
+        self._journal.record_call_finished(result)
+        return result
+
+    async def _perform_trial(self, effect: e.TryCall | e.ApplyTried | e.ForgetTried) -> Any:
+        match effect:
+            case e.TryCall():
+                return await self._try(effect.ready)
+            case e.ApplyTried():
+                return await self._apply_tried(effect)
+            case e.ForgetTried():
+                return await self._runner.forget_tried()
+
+    async def _try(self, ready: e.ReadyCall) -> e.TriedCall:
+        call = ready.call
+        title = call.tool.title(call.raw_arguments)
+        self._view.update_block(call.call.id, ToolBlock(title=title, state="running"))
+        return await self._runner.try_call(ready)
+
+    async def _apply_tried(self, effect: e.ApplyTried) -> ToolResult:
+        self._journal.record_call_started(effect.ready)
+        call = effect.ready.call
+        self._show_start(call.call.id, call.tool.name, call.tool.title(call.raw_arguments))
+        result = await self._runner.apply_tried(effect.ready, effect.tried)
+        self._journal.record_call_finished(result)
+        return result
 
     async def _run_together(self, calls: tuple[e.ReadyCall, ...]) -> tuple[ToolResult, ...]:
         """Run calls at the same time; if one ends the turn, the others are cancelled first."""

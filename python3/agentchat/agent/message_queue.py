@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.agent.preparation import Preparation
-from agentchat.core.messages import Message, Note, UserText
+from agentchat.agent.prompts.expanded_prompt import ExpandedPrompt, PromptExpander
+from agentchat.core.messages import Message, Note, ToolResult, UserText
 from agentchat.core.tools.mentions import CapturedContext
+from agentchat.core.turn.effects import PromptCall
 from agentchat.core.turn.view import View
 
 
@@ -17,12 +19,15 @@ from agentchat.core.turn.view import View
 class QueuedMessage:
     """A message of the user.
 
-    ``message`` is set when its mentions have become tools and attachments; ``lines`` name these
-    for the user.
+    ``typed`` is the text with its mentions of tools replaced, ``command`` the slash command that
+    it begins with. ``message`` is set when these have their results; ``lines`` name for the user
+    what was added.
     """
 
     text: str
     captured: Mapping[str, CapturedContext]
+    typed: str | None = None
+    command: ExpandedPrompt | None = None
     message: UserText | None = None
     lines: tuple[str, ...] = ()
 
@@ -41,11 +46,13 @@ class MessageQueue:
         preparation: Preparation,
         tools: ChatTools,
         attachments: Attachments,
+        expander: PromptExpander,
     ) -> None:
         self._view = view
         self._preparation = preparation
         self._tools = tools
         self._attachments = attachments
+        self._expander = expander
         self._items: list[QueuedMessage | Note] = []
 
     def add(self, text: str, captured: Mapping[str, CapturedContext]) -> None:
@@ -56,8 +63,29 @@ class MessageQueue:
         """Add what the model must know at the next request."""
         self._items.append(Note(text))
 
+    async def find_calls(self) -> tuple[PromptCall, ...]:
+        """Expand the messages that are new, and return what they call."""
+        calls: list[PromptCall] = []
+        for item in self._messages():
+            if item.typed is None:
+                await self._preparation.refresh()
+                typed, lines = self._tools.add_mentioned(item.text)
+                item.command = await self._expander.expand(typed)
+                item.typed, item.lines = typed, (*lines, *self._apply_command(item.command))
+                calls += item.command.calls.values() if item.command is not None else ()
+        return tuple(calls)
+
+    def give_result(self, result: ToolResult) -> None:
+        """Give the result of a call to the message that needs it."""
+        for item in self._messages():
+            if item.command is not None:
+                item.command.results[result.call_id] = result
+
     async def complete(self) -> tuple[Message, ...]:
-        """Return all messages and notes, with attachments; ``finish`` removes them one by one."""
+        """Return messages and notes, with attachments; ``finish`` removes them one by one.
+
+        A message that came after ``find_calls`` waits for the next request.
+        """
         while (incomplete := self._find_incomplete()) is not None:
             await self._complete(incomplete)
         messages = (item if isinstance(item, Note) else item.message for item in self._items)
@@ -82,18 +110,30 @@ class MessageQueue:
     @property
     def has_messages(self) -> bool:
         """Whether a message of the user waits for a request."""
-        return any(isinstance(item, QueuedMessage) for item in self._items)
+        return bool(self._messages())
 
     def _find_incomplete(self) -> QueuedMessage | None:
-        messages = (item for item in self._items if isinstance(item, QueuedMessage))
-        return next((item for item in messages if item.message is None), None)
+        waiting = (item for item in self._messages() if item.typed is not None)
+        return next((item for item in waiting if item.message is None), None)
+
+    def _messages(self) -> list[QueuedMessage]:
+        return [item for item in self._items if isinstance(item, QueuedMessage)]
+
+    def _apply_command(self, command: ExpandedPrompt | None) -> tuple[str, ...]:
+        """Give the chat the tools and the model that a command names; return lines about them."""
+        if command is None:
+            return ()
+        lines = self._tools.add_allowed(command.expansion.tools)
+        return (*lines, *self._expander.use_model(command.expansion.model))
 
     async def _complete(self, item: QueuedMessage) -> None:
-        await self._preparation.refresh()
-        text, tool_lines = self._tools.add_mentioned(item.text)
+        text, command = item.typed or "", item.command
         message = UserText(text, display_text=item.text)
+        if command is not None:
+            message = UserText(command.text(), display_text=item.text, images=command.images())
+            item.lines = (*command.lines(), *item.lines)
         item.message, lines = await self._attachments.complete(message, item.captured)
-        item.lines = (*tool_lines, *lines)
+        item.lines = (*item.lines, *lines)
 
 
 def _message(item: QueuedMessage | Note) -> Message | None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
 from agentchat.agent.accounts import Accounts, Ledger
 from agentchat.agent.attachments import Attachments
 from agentchat.agent.chat_tools import ChatTools, ToolFiles
+from agentchat.agent.code_inserts import CodeInserts
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
@@ -27,6 +28,8 @@ from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions
+from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
+from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.stage import Stage
 from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
 from agentchat.agent.stream import STOPPED_TURN, replay
@@ -35,7 +38,6 @@ from agentchat.agent.undo.recovery import LeftoverFiles, Recovery
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.messages import Reply
 from agentchat.core.permissions.policy import parse_mode
-from agentchat.core.spending import totals_of
 from agentchat.core.tools.mentions import CapturedContext
 from agentchat.core.tools.model import Model
 from agentchat.core.tools.ports import Frontend, SandboxSetting, Workspace
@@ -54,6 +56,7 @@ log = logging.getLogger(__name__)
 PLAN = "plan"
 STAGE_MODE = "stage"
 NO_STAGE = "The mode stays as it is. {}"
+PLAN_IS_OVER = "The user ended plan mode. You are in {} mode now."
 REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
 
 
@@ -63,19 +66,28 @@ class PlanMode:
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._before = "ask"
+        self._planned_from = 0
+        """How many messages there were when plan mode began."""
         self._update_handler("ask")
 
-    def change(self, mode: str) -> None:
-        """Change the mode; raises UserError for an unknown one."""
+    def change(self, mode: str) -> str:
+        """Change the mode; raises UserError for an unknown one.
+
+        Returns:
+            what the model must know: that what it saw of plan mode is over. Empty if it saw none.
+        """
         before, self._chat.policy.mode = self._chat.policy.mode, parse_mode(mode)
         self._update_handler(before)
+        is_over = before == PLAN and self._chat.policy.mode != PLAN
+        saw_it = len(self._chat.history.messages) > self._planned_from
+        return PLAN_IS_OVER.format(self._chat.policy.mode) if is_over and saw_it else ""
 
     def _update_handler(self, before: str) -> None:
         """Set or remove the handler through which `resolve` submits a plan."""
         if self._chat.policy.mode != PLAN:
             self._chat.previews.standing = None
         elif self._chat.previews.standing is None:
-            self._before = before
+            self._before, self._planned_from = before, len(self._chat.history.messages)
             self._chat.previews.standing = Preview(
                 "Plan", PLAN, self._approve, self._reject, is_standing=True, has_effect=False
             )
@@ -122,6 +134,8 @@ class Session:
         ledger: Ledger | None = None,
         overlay: OverlayWorkspace | None = None,
         agent: ExternalAgent | None = None,
+        commands: SlashCommands | None = None,
+        turn_model: TurnModel | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
@@ -133,6 +147,8 @@ class Session:
         self._warm_up = BackgroundJobs(view)
         self._jobs = Jobs(view, self._background)
         self._plan_mode = PlanMode(chat)
+        self.commands = commands or SlashCommands()
+        self._expander = PromptExpander(self.commands, workspace, turn_model)
         self.tools = ChatTools(chat, view, journal, tool_files)
         self._preparation = Preparation(chat, workspace, self.tools, self._begin_stage)
         self._queue = MessageQueue(
@@ -140,6 +156,7 @@ class Session:
             preparation=self._preparation,
             tools=self.tools,
             attachments=Attachments(workspace, results, frontend),
+            expander=self._expander,
         )
         self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
         previews = Previews(
@@ -149,6 +166,9 @@ class Session:
             view=view,
             journal=journal,
             observer=self,
+        )
+        self._code_inserts = CodeInserts(
+            workspace=workspace, previews=previews, view=view, journal=journal
         )
         self._stage = Stage(
             chat,
@@ -269,6 +289,10 @@ class Session:
             self._view.add_note("info", COMPACTION_UNDONE)
             self.refresh()
 
+    def insert_code(self, path: str, line: int, code: Sequence[str]) -> None:
+        """Stage a preview that inserts lines below a line of a file (1-based)."""
+        self._background.start(self._code_inserts.insert(path, line, code), "inserting code")
+
     def answer(self, request_id: str, response: ApprovalResponse) -> None:
         """Take the answer to an approval request; an answer to a closed one does nothing."""
         self.approvals.answer(request_id, response)
@@ -293,7 +317,9 @@ class Session:
         self.refresh()
 
     def _change_mode(self, mode: str) -> None:
-        self._plan_mode.change(mode)
+        note = self._plan_mode.change(mode)
+        if note:
+            self.add_note(note)
         self.approvals.judge_again()
         self.refresh()
 
@@ -309,7 +335,7 @@ class Session:
         self._undo_commands.restore()
         self.chat.turn = self._journal.restored.timeline.turn
         self.chat.context.restore(self._journal.restored.steps, self.chat.history)
-        self.chat.spending.chat = totals_of(self.chat.history)
+        self.chat.spending.chat = self._journal.restored.used
 
     def replay(self) -> None:
         """Draw the history; turns wait until that is done."""
@@ -443,6 +469,7 @@ class Session:
         self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
         end = await self._play_turn()
         await self._end_stage()
+        self._expander.end_turn()
         self._in_turn = False
         if self._agent is not None:
             self._agent.end_turn(self.chat.history, end)

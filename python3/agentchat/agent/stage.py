@@ -24,7 +24,7 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
-from agentchat.workspace.overlay.changes import apply_order
+from agentchat.workspace.overlay.changes import in_apply_order
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 SOURCE = "stage"
@@ -57,6 +57,7 @@ class Stage:
         self._view = view
         self._journal = journal
         self._in_turn = False
+        chat.policy.has_overlay = overlay is not None and not overlay.why_impossible()
 
     @property
     def _is_on(self) -> bool:
@@ -82,6 +83,8 @@ class Stage:
         await self._overlay.pause()
         if self._is_on or self._pending() is not None:
             await self.show_changes()
+        elif self._overlay.has_changes():  # a command was tried and not accepted
+            await self._overlay.clear()
 
     def has_changes(self) -> bool:
         """Whether an earlier process left changes in the overlay."""
@@ -140,9 +143,8 @@ class Stage:
         change = preview.change
         assert change is not None
         await self._ask_about_special(change)
-        files = tuple(sorted(change.singly.files, key=apply_order))
         workspace = JournaledWorkspace(self._workspace, self._journal, f"stage-{uuid.uuid4().hex}")
-        await workspace.apply(ChangeSet(files))
+        await workspace.apply(in_apply_order(change))
         await self._overlay.clear()
         return ToolOutput(preview.headline or f"Applied all of it: {change.summary()}.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from agentchat.core.messages import History, Reply, Usage
+from agentchat.core.messages import Usage
 
 Scope = Literal["turn", "chat", "day"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -75,14 +75,6 @@ class Totals:
             cache_write_tokens=before.cache_write_tokens + usage.cache_write_tokens,
         )
         return Totals(self.requests + 1, total, self.unpriced + (usage.cost is None))
-
-
-def totals_of(history: History) -> Totals:
-    """Return what the replies of a history used."""
-    totals = Totals()
-    for message in history.messages:
-        totals = totals.add(message.usage) if isinstance(message, Reply) else totals
-    return totals
 
 
 @dataclass

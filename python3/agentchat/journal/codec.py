@@ -56,6 +56,7 @@ KINDS: dict[str, type[Any]] = {
     "content": r.ContentStored,
     "compacted": r.ContextCompacted,
     "shortened": r.ResultsShortened,
+    "counted": r.RequestCounted,
     "compaction_undone": r.CompactionUndone,
 }
 AUTHORS: dict[str, type[Any]] = {

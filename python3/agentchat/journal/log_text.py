@@ -150,6 +150,9 @@ _ENTRIES: dict[type, Callable[[Any], Iterable[str]]] = {
     r.UndoOffered: lambda record: (f"can be undone ({record.call_id}): {record.description}",),
     r.UndoStarted: lambda record: (f"undo of turn {record.turn} ({record.id})",),
     r.ContextCompacted: _compacted_entry,
+    r.RequestCounted: lambda record: (
+        f"request without a message ({record.model}, {record.usage.get('total_tokens')} tokens)",
+    ),
     r.ResultsShortened: lambda record: (
         f"results in the first {record.before} messages are sent in short form",
     ),

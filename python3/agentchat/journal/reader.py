@@ -16,7 +16,8 @@ from agentchat.core.context.context import (
     Shortening,
     steps_after_undo,
 )
-from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult
+from agentchat.core.messages import History, Message, Reply, Status, ToolCall, ToolResult, Usage
+from agentchat.core.spending import Totals
 from agentchat.journal.codec import CONTENT_KIND, from_fields
 from agentchat.journal.records import (
     CallStarted,
@@ -25,6 +26,7 @@ from agentchat.journal.records import (
     MessageRecorded,
     Record,
     ReplyProgress,
+    RequestCounted,
     ResultsShortened,
 )
 
@@ -121,6 +123,26 @@ def read_steps(records: Iterable[Record]) -> tuple[ContextStep, ...]:
         elif isinstance(record, CompactionUndone):
             steps = steps_after_undo(steps)
     return steps
+
+
+def usage_of(record: Record) -> Usage | None:
+    """Return what the request of a record used, if it is one whose server counted."""
+    if isinstance(record, MessageRecorded):
+        return record.message.usage if isinstance(record.message, Reply) else None
+    if not isinstance(record, RequestCounted):
+        return None
+    try:
+        return Usage(**record.usage)
+    except TypeError:  # of a later version
+        return None
+
+
+def read_totals(records: Iterable[Record]) -> Totals:
+    """Return what all requests used."""
+    totals = Totals()
+    for record in records:
+        totals = totals.add(usage_of(record))
+    return totals
 
 
 class _Progress:

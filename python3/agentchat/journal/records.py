@@ -341,6 +341,18 @@ class ContextCompacted:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestCounted:
+    """What a request used whose answer is no message, like that for a summary.
+
+    ``usage`` has the fields of ``core.messages.Usage``.
+    """
+
+    model: str
+    usage: Mapping[str, Any]
+    time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ResultsShortened:
     """Older results are sent in short form; see ``core.context.context.Shortening``."""
 
@@ -387,6 +399,7 @@ Record = (
     | RedoStarted
     | ContentStored
     | ContextCompacted
+    | RequestCounted
     | ResultsShortened
     | CompactionUndone
     | UnknownRecord

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentchat.core.messages import Reply
 from agentchat.core.spending import UNKNOWN, Totals, format_cost
 from agentchat.journal import records as r
+from agentchat.journal.reader import usage_of
 
 COLUMNS = ("requests", "input", "cached", "written", "output", "cost")
 WIDTHS = (9, 8, 8, 8, 8, len(UNKNOWN) + 2)
@@ -28,10 +28,9 @@ def render_usage(records: Iterable[r.Record], today: Totals) -> list[str]:
     for record in records:
         if isinstance(record, r.TurnStarted):
             turn = record.number
-        elif isinstance(record, r.MessageRecorded) and isinstance(record.message, Reply):
-            usage = record.message.usage
-            turns[turn] = turns.get(turn, Totals()).add(usage)
-            chat = chat.add(usage)
+        usage = usage_of(record)
+        turns[turn] = turns.get(turn, Totals()).add(usage)
+        chat = chat.add(usage)
     rows = [_row(f"turn {number}", total) for number, total in turns.items() if total.requests]
     if not rows:
         rows = ["No server has counted tokens in this chat yet."]

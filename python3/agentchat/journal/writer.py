@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
 from agentchat.core.context.context import Compaction, ContextStep
 from agentchat.core.diff.changeset import ChangeSet, FileChange
-from agentchat.core.messages import History, Message, ToolResult
+from agentchat.core.messages import History, Message, ToolResult, Usage
 from agentchat.core.permissions.policy import Decision
+from agentchat.core.spending import Totals
 from agentchat.core.tools.call import declared_effects
 from agentchat.core.tools.tool import UndoCall
 from agentchat.core.tools.toolset import ToolSelection
@@ -21,7 +22,7 @@ from agentchat.core.turn.loop import TurnReason
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.journal import records as r
 from agentchat.journal.file import JournalFile
-from agentchat.journal.reader import read_history, read_steps
+from agentchat.journal.reader import read_history, read_steps, read_totals
 from agentchat.journal.timeline import Timeline, read_timeline
 
 NO_EFFECTS: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -36,6 +37,8 @@ class RestoredChat:
     tools: ToolSelection | None
     steps: tuple[ContextStep, ...] = ()
     """What is sent in place of older messages."""
+    used: Totals = field(default_factory=Totals)
+    """What all requests used."""
 
 
 class JournalWriter:
@@ -113,6 +116,10 @@ class JournalWriter:
     def record_step(self, step: ContextStep) -> None:
         """Record that something shorter is sent in place of older messages."""
         self._file.append(step_record(step))
+
+    def record_request(self, model: str, usage: Usage) -> None:
+        """Record what a request used whose answer is no message."""
+        self._file.append(r.RequestCounted(model, asdict(usage)))
 
     def record_compaction_undone(self) -> None:
         """Record that the newest summary is taken back."""
@@ -323,6 +330,7 @@ def _restore(records: Sequence[r.Record]) -> RestoredChat:
         history=read_history(records),
         timeline=read_timeline(records, reopened=True),
         steps=read_steps(records),
+        used=read_totals(records),
         tools=ToolSelection(tools.given, tools.removed, tools.activated)
         if tools is not None
         else None,

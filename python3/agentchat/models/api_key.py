@@ -19,8 +19,26 @@ COMMAND_SECONDS = 30.0
 NO_KEY = "no-key"
 """Sent where the server needs none."""
 
+PREFIXES = {
+    "sk-ant-": "anthropic",
+    "sk-or-": "openrouter",
+    "sk-proj-": "openai",
+    "AIza": "gemini",
+    "gsk_": "groq",
+    "xai-": "xai",
+    "ghp_": "github",
+    "github_pat_": "github",
+}
+"""How keys begin whose provider is certain."""
+
 
 OnKey = Callable[[str], None]
+
+
+def other_provider(key: str, provider: str) -> str:
+    """Return which provider a key belongs to, if that is certain and another than ``provider``."""
+    owner = next((name for prefix, name in PREFIXES.items() if key.startswith(prefix)), "")
+    return "" if owner == provider.partition("@")[0] else owner
 
 
 class ApiKey(Protocol):

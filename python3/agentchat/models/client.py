@@ -11,14 +11,14 @@ from dataclasses import replace
 from agentchat.core.errors import ModelError, UserError
 from agentchat.core.messages import FinishReason, Reply
 from agentchat.core.tools.model import ModelRequest, Notice, Piece, RetryDelay
-from agentchat.models.api_key import ApiKey
+from agentchat.models.api_key import ApiKey, other_provider
 from agentchat.models.http import ConnectionFailure, HttpClient, Timeouts, check_url, silence
 from agentchat.models.learned import LearnedServers, ModelMemory
 from agentchat.models.prices import PriceList
 from agentchat.models.protocols import protocol_class
 from agentchat.models.protocols.options import ModelOptions, ProtocolName
 from agentchat.models.protocols.protocol import Body, WireProtocol
-from agentchat.models.providers import MODELS
+from agentchat.models.providers import MODELS, PROVIDERS
 from agentchat.models.response.overflow import is_overflow, window_in
 from agentchat.models.response.refusal import (
     ServerRefusal,
@@ -36,6 +36,9 @@ END_SECONDS = 0.02
 
 LIST_SECONDS = 3.0
 """How long the list of models may take that an error message names."""
+
+SECRET_CHARACTERS = 8
+"""A shorter key is a placeholder."""
 
 
 class TooLong(UserError):
@@ -135,7 +138,7 @@ class ModelClient:
             is_list = self._window_page == MODELS
             path = self._protocol.models_path if is_list else self._window_page
             page = await self._http.get_json(
-                path, self._headers(await self._key.get()), LIST_SECONDS
+                path, self._headers(await self._get_key()), LIST_SECONDS
             )
             self._reported = self._protocol.window_in(page)
         if self.window is None and self._prices is not None:
@@ -155,7 +158,7 @@ class ModelClient:
         self._running += 1
         self._idle.clear()
         try:
-            reply = await self._ask(request, await self._key.get(), on_piece)
+            reply = await self._ask(request, await self._get_key(), on_piece)
             return reply if self._prices is None else await self._prices.add_cost(reply)
         except UserError as error:
             finish: FinishReason = "overflow" if isinstance(error, TooLong) else "unknown"
@@ -164,6 +167,17 @@ class ModelClient:
             self._running -= 1
             if not self._running:
                 self._idle.set()
+
+    async def _get_key(self) -> str:
+        """Return the key; a key of another provider never leaves for this one's server."""
+        key = await self._key.get()
+        is_known = self._provider in PROVIDERS  # at another URL a server may take any key
+        if is_known and (owner := other_provider(key, self._provider)):
+            raise UserError(
+                f"The key is one of {owner}, not of {self._provider}, and was not sent. "
+                f"{self._key.hint}, or set provider = {owner!r} in g:agentchat.model."
+            )
+        return key
 
     async def _ask(self, request: ModelRequest, key: str, on_piece: OnPiece) -> Reply:
         tries = 0
@@ -294,18 +308,23 @@ class ModelClient:
             return str(failure)
         if failure.status in (401, 403):
             self._key.forget()
+        owner = other_provider(key, self._provider)
+        looks = f": it looks like a key of {owner}" if owner else ""
         line = explain(
             failure,
             url=self.base_url,
             model=self._name,
-            key_hint=self._key.hint,
+            protocol=self._protocol.name,
+            key_hint=f"{self._key.hint}{looks}",
             biggest=biggest_part(request) if failure.is_overflow else "",
         )
+        if len(key) >= SECRET_CHARACTERS:
+            line = line.replace(key, "[key]")  # some servers repeat it
         return line + await self._other_models(key) if failure.status == 404 else line
 
     async def list_models(self) -> list[str]:
         """Return the names of the server's models, none if it does not say; raises UserError."""
-        return await self._list_models(await self._key.get())
+        return await self._list_models(await self._get_key())
 
     async def _list_models(self, key: str) -> list[str]:
         page = await self._http.get_json(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from agentchat.core.errors import ModelError, UserError
 from agentchat.models.protocols.wire_history import encode_body
@@ -35,6 +37,8 @@ AFTER_FINISH_SECONDS = 2.0
 
 BEGINNING_BYTES = 1024 * 1024
 """How much is read of a body that explains an error."""
+
+TRUST = "If you trust it, set $SSL_CERT_FILE to a file with its certificate, then restart Neovim."
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -275,7 +279,7 @@ def _new_client(url: str, timeouts: Timeouts) -> httpx2.AsyncClient:
             timeout=httpx2.Timeout(timeouts.byte_idle, connect=timeouts.connect),
             headers={"User-Agent": "agentchat.nvim"},
             trust_env=not is_own,
-            verify=_no_certificates() if is_own and url.startswith("http://") else True,
+            verify=_no_certificates() if is_own and url.startswith("http://") else _certificates(),
         )
     except Exception as error:
         raise UserError(
@@ -288,10 +292,24 @@ def _no_certificates() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
+def _certificates() -> ssl.SSLContext:
+    """Return a context with the system's certificates, or those of ``$SSL_CERT_FILE``."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
 def _connection_failure(error: BaseException, url: str, seconds: float) -> ConnectionFailure:
     """Explain an error of the HTTP client and its causes; ``seconds`` to connect were allowed."""
     causes = list(_causes(error))
     names = {base.__name__ for cause in causes for base in type(cause).__mro__}
+    proxy = proxy_of(url)
+    if proxy and names & {"ConnectError", "ConnectTimeout", "gaierror"} and "SSL" not in str(names):
+        return ConnectionFailure(
+            "No connection to the proxy",
+            f"Cannot connect to {url}: the proxy {proxy} does not answer. Check $HTTPS_PROXY, "
+            "$HTTP_PROXY and $NO_PROXY.",
+        )
     if "gaierror" in names or "not known" in str(causes):
         host = urlsplit(url).hostname
         return ConnectionFailure(
@@ -299,9 +317,11 @@ def _connection_failure(error: BaseException, url: str, seconds: float) -> Conne
             f"The host {host} is not found. Check base_url ({url}) and the network.",
         )
     if "SSLError" in names or "CERTIFICATE" in str(causes):
+        is_unknown = "CERTIFICATE_VERIFY_FAILED" in str(causes)
+        advice = TRUST if is_unknown else "Check whether it is http or https."
         return ConnectionFailure(
             "No secure connection",
-            f"No secure connection to {url}: {causes[-1]}. Check whether it is http or https.",
+            f"No secure connection to {url}: {_tls_reason(causes[-1])}. {advice}",
             may_pass=False,
         )
     if "ConnectTimeout" in names:
@@ -323,6 +343,21 @@ def _connection_failure(error: BaseException, url: str, seconds: float) -> Conne
         "The connection broke",
         f"The connection to {url} broke before an answer came. Look at the server's log.",
     )
+
+
+def proxy_of(url: str) -> str:
+    """Return the host and port of the environment's proxy for a URL, empty if there is none."""
+    parts, proxies = urlsplit(url), getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    host = parts.hostname or ""
+    if not proxy or host in LOOPBACK or proxy_bypass(host):
+        return ""
+    return urlsplit(proxy if "//" in proxy else f"//{proxy}").netloc.rpartition("@")[2]
+
+
+def _tls_reason(error: BaseException) -> str:
+    """Return what a TLS library says, without its place in the library's source."""
+    return re.sub(r"\[SSL[^]]*\] |\s*\(_ssl\.c:\d+\)", "", str(error)).rstrip(".")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -54,6 +54,8 @@ class ModelSelection:
     ) -> None:
         self._settings = settings
         self._choice: dict[str, Any] = {}
+        self._before_turn: dict[str, Any] | None = None
+        """The choice to return to at the end of a turn that another model answers."""
         self._listed: frozenset[str] = frozenset()
         self._hide = hide
         self._learned = learned or LearnedServers()
@@ -95,6 +97,18 @@ class ModelSelection:
         except UserError:
             self._choice = before
             raise
+
+    def use_for_turn(self, name: str) -> None:
+        """Ask another model until ``end_turn``; raises UserError as ``choose`` does."""
+        before = self._choice
+        self.choose(name)
+        if self._before_turn is None:
+            self._before_turn = before
+
+    def end_turn(self) -> None:
+        """Ask the model again that was asked before ``use_for_turn``."""
+        if self._before_turn is not None:
+            self._choice, self._before_turn = self._before_turn, None
 
     async def list(self) -> ModelList:
         """Return the models of the server in use, of others on this machine, and ``offline``."""

@@ -17,6 +17,8 @@ from agentchat.agent.external_agent import ExternalAgent
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.rule_drafts import RuleDrafts
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
+from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
 from agentchat.core.permissions.grants import Grants
 from agentchat.core.permissions.policy import Policy
@@ -30,6 +32,7 @@ from agentchat.journal.ledger import UsageLedger
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.learned import LearnedServers
 from agentchat.models.select import ModelSelection, environment_keys
+from agentchat.nvim.chat_commands import ChatCommands
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import LuaApi
@@ -177,6 +180,10 @@ class ChatFactory:
             rule_store=rule_store,
             tool_files=self._custom_tools,
             ledger=UsageLedger(state.folder),
+            turn_model=models,
+            commands=SlashCommands(
+                CommandFiles(None if workspace.host else Path(root), state.config)
+            ),
             overlay=open_overlay(
                 workspace, state.folder / OVERLAYS / uuid, settings, self._guarded(settings)
             ),
@@ -213,6 +220,7 @@ class ChatFactory:
                 trust_store=NvimTrust(lua),
             ),
             custom_tools=self._custom_tools,
+            commands=ChatCommands(session.commands, lua, uuid),
             background=self._background,
         )
 

@@ -18,8 +18,8 @@ from agentchat.core.errors import ToolError
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.lua_tools import LuaTools
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
-from agentchat.tools.custom.definition import ToolSpec
-from agentchat.tools.custom.files import (
+from agentchat.tools.custom.declaration.definition import ToolSpec
+from agentchat.tools.custom.declaration.files import (
     PROJECT_FOLDER,
     FileProblem,
     Location,
@@ -29,9 +29,9 @@ from agentchat.tools.custom.files import (
     read_trust,
     stamp,
 )
-from agentchat.tools.custom.pool import WorkerPool
+from agentchat.tools.custom.process.pool import WorkerPool
+from agentchat.tools.custom.process.worker import Worker, start_worker
 from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile, RuntimeTools
-from agentchat.tools.custom.worker import Worker, start_worker
 from agentchat.tools.format import count_summary
 from agentchat.workspace.process.run import WATCHDOG
 

@@ -40,6 +40,7 @@ LuaFunction = Literal[
     "notify.info",
     "notify.warn",
     "page.show",
+    "prompt.set_commands",
     "review.close",
     "review.show",
     "rules.show",

@@ -29,6 +29,7 @@ from agentchat.journal.log_text import render_log
 from agentchat.journal.usage_text import render_usage
 from agentchat.journal.writer import JournalWriter
 from agentchat.models.select import ModelSelection
+from agentchat.nvim.chat_commands import ChatCommands
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.frontend import NvimFrontend
 from agentchat.nvim.lua_api import LuaApi
@@ -72,6 +73,7 @@ class OpenChat:
     rule_store: RuleStore
     drafts: RuleDrafts
     custom_tools: CustomTools
+    commands: ChatCommands
     background: BackgroundJobs
     is_closed: bool = False
 
@@ -84,6 +86,7 @@ class OpenChat:
             resumed: whether the history is to be drawn.
         """
         self.tools.show()
+        self.refresh_commands({})
         self.session.refresh()
         self.session.warm_up()
         self.models.warm_up()
@@ -120,10 +123,20 @@ class OpenChat:
         self._configure(payload.get("settings") or {})
         self.set_attended(payload.get("attended", True))
         captured = payload.get("captured") or {}
+        unknown = self.commands.find_unknown(payload["text"])
+        if unknown:
+            self.view.restore_prompt()
+            self.view.notify("warn", unknown)
+            self.session.refresh()
+            return
         self.session.send(
             payload["text"],
             {mention: CapturedContext(**context) for mention, context in captured.items()},
         )
+
+    def refresh_commands(self, payload: Payload) -> None:
+        """Update the list of slash commands in the background."""
+        self.background.start(self.commands.refresh(), "the slash commands")
 
     def _configure(self, given: Mapping[str, Any]) -> None:
         """Replace the settings; what the user chose in the chat stays."""
@@ -191,7 +204,11 @@ class OpenChat:
 
     def show_tools(self, payload: Payload) -> None:
         """Show the tools of the chat and the files of custom tools."""
-        lines = [*listings.tools(self.chat), *self.custom_tools.lines(self.chat.uuid)]
+        lines = [
+            *listings.tools(self.chat),
+            *self.custom_tools.lines(self.chat.uuid),
+            *self.commands.lines(),
+        ]
         self._show_page("Tools", lines)
 
     def show_approvals(self, payload: Payload) -> None:
@@ -270,11 +287,13 @@ EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "resolve": lambda chat, p: chat.previews.resolve(parse_resolve_command(p)),
     "propose": lambda chat, p: chat.previews.show_proposal(p["subject"], p["path"]),
     "amend": OpenChat.amend,
+    "insert_code": lambda chat, p: chat.session.insert_code(p["path"], p["line"], p["code"]),
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),
     "compact": OpenChat.compact,
     "compact_undo": lambda chat, p: chat.session.undo_compaction(),
     "mode": lambda chat, p: chat.session.set_mode(p["mode"]),
+    "commands": OpenChat.refresh_commands,
     "model": OpenChat.choose_model,
     "models": OpenChat.list_models,
     "approvals": OpenChat.show_approvals,

@@ -17,7 +17,7 @@ host, own threads            waiting for a child process; reading and writing of
                              (``rpc.peer``). Daemons: they do not delay the end of the host
 commands of ``bash``         one process group each (``workspace.process.run``)
 ssh                          one client per chat on another machine (``workspace.remote.client``)
-custom tools                 worker processes (``tools.custom.pool``)
+custom tools                 worker processes (``tools.custom.process.pool``)
 ===========================  ======================================================================
 
 From Lua to the host go *events*: notifications without an answer. ``Router.take`` handles one on

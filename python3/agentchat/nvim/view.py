@@ -73,6 +73,7 @@ class NvimView:
     def restore_prompt(self) -> None:
         """Put messages that no request has carried back into the prompt."""
         self.flush()
+        self._status = ChatStatus(turn=-1)  # Lua shows an idle chat now, whatever this was
         if not self._closed:
             self._outbox.call("chat.refuse", self._chat)
 

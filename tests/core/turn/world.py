@@ -24,6 +24,7 @@ from agentchat.core.turn.effects import (
     Choice,
     ComputeDryRun,
     Effect,
+    FindPromptCalls,
     Locate,
     Parse,
     Plan,
@@ -197,6 +198,8 @@ class World:
 
     def _about_a_call(self, effect: Effect[Any]) -> Any:
         match effect:
+            case FindPromptCalls():
+                return ()
             case Parse():
                 return effect.tool.arguments.parse(effect.raw_arguments)
             case Locate():

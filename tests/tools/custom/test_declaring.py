@@ -15,9 +15,9 @@ import agentchat
 from agentchat import Context, Result, ToolError, tool
 from agentchat.core.tools.system_prompt import system_prompt
 from agentchat.core.tools.tool import ArgumentError, Environment, Metadata
-from agentchat.tools.custom.definition import definition_of
-from agentchat.tools.custom.parameters import DefinitionError
-from agentchat.tools.custom.template import parse, parse_words
+from agentchat.tools.custom.declaration.definition import definition_of
+from agentchat.tools.custom.declaration.parameters import DefinitionError
+from agentchat.tools.custom.declaration.template import parse, parse_words
 from tests.tools.custom.making import declared, made
 
 

@@ -10,7 +10,7 @@ import pytest
 from agentchat.core.tools.registry import Registry, parse_groups
 from agentchat.core.tools.toolset import Toolset
 from agentchat.tools.builtin.catalogue import BUILTINS
-from agentchat.tools.custom.files import (
+from agentchat.tools.custom.declaration.files import (
     FileProblem,
     Location,
     import_source,

@@ -13,9 +13,9 @@ import pytest
 from agentchat.core.errors import ToolError
 from agentchat.core.tools.tool import Tool
 from agentchat.rpc.frames import RemoteError
-from agentchat.tools.custom.pool import MOST_IDLE, WorkerPool
+from agentchat.tools.custom.process.pool import MOST_IDLE, WorkerPool
+from agentchat.tools.custom.process.worker import Worker, WorkerEnded, start_worker
 from agentchat.tools.custom.remote_tool import RemoteTool
-from agentchat.tools.custom.worker import Worker, WorkerEnded, start_worker
 from agentchat.workspace.process.run import WATCHDOG
 from tests.tools.custom.making import OPEN, tools_of
 from tests.tools.custom.test_running import gone

@@ -24,8 +24,8 @@ from agentchat.core.turn.effects import ApprovalResponse
 from agentchat.journal.log_text import render_log
 from agentchat.journal.records import DecisionMade
 from agentchat.nvim.render.approval import IRREVERSIBLE, request_table
-from agentchat.tools.custom.context import MOST_CHARACTERS
-from agentchat.tools.custom.files import read_source
+from agentchat.tools.custom.declaration.context import MOST_CHARACTERS
+from agentchat.tools.custom.declaration.files import read_source
 from agentchat.tools.custom.remote_tool import RemoteTool
 from agentchat.workspace.process.sandbox import IMPOSSIBLE
 from tests.agent.scene import Scene, Script
@@ -1238,7 +1238,7 @@ async def test_a_process_ends_when_the_files_are_reloaded(tmp_path: Path) -> Non
 HOST = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from agentchat.tools.custom.files import read_source
+from agentchat.tools.custom.declaration.files import read_source
 from tests.tools.custom.making import OPEN, a_registry
 
 async def main():

@@ -37,9 +37,10 @@ from agentchat.core.tools.tool import (
     refuse_staging,
 )
 from agentchat.core.tools.toolset import Toolset
-from agentchat.core.turn.effects import ReadyCall
+from agentchat.core.turn.effects import ReadyCall, TriedCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.journal.writer import JournalWriter
+from agentchat.workspace.overlay.changes import in_apply_order
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
@@ -94,8 +95,11 @@ class ToolRunner:
             return target
         return await locate_call(call, self._workspace)
 
-    async def run(self, ready: ReadyCall) -> ToolResult:
+    async def run(self, ready: ReadyCall, *, shown: bool = True) -> ToolResult:
         """Run a call; an error is its result.
+
+        Args:
+            shown: whether the chat shows its progress.
 
         Raises:
             StalePreview: a file changed since the preview. Nothing was changed.
@@ -104,7 +108,7 @@ class ToolRunner:
         staged: list[StagedChange] = []
         in_overlay = ready.decision.staged
         context = self._context(
-            call, staged.append, ready.preview, ready.target, in_overlay=in_overlay
+            call, staged.append, ready.preview, ready.target, in_overlay=in_overlay, shown=shown
         )
         if in_overlay:
             result = await self._run_in_overlay(ready, context)
@@ -119,6 +123,42 @@ class ToolRunner:
         answer = self.make_result(call.call.id, call.tool.name, result, heading)
         processor = self._toolbox.result_processor
         return answer if processor is None else await self._process(answer, processor, context)
+
+    async def try_call(self, ready: ReadyCall) -> TriedCall:
+        """Run a command in an empty overlay and return what it did; raises ToolError."""
+        call, overlay = ready.call, self._overlay
+        if overlay is None:
+            raise ToolError("No overlay works here.")
+        try:
+            await overlay.clear()
+            await overlay.ready()
+        except ToolError:
+            self._policy.has_overlay = False
+            raise
+        context = self._context(call, refuse_staging, None, ready.target, in_overlay=True)
+        output = await self._run_in_overlay(ready, context)
+        change = await overlay.staged.change_set()
+        await overlay.pause()
+        result = self.make_result(call.call.id, call.tool.name, output)
+        shown = None if change.changes_nothing else change
+        return TriedCall(result, DryRunResult(change=shown, text=result.text))
+
+    async def apply_tried(self, ready: ReadyCall, tried: ToolResult) -> ToolResult:
+        """Apply what the user kept of a tried call; raises StalePreview or ToolError."""
+        assert self._overlay is not None
+        preview = ready.preview or DryRunResult()
+        if preview.change is not None:
+            workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
+            await workspace.apply(in_apply_order(preview.change))
+        await self._overlay.clear()
+        if preview.headline:
+            return replace(tried, text=f"{tried.text}\n{preview.headline}")
+        return tried
+
+    async def forget_tried(self) -> None:
+        """Empty the overlay."""
+        if self._overlay is not None:
+            await self._overlay.clear()
 
     async def _run_in_overlay(self, ready: ReadyCall, context: ToolContext) -> ToolOutput:
         """Run a call on what the user sees; a command also tells what it did to files."""
@@ -259,13 +299,16 @@ class ToolRunner:
         target: CallTarget | None = None,
         *,
         in_overlay: bool = False,
+        shown: bool = True,
     ) -> ToolContext:
         def progress(text: str) -> None:
-            self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
+            if shown:
+                self._view.update_block(call.call.id, ToolBlock(tool=call.tool.name, append=text))
 
         def show(text: str) -> None:
-            block = ToolBlock(tool=call.tool.name, body=text.split("\n"))
-            self._view.update_block(call.call.id, block)
+            if shown:
+                block = ToolBlock(tool=call.tool.name, body=text.split("\n"))
+                self._view.update_block(call.call.id, block)
 
         located = target.targets_by_path if target is not None else {}
         workspace = (

@@ -11,7 +11,13 @@ from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import StalePreview, ToolError, UserError
 from agentchat.core.permissions.rule_file import RuleFileError, add_rule, read_rules
 from agentchat.core.permissions.rules import Rule
-from agentchat.tools.custom.files import DENIED, Source, is_trusted, read_source, read_trust
+from agentchat.tools.custom.declaration.files import (
+    DENIED,
+    Source,
+    is_trusted,
+    read_source,
+    read_trust,
+)
 from agentchat.workspace.files.disk import Disk
 from agentchat.workspace.files.transaction import FileTransaction
 

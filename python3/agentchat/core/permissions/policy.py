@@ -21,7 +21,9 @@ line of this table that matches:
       asks; by default only reading runs, not from the network
 ====  ====================================================================  ======
 
-So ``deny`` rules win over ``ask`` rules and these over ``allow`` rules, in any order. Denials come
+So ``deny`` rules win over ``ask`` rules and these over ``allow`` rules, in any order. A ``stage``
+rule is like an ``allow`` rule for a command that runs in the overlay first, and is asked about with
+what it did there. Denials come
 first because no answer and no mode overrides them. A grant comes before the check of paths because
 it may be about that path; it comes after ``ask`` rules, because the user wrote these to be asked
 each time. Modes and ``allow`` rules come after the check of paths: they are about work in general,
@@ -142,6 +144,8 @@ class Decision:
     """How a command would be confined."""
     staged: bool = False
     """Whether the call works in the overlay of the workspace instead of the workspace."""
+    try_first: bool = False
+    """Whether a command runs in the overlay before the question, which then shows what it did."""
 
     @property
     def reason_text(self) -> str:
@@ -166,6 +170,8 @@ class Policy:
     """How commands are confined; a grant for a sandbox does not cover runs without it."""
     stage_network: StageNetwork = "ask"
     """What happens to a command that wants the network in the overlay."""
+    has_overlay: bool = False
+    """Whether commands can run in an overlay of the workspace, as far as that is known."""
 
 
 def decide(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:
@@ -271,9 +277,15 @@ def _first_match(
     elif mode_allows(policy.mode, call.tool.name in EDITING, call.tool.metadata.destructive):
         return Decision(Verdict.ALLOW, Reason("mode", policy.mode))
     allowing = allowing_rules(policy.rules, call, target)
-    if allowing:
-        return Decision(Verdict.ALLOW, Reason("rule", "; ".join(r.label for r in allowing)))
-    return _tool_default(call, target)
+    return _decide_by_rules(allowing) if allowing else _tool_default(call, target)
+
+
+def _decide_by_rules(rules: tuple[Rule, ...]) -> Decision:
+    """Return the decision of rules that together allow a call, perhaps in the overlay only."""
+    reason = Reason("rule", "; ".join(rule.label for rule in rules))
+    if any(rule.action == "stage" for rule in rules):
+        return Decision(Verdict.ASK, reason, try_first=True)
+    return Decision(Verdict.ALLOW, reason)
 
 
 def _decide_staged(call: ValidCall, target: CallTarget, policy: Policy) -> Decision:

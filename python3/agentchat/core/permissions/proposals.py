@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 from agentchat.core.globs import escape_glob
 from agentchat.core.permissions.grants import hides_characters
 from agentchat.core.permissions.policy import EFFECT, Decision, Policy, Verdict, decide
-from agentchat.core.permissions.rules import ACTIONS, Rule, why_not_safe
+from agentchat.core.permissions.rules import Action, Rule, why_not_safe
 from agentchat.core.shell.parse import LONGEST, Part
 from agentchat.core.shell.programs import has_commands
 from agentchat.core.text import has_hidden_characters
@@ -20,6 +20,10 @@ RuleHome = Literal["chat", "project", "user"]
 """Where a rule is stored: only in this chat, in the project's file or in the user's file."""
 
 RULE_HOMES: Final[tuple[RuleHome, ...]] = get_args(RuleHome)
+
+
+PROPOSED_ACTIONS: tuple[Action, ...] = ("allow", "ask", "deny", "stage")
+"""In the order in which the user changes from one to the next."""
 
 
 def offers_rule(call: ValidCall, target: CallTarget) -> bool:
@@ -50,13 +54,15 @@ def describe_consequence(rule: Rule, call: ValidCall, target: CallTarget, policy
         return "runs without a question"
     if decision.verdict is Verdict.DENY:
         return "is denied"
+    if decision.try_first:
+        return "runs on an overlay, then asks"
     return "asks" if rule.action == "ask" else f"still asks: {_reason_to_ask(decision)}"
 
 
 def next_action(rule: Rule) -> Rule:
-    """Return the rule with the next of allow, ask and deny."""
-    order = ACTIONS[::-1]
-    return replace(rule, action=order[(order.index(rule.action) + 1) % len(order)])
+    """Return the rule with the next of allow, ask, deny and stage."""
+    index = PROPOSED_ACTIONS.index(rule.action)
+    return replace(rule, action=PROPOSED_ACTIONS[(index + 1) % len(PROPOSED_ACTIONS)])
 
 
 def _reason_to_ask(decision: Decision) -> str:

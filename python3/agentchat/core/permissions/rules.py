@@ -15,7 +15,7 @@ from agentchat.core.shell.parse import Part, candidate_words
 from agentchat.core.tools.call import CallTarget, ValidCall
 from agentchat.core.urls import Url, canonical_pattern, matches_host, names_host
 
-Action = Literal["deny", "ask", "allow"]
+Action = Literal["deny", "ask", "stage", "allow"]
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 """The strongest first."""
 
@@ -58,6 +58,11 @@ class Rule:
         if self.words:
             conditions.append("words " + " ".join(self.words))
         return " ".join([self.action, *conditions])
+
+    @property
+    def permits(self) -> bool:
+        """Whether it lets calls run, if only in the overlay."""
+        return self.action in ("stage", "allow")
 
     @property
     def label(self) -> str:
@@ -135,8 +140,11 @@ def refusing_rule(
 
 
 def allowing_rules(rules: Iterable[Rule], call: ValidCall, target: CallTarget) -> tuple[Rule, ...]:
-    """Return the rules that together allow a call; none if a part of its command remains."""
-    candidates = [r for r in rules if r.action == "allow" and _is_about(r, call, target)]
+    """Return the rules that together allow a call; none if a part of its command remains.
+
+    If a rule with the action ``stage`` is among them, the command runs in the overlay only.
+    """
+    candidates = [r for r in rules if r.permits and _is_about(r, call, target)]
     whole = [r for r in candidates if r.words is None][:1]
     if target.command is None:
         return tuple(whole)
@@ -157,7 +165,7 @@ def matching_rules(rules: Iterable[Rule], call: ValidCall, target: CallTarget) -
 
 def matches(rule: Rule, call: ValidCall, target: CallTarget) -> bool:
     """Whether a rule matches a call or any part of its command."""
-    if rule.action != "allow":
+    if rule.action in ("deny", "ask"):
         return refusing_rule((rule,), rule.action, call, target) is not None
     if rule.words is None or target.script is None:
         return bool(allowing_rules((rule,), call, target))
@@ -177,12 +185,12 @@ def judge_parts(
 
 
 def _judge_part(rules: Sequence[Rule], part: Part) -> PartVerdict:
-    refusing = [r for r in rules if r.action != "allow"]
+    refusing = [r for r in rules if not r.permits]
     for rule in sorted(refusing, key=lambda rule: ACTIONS.index(rule.action)):
         if rule.words is None or _contains_words(_likely_words(part), rule.words):
             return PartVerdict(part, rule.action, rule)
-    covering, missing = _covering([r for r in rules if r.action == "allow"], part)
-    return PartVerdict(part, "ask" if covering is None else "allow", covering, missing)
+    covering, missing = _covering([r for r in rules if r.permits], part)
+    return PartVerdict(part, "ask" if covering is None else covering.action, covering, missing)
 
 
 def _covering(rules: Sequence[Rule], part: Part) -> tuple[Rule | None, str]:
@@ -253,7 +261,7 @@ def _is_about(rule: Rule, call: ValidCall, target: CallTarget) -> bool:
 
 def _host_matches(rule: Rule, urls: Sequence[Url]) -> bool:
     pattern = rule.host or ""
-    if rule.action == "allow":
+    if rule.permits:
         return bool(urls) and all(matches_host(pattern, url) for url in urls)
     return any(matches_host(pattern, url) for url in urls)
 
@@ -267,10 +275,10 @@ def named_hosts(rules: Iterable[Rule], call: ValidCall, target: CallTarget) -> f
 
 def _path_matches(rule: Rule, target: CallTarget) -> bool:
     paths = [t.display_path for t in (*target.reads, *target.writes)]
-    if rule.action != "allow" and target.script is not None:
+    if not rule.permits and target.script is not None:
         paths += target.script.writes
     pattern = rule.path or ""
-    if rule.action == "allow":
+    if rule.permits:
         return bool(paths) and all(matches_path(pattern, path) for path in paths)
     return any(path == pattern or matches_path(pattern, path) for path in paths)
 

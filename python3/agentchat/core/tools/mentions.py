@@ -92,7 +92,7 @@ def add_attachments(message: UserText, attachments: Mapping[str, Attachment]) ->
             pieces += [message.text[end:start], attachment.name]
             end = stop
     text = "".join([*pieces, message.text[end:]])
-    blocks = [_context_block(attachment) for attachment in attachments.values()]
+    blocks = [context_block(attachment) for attachment in attachments.values()]
     images = tuple(image for attachment in attachments.values() for image in attachment.images)
     return UserText("\n\n".join([text, *blocks]), message.display_text, message.images + images)
 
@@ -109,7 +109,7 @@ def _iter_mentions(text: str) -> Iterator[tuple[int, int, ContextMention]]:
             yield match.start(), end, ContextMention(text[match.start() : end], path)
 
 
-def _context_block(attachment: Attachment) -> str:
+def context_block(attachment: Attachment) -> str:
     """Return an attachment between tags that its own text cannot close."""
     tag = "context"
     while f"</{tag}>" in attachment.text:

@@ -274,6 +274,10 @@ class Toolset:
             return tool
         return tool if tool.name not in self._removed and self._gives(tool) else None
 
+    def known(self, name: str) -> Tool | None:
+        """Return a tool, given to this chat or not; the user's own prompts may call it."""
+        return self._registry.get(name)
+
     def _gives(self, tool: Tool) -> bool:
         """Whether one of the given names is the tool's, or that of a group with it."""
         for name in self._given:

@@ -175,13 +175,15 @@ def record_consent(chat: Chat, request: ApprovalRequest, response: ApprovalRespo
     always = response.choice == "always" and offers_always(request)
     if scope is not None and (always or reads_once):
         chat.policy.grants.remember(scope)
-    staged = request.decision.staged
+    staged = request.decision.staged or request.tried is not None
     return Decision(Verdict.ALLOW, Reason("user", response.choice), scope, staged=staged)
 
 
 def offers_always(request: ApprovalRequest) -> bool:
     """Whether the user may answer *always*: there is a scope, no rule asks, all text is visible."""
     if request.decision.scope is None or request.decision.reason.kind == "rule":
+        return False
+    if request.tried is not None:  # the answer is about this one result
         return False
     return not hides_characters(request.call)
 

@@ -1,7 +1,9 @@
 """The plan of one call: located, decided, approved if needed, run, answered exactly once.
 
 ``CallAttempt`` is the one loop for every call. A ``resolve`` call differs only in its target, a
-staged preview: see ``resolve.ResolveAttempt``.
+staged preview: see ``resolve.ResolveAttempt``. A prompt calls tools, too, for the commands and
+files of ``/name``: the same rules hold, but the result becomes part of the user's message (see
+``PromptCallAttempt``).
 """
 
 from __future__ import annotations
@@ -31,19 +33,26 @@ from agentchat.core.turn.approval_request import (
 )
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.effects import (
+    AnswerPromptCall,
+    ApplyTried,
     ApprovalRequest,
     ApprovalResponse,
     ComputeDryRun,
+    FindPromptCalls,
+    ForgetTried,
     Locate,
     Plan,
+    PromptCall,
     ReadyCall,
     Record,
+    RunPromptCall,
     RunTool,
     RunTools,
+    TryCall,
     do,
 )
 from agentchat.core.turn.reverse_thinking import apply_verdict
-from agentchat.core.turn.validate import InvalidCall
+from agentchat.core.turn.validate import InvalidCall, validate_for
 
 
 def record(chat: Chat, effect: Record) -> Plan[Message]:
@@ -124,26 +133,34 @@ class CallAttempt:
         preview: DryRunResult | None = None
         if self.call.tool.dry_run is not None:
             preview = yield from do(ComputeDryRun(self.call, target))
-        return ApprovalRequest(self.call, target, decision, preview)
+        return ApprovalRequest(
+            self.call, target, decision, preview, can_try=self._can_try(target, decision)
+        )
+
+    def _can_try(self, target: CallTarget, decision: Decision) -> bool:
+        """Whether the call is a command that can run in the overlay, which must be empty."""
+        is_confined = target.command is not None and self.call.tool.metadata.confined
+        is_empty = not any(preview.for_user for preview in self.chat.previews)
+        return is_confined and is_empty and self.chat.policy.has_overlay and not decision.staged
 
     def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
-        """Run what the user approved of the call."""
+        """Run what the user approved of the call; of a call that ran already, apply the result."""
         ready = ReadyCall(self.call, request.target, decision, request.preview)
+        if request.tried is not None:
+            return (yield from do(ApplyTried(ready, request.tried)))
         return (yield from do(RunTool(ready)))
 
     def reject(self, request: ApprovalRequest, reason: str) -> Plan[ToolResult]:
         """Return the result of a call that the user rejected."""
-        yield from ()
+        if request.tried is not None:
+            yield from do(ForgetTried())
         return self.result(rejection_message(self.call, reason), Status.REJECTED)
 
     # --- the loop ---------------------------------------------------------------------------------
 
     def answer(self) -> Plan[None]:
         """Bring the call to its result and record that."""
-        try:
-            result = yield from self._answer_until_current()
-        except ToolError as error:
-            result = self.result(str(error), Status.ERROR)
+        result = yield from self.outcome()
         yield from record(
             self.chat,
             Record(
@@ -154,6 +171,13 @@ class CallAttempt:
                 reason=self._reject_reason,
             ),
         )
+
+    def outcome(self) -> Plan[ToolResult]:
+        """Bring the call to its result."""
+        try:
+            return (yield from self._answer_until_current())
+        except ToolError as error:
+            return self.result(str(error), Status.ERROR)
 
     @property
     def may_join_batch(self) -> bool:
@@ -244,8 +268,10 @@ class CallAttempt:
             return self._deny(decision)
         if decision.verdict is Verdict.ALLOW:
             return (yield from self._run_and_count(decision, self.run_unasked(target, decision)))
-        request = yield from self.request(target, decision)
-        return (yield from self._ask((yield from self._number_request(request))))
+        request = yield from self._number_request((yield from self.request(target, decision)))
+        if decision.try_first and request.can_try:
+            request = yield from self._try(request)
+        return (yield from self._ask(request))
 
     def _checkpoint(self, target: CallTarget) -> str:
         """Return what saves the state before the call; empty if nothing can."""
@@ -270,6 +296,9 @@ class CallAttempt:
             self._last_request = request
             response = yield from request_approval(request)
             self.queue.invalidate()
+            if response.choice == "try":
+                request = yield from self._try(request)
+                continue
             if response.choice != "edit":
                 return (yield from self._apply_response(request, response))
             if response.replacements:
@@ -282,6 +311,17 @@ class CallAttempt:
                 continue
             self._stale = self._last_request = None
             return (yield from self._decide_and_run())
+
+    def _try(self, request: ApprovalRequest) -> Plan[ApprovalRequest]:
+        """Run the command in the overlay; return the request with what it did."""
+        ready = ReadyCall(self.call, request.target, request.decision)
+        try:
+            tried = yield from do(TryCall(ready))
+        except ToolError as error:
+            return replace(request, problem=str(error), can_try=False)
+        return replace(
+            request, preview=tried.preview, tried=tried.result, problem="", can_try=False
+        )
 
     def _apply_response(
         self, request: ApprovalRequest, response: ApprovalResponse
@@ -334,3 +374,45 @@ def no_checkpoint_message(call: ValidCall) -> str:
     """Return the answer to a call that needs a checkpoint without a handler."""
     name = call.tool.name
     return f'Checkpoint required: no handler is registered, so "{name}" was not run.'
+
+
+class PromptCallAttempt(CallAttempt):
+    """One call of a prompt on its way to its result."""
+
+    def __init__(self, chat: Chat, call: ValidCall, prompt: str) -> None:
+        super().__init__(chat, call, ApprovalQueue())
+        self._prompt = prompt
+
+    def run_unasked(self, target: CallTarget, decision: Decision) -> Plan[ToolResult]:
+        """Run the call without a question."""
+        return (yield from do(RunPromptCall(ReadyCall(self.call, target, decision))))
+
+    def request(self, target: CallTarget, decision: Decision) -> Plan[ApprovalRequest]:
+        """Return the approval request, which names the prompt."""
+        request = yield from super().request(target, decision)
+        return replace(request, prompt=self._prompt, can_try=False)
+
+    def run_approved(self, request: ApprovalRequest, decision: Decision) -> Plan[ToolResult]:
+        """Run what the user approved of the call."""
+        ready = ReadyCall(self.call, request.target, decision, request.preview)
+        return (yield from do(RunPromptCall(ready)))
+
+
+def run_prompt_calls(chat: Chat) -> Plan[None]:
+    """Run what the waiting messages call, in order, each with its own question."""
+    for prompt_call in (yield from do(FindPromptCalls())):
+        result = yield from _run(chat, prompt_call)
+        yield from do(AnswerPromptCall(result))
+
+
+def _run(chat: Chat, prompt_call: PromptCall) -> Plan[ToolResult]:
+    call = prompt_call.call
+    tool = chat.toolset.known(call.name)
+    if tool is None:
+        text = chat.toolset.unknown_tool_message(call.name)
+        return ToolResult(call.id, call.name, text, Status.ERROR)
+    try:
+        valid = yield from validate_for(call, tool)
+    except ToolError as error:
+        return ToolResult(call.id, call.name, str(error), Status.ERROR)
+    return (yield from PromptCallAttempt(chat, valid, prompt_call.prompt).outcome())

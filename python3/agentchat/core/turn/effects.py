@@ -25,7 +25,7 @@ from agentchat.core.turn.preview_stack import Preview
 
 T = TypeVar("T")
 
-Choice = Literal["always", "accept", "reject", "cancel", "edit"]
+Choice = Literal["always", "accept", "reject", "cancel", "edit", "try"]
 Action = Literal["apply", "discard"]
 
 
@@ -52,8 +52,14 @@ class ApprovalRequest:
     """The question, if it is not about a call of the model."""
     facts: tuple[tuple[str, str], ...] = ()
     """What the user needs to know to answer such a question: labels and texts."""
+    prompt: str = ""
+    """The prompt that the call is for, like ``/review``, if the model did not make it."""
     draft: str = ""
     """A text that the user may edit before it counts, if the question is about one."""
+    can_try: bool = False
+    """Whether the command can run in the overlay first, for the user to see what it does."""
+    tried: ToolResult | None = None
+    """The result of that; ``preview`` is what it changed, which accepting applies."""
 
     @property
     def change(self) -> ChangeSet | None:
@@ -65,6 +71,7 @@ class ApprovalRequest:
 class ApprovalResponse:
     """The answer to a request.
 
+    For the choice ``try``, the request is shown again with what the command did in the overlay.
     For the choice ``edit``, ``arguments`` is the JSON text (or the draft) that the user wrote, or
     ``replacements`` are the texts that files get instead. ``hunk_decisions`` are about the hunks
     that the user rejected or commented on. A ``decision`` means that not the user answered: a rule
@@ -87,6 +94,22 @@ class ReadyCall:
     target: CallTarget
     decision: Decision
     preview: DryRunResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCall:
+    """A call whose result belongs into a message of the user; ``prompt`` is shown for it."""
+
+    call: ToolCall
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class TriedCall:
+    """A call that ran in the overlay: its result, and what it changed."""
+
+    result: ToolResult
+    preview: DryRunResult
 
 
 class Effect(Generic[T]):
@@ -112,6 +135,25 @@ class Prepare(Effect[None]):
 @dataclass(frozen=True, slots=True)
 class TakeSteering(Effect[tuple[Message, ...]]):
     """Fetch the messages of the user and the notes of the plugin that wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindPromptCalls(Effect[tuple[PromptCall, ...]]):
+    """Expand the messages that wait, and return the calls whose results they need."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPromptCall(Effect[ToolResult]):
+    """Run a call of a prompt; raises StalePreview if its files changed."""
+
+    ready: ReadyCall
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPromptCall(Effect[None]):
+    """Put the result of a call into the message that needs it."""
+
+    result: ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +251,26 @@ class RunTool(Effect[ToolResult]):
     """Run one call; raises StalePreview if its files changed: then nothing was done."""
 
     ready: ReadyCall
+
+
+@dataclass(frozen=True, slots=True)
+class TryCall(Effect[TriedCall]):
+    """Run a command in the overlay; raises ToolError if no overlay works."""
+
+    ready: ReadyCall
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyTried(Effect[ToolResult]):
+    """Apply what a tried call changed, as far as it is kept; raises StalePreview."""
+
+    ready: ReadyCall
+    tried: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetTried(Effect[None]):
+    """Forget what a tried call changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ from agentchat.core.turn.call import (
     CallAttempt,
     locate_together,
     record,
+    run_prompt_calls,
     run_together,
 )
 from agentchat.core.turn.chat import RESOLVE, Chat
@@ -205,6 +206,7 @@ def _ask_model(chat: Chat) -> Plan[Reply]:
 
 def _take_messages(chat: Chat, guard: LoopGuard) -> Plan[None]:
     """Record the messages that the next request adds to the results."""
+    yield from run_prompt_calls(chat)
     messages = yield from do(TakeSteering())
     guard.steer(messages)
     note = guard.note()

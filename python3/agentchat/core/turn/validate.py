@@ -43,6 +43,11 @@ def validate(call: ToolCall, toolset: Toolset) -> Plan[ValidCall]:
     tool = toolset.find(call.name)
     if tool is None:
         raise InvalidCall(toolset.unknown_tool_message(clip(call.name)))
+    return (yield from validate_for(call, tool))
+
+
+def validate_for(call: ToolCall, tool: Tool) -> Plan[ValidCall]:
+    """Return the call with this tool and parsed arguments; raises InvalidCall."""
     if call.cut_off:
         raise InvalidCall(cut_off_message(call.name))
     raw_arguments = parse_object(call)

@@ -295,9 +295,9 @@ class Anthropic(WireProtocol):
             id = self._call_id(entry, part)
             arguments = arguments_object(part)
             yield {"type": "tool_use", "id": id, "name": function_name(part), "input": arguments}
-        elif opaque.get("type") == "thinking" and opaque.get("signature"):
+        elif opaque.get("type") == "thinking" and string(opaque.get("signature")):
             yield {"type": "thinking", "thinking": part.text, "signature": opaque["signature"]}
-        elif opaque.get("type") == "redacted_thinking":
+        elif opaque.get("type") == "redacted_thinking" and string(opaque.get("data")):
             yield opaque
 
     def _call_id(self, entry: Round, call: ToolCall) -> str:

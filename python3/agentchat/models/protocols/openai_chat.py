@@ -255,7 +255,7 @@ class OpenAIChat(WireProtocol):
         details = [
             detail
             for part in thoughts
-            for detail in self.opaque(reply, entry.index, part).get("reasoning_details") or ()
+            for detail in mappings(self.opaque(reply, entry.index, part).get("reasoning_details"))
         ]
         if details:
             return {"reasoning_details": details}
@@ -268,8 +268,8 @@ class OpenAIChat(WireProtocol):
         """Return a call as servers take it back: a name they allow, arguments they can parse."""
         function = {"name": function_name(call), "arguments": arguments_text(call)}
         sent: dict[str, Any] = {"id": server_id(call), "type": "function", "function": function}
-        extra = self.opaque(entry.reply, entry.index, call).get("extra_content")
-        if extra is None and is_first and self.provider == "gemini":
+        extra = mapping(self.opaque(entry.reply, entry.index, call).get("extra_content"))
+        if not extra and is_first and self.provider == "gemini":
             extra = {"google": {"thought_signature": SKIP_SIGNATURE}}
         return {**sent, "extra_content": extra} if extra else sent
 

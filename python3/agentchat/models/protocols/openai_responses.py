@@ -144,7 +144,7 @@ class OpenAIResponses(WireProtocol):
         item = mapping(self.opaque(entry.reply, entry.index, part).get("item"))
         if isinstance(part, TextPart):
             text = {"type": "output_text", "text": part.text, "annotations": []}
-            if item and part.text:
+            if item.get("type") == "message" and part.text:
                 yield {**item, "content": [text]}
             elif part.text:
                 yield {"role": "assistant", "content": part.text}
@@ -156,7 +156,7 @@ class OpenAIResponses(WireProtocol):
                 "name": function_name(part),
                 "arguments": arguments_text(part),
             }
-        elif item.get("encrypted_content") and "encrypted" in self.takes:
+        elif string(item.get("encrypted_content")) and "encrypted" in self.takes:
             yield item
 
     def _call_id(self, entry: Round, call: ToolCall) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +11,16 @@ from agentchat.models.response.overflow import is_overflow
 
 MESSAGE_CHARACTERS = 300
 """How much of a server's own message is shown."""
+
+NOT_THERE = frozenset({404, 405, 501})
+"""Statuses of a path or a model that the server does not have."""
+
+NOT_NOW = frozenset({408, 409, 425})
+"""Statuses of a request that came too late or in between; the same one may be taken."""
+
+_NO_TOOLS = re.compile(
+    r"not support (tool|function)|support tool use|(tool|function)[ _-]?calling\W+is not", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +54,20 @@ def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> Server
         value = None
     if isinstance(value, list) and value:  # Gemini wraps its error in a list
         value = value[0]
+    named = {name.lower(): value for name, value in headers.items()}
     if isinstance(value, dict):
         error = value.get("error", value)
         message = _message(error) or text
         code = _code(error)
+        named = {**_retry_delay(error), **named}
     elif text.lstrip().startswith("<"):
         message = "a web page"
-    return ServerRefusal(
-        status=status,
-        message=one_line(message),
-        code=code,
-        headers={name.lower(): value for name, value in headers.items()},
-    )
+    return ServerRefusal(status=status, message=one_line(message), code=code, headers=named)
 
 
-def explain(refusal: ServerRefusal, *, url: str, model: str, key_hint: str, biggest: str) -> str:
+def explain(
+    refusal: ServerRefusal, *, url: str, model: str, protocol: str, key_hint: str, biggest: str
+) -> str:
     """Return the line for the user.
 
     Args:
@@ -67,22 +77,38 @@ def explain(refusal: ServerRefusal, *, url: str, model: str, key_hint: str, bigg
     """
     status = refusal.status
     message = f": {refusal.message.rstrip('.')}" if refusal.message else ""
+    if status // 100 == 3:
+        target = refusal.headers.get("location", "another place")
+        return f"{url} redirects to {one_line(target)} ({status}). Set base_url to that server."
     if status in (401, 403):
-        return f"{url} refused the key ({status}). {key_hint}."
+        answer = f" The server says{message}." if message and status == 403 else ""
+        return f"{url} refused the key ({status}). {key_hint}.{answer}"
     if refusal.is_overflow:
         return (
             f"The conversation is too long for {model}{message}. The biggest part is {biggest}. "
             "Start a new chat with :AgentChat!, or choose another model with :AgentModel."
         )
-    if status == 404:
+    if _NO_TOOLS.search(refusal.message):
+        return f"{model} cannot call tools ({status}){message}. Choose another with :AgentModel."
+    if status in NOT_THERE:
         return (
-            f"{url} answered 404{message}. Check the model's name ({model}) and base_url, "
-            "which usually ends in /v1."
+            f"{url} answered {status}{message}. Check the model's name ({model}) and base_url, "
+            f"which usually ends in /v1, and the protocol ({protocol})."
         )
-    if refusal.code == "insufficient_quota":
+    return _explain_status(refusal, url, message)
+
+
+def _explain_status(refusal: ServerRefusal, url: str, message: str) -> str:
+    status = refusal.status
+    if status == 402 or refusal.code == "insufficient_quota":
         return (
-            f"{url} has no quota left for this key (429){message}. Check the plan and the billing."
+            f"{url} has no quota left for this key ({status}){message}. "
+            "Check the plan and the billing."
         )
+    if status == 407:
+        return f"The proxy refused the request (407){message}. Check the proxy settings."
+    if status in NOT_NOW:
+        return f"{url} did not take the request ({status}){message}. Send it again."
     if status == 429:
         return f"{url} takes no more requests now (429){message}. Try again later."
     if status >= 500:
@@ -99,9 +125,23 @@ def one_line(text: str) -> str:
 
 
 def _message(error: object) -> str:
+    """Return what an error says; a router adds the words of the server behind it."""
+    behind = error.get("metadata") if isinstance(error, dict) else None
+    raw = behind.get("raw") if isinstance(behind, dict) else None
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail")
-    return error if isinstance(error, str) else ""
+    text = error if isinstance(error, str) else ""
+    return f"{text}: {raw}" if isinstance(raw, str) and raw else text
+
+
+def _retry_delay(error: object) -> dict[str, str]:
+    """Return the wait that Gemini names in the body, in the form of a header."""
+    details = error.get("details") if isinstance(error, dict) else None
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and delay.endswith("s"):
+            return {"retry-after": delay[:-1]}
+    return {}
 
 
 def _code(error: object) -> str:

@@ -26,6 +26,14 @@ from agentchat.models.response.text_calls import OfferedTools, WrittenCalls
 CUT_OFF = "The answer was cut off: the server ended the stream early. Send the request again."
 FILTERED = "The server's content filter stopped the answer. Rephrase the request."
 
+MOST_CHARACTERS = 16 * 1024 * 1024
+"""The most characters of a reply, many times what a model can say; more is a server gone wild."""
+
+TOO_LARGE = (
+    f"The answer was stopped: it is longer than {MOST_CHARACTERS // 1_000_000} million characters. "
+    "Send the request again, or choose another model with :AgentModel."
+)
+
 TextKind = Literal["text", "thinking"]
 
 
@@ -78,6 +86,7 @@ class ReplyAssembly:
         self._calls = CallFragments(used_ids)
         self._reason: FinishReason | None = None
         self._ended = False
+        self._size = 0
         self.usage: Usage | None = None
         self.error: str | None = None
 
@@ -119,15 +128,19 @@ class ReplyAssembly:
         """Take text; what stands in a leading ``<think>`` tag is reasoning."""
         if not text:
             return []
+        self._count(text)
         reasoning, rest = self._tags.split(text)
-        return [*self.add_reasoning(reasoning), *self._extend("text", self._written.add(rest))]
+        shown = self._extend("thinking", reasoning)
+        return [*shown, *self._extend("text", self._written.add(rest))]
 
     def add_reasoning(self, text: str) -> list[Piece]:
         """Take reasoning."""
+        self._count(text)
         return self._extend("thinking", text)
 
     def add_call(self, fragment: CallFragment) -> list[Piece]:
         """Take a fragment of a call."""
+        self._count(fragment.arguments)
         before = len(self._calls)
         pieces = list(self._calls.add(fragment))
         if len(self._calls) > before:
@@ -148,7 +161,8 @@ class ReplyAssembly:
     def flush(self) -> list[Piece]:
         """Return what was held back for a second half that will not come."""
         reasoning, text = self._tags.flush()
-        pieces = [*self.add_reasoning(reasoning), *self._extend("text", self._written.add(text))]
+        pieces = self._extend("thinking", reasoning)
+        pieces += self._extend("text", self._written.add(text))
         return [*pieces, *self._flush_written(), *self._flush_newest()]
 
     def fail(self, reason: str) -> None:
@@ -157,6 +171,11 @@ class ReplyAssembly:
             self.error = (
                 f"The server stopped with an error: {reason.rstrip('.')}. Send the request again."
             )
+
+    def _count(self, text: str) -> None:
+        self._size += len(text)
+        if self._size > MOST_CHARACTERS and self.error is None:
+            self.error = TOO_LARGE
 
     def reply(self, failure: str | None = None) -> Reply:
         """Return the reply; ``failure`` says what broke a stream that is not finished."""

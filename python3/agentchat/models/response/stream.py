@@ -238,7 +238,9 @@ class BodyReader:
         if start.startswith(b"{") and self._reader.framing == "sse":
             self._object = bytearray()
             return start
-        if start.startswith(b"<"):
+        if start.startswith((b"data:", b"event:", b":")):  # whatever was expected
+            self._decoder = SseDecoder()
+        elif start.startswith(b"<"):
             self._failure = WEB_PAGE
         return data
 
@@ -252,8 +254,9 @@ class BodyReader:
     def _read(self, event: SseEvent, is_last: bool = False) -> list[Piece]:
         """Take one event; ``is_last``: the stream ended in it, so it may be incomplete."""
         text = event.data.strip()
-        if text == "[DONE]":
-            return self._reply.end()
+        if text == "[DONE]":  # of another protocol it ends nothing
+            is_own = self._spoken in ("", self._reader.protocol)
+            return self._reply.end() if is_own else []
         value = _decode(text)
         if event.name == "error":
             return self._reader.read({"error": text if value is _INVALID else value or text})
@@ -269,7 +272,8 @@ class BodyReader:
     def _read_object(self, body: bytes) -> list[Piece]:
         value = _decode(body.decode("utf-8", "replace"))
         if not self._reader.is_answer(value):
-            spoken = protocol_of(value)
+            first_line = body.partition(b"\n")[0].decode("utf-8", "replace")
+            spoken = protocol_of(_decode(first_line) if value is _INVALID else value)
             self._failure = self._other_protocol(spoken) if spoken else NOT_AN_ANSWER
             return []
         return [*self._reader.read(value), *self._reply.end()]

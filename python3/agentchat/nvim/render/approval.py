@@ -41,9 +41,14 @@ SHOWN_PARTS = 8
 SHOWN_PATHS = 3
 """Ordinary files that the facts name one by one, above a diff that names all."""
 
-_VERDICTS = {"allow": "allowed", "ask": "asks", "deny": "denied"}
+SHOWN_OUTPUT = 30
+"""Lines of the output of a tried command, its last ones, above what it changed."""
+
+_VERDICTS = {"allow": "allowed", "stage": "tried first", "ask": "asks", "deny": "denied"}
 NO_EFFECT = -1
 """The safety level of a question after which nothing changes."""
+TRY = "t tries it on an overlay. Run directly, it cannot be undone."
+TRIED = "on an overlay; accept applies this, without running it again"
 IRREVERSIBLE = "This cannot be undone by :AgentUndo."
 UNSAVED = "{} has unsaved changes of yours: this goes into its buffer and is not saved."
 HOOKS = "the open buffer, as your own :write would: autocommands and formatters run"
@@ -80,6 +85,7 @@ def _plain_table(id: str, request: ApprovalRequest) -> dict[str, Any]:
         "always_text": "",
         "arguments": json.dumps(given, indent=2, ensure_ascii=False),
         "draft": request.draft,
+        "try": False,
         "details": [],
     }
 
@@ -108,6 +114,7 @@ def _request_table(id: str, request: ApprovalRequest, root: str) -> dict[str, An
         "always_text": _describe_scope(scope) if scope is not None else "",
         "arguments": json.dumps(dict(request.call.raw_arguments), indent=2, ensure_ascii=False),
         "draft": request.draft,
+        "try": request.can_try,
         "details": _details(request),
     }
 
@@ -156,7 +163,7 @@ def safety(request: ApprovalRequest) -> int:
         return NO_EFFECT
     if request.staged_preview is not None:
         return 0 if request.staged_preview.is_standing else 2
-    if request.decision.staged:
+    if request.decision.staged or request.can_try or request.tried is not None:
         return 2
     return max(request.call.tool.capability.safety_level, int(bool(request.target.checkpoint)))
 
@@ -177,6 +184,8 @@ def title(request: ApprovalRequest) -> str:
         return f"{request.staged_preview.source} wants to apply {request.staged_preview.label}"
     if request.preview is not None and request.preview.question:
         return _visible(request.preview.question)
+    if request.tried is not None:
+        return f"{name} ran a command on an overlay: apply what it did?"
     if request.target.command is not None:
         return f"{name} wants to run a command"
     if request.target.urls:
@@ -190,6 +199,8 @@ def title(request: ApprovalRequest) -> str:
 
 
 def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
+    if request.tried is not None:
+        return _tried_body(request, root)
     if request.target.command is not None:
         return "command", command_document(request.target.command)
     if request.question and request.preview is not None:
@@ -197,6 +208,18 @@ def _body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
     if request.preview is not None and (request.preview.change or request.preview.text):
         return "diff", _preview_document(request.preview, root)
     return "arguments", json_document(dict(request.call.raw_arguments))
+
+
+def _tried_body(request: ApprovalRequest, root: str) -> tuple[str, Document]:
+    """Return a command with its output and what it changed."""
+    assert request.tried is not None
+    output = (request.tried.display_text or request.tried.text).split("\n")
+    rest = len(output) - SHOWN_OUTPUT
+    lines = [f"$ {line}" for line in (request.target.command or "").split("\n")]
+    lines += [f"… {rest} more lines", *output[-SHOWN_OUTPUT:]] if rest > 0 else output
+    if request.change is None:
+        return "text", text_document("\n".join((*lines, "", "No file changed.")))
+    return "diff", diff_document(request.change, root, (*lines, ""))
 
 
 def _preview_document(preview: DryRunResult, root: str) -> Document:
@@ -217,12 +240,16 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
     if target.host and not target.urls:  # the user's own machine contacts an address
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
+    if request.prompt:
+        facts.insert(0, ["for", escape_hidden_characters(request.prompt)])
     if request.decision.confinement:
         facts.append(["sandbox", request.decision.confinement])
     facts += _effects(request)
     timeout = request.call.raw_arguments.get("timeout")
     if target.command is not None and timeout is not None:
         facts.append(["timeout", f"{timeout} s"])
+    if request.tried is not None:
+        facts.append(["tried", TRIED])
     if request.decision.reason != EFFECT:
         facts.append(["asks because", escape_hidden_characters(request.decision.reason_text)])
     return [*facts, *_dangers(target), *_parts(request)]
@@ -318,6 +345,8 @@ def _warning(request: ApprovalRequest, level: int) -> str:
     undoable = bool(request.target.checkpoint) or reversible
     if not undoable and (reversible is False or level == 0):
         lines.append(IRREVERSIBLE)
+    if request.can_try:
+        lines.append(TRY)
     return " ".join(escape_hidden_characters(line) for line in lines if line)
 
 

@@ -111,8 +111,10 @@ Colours = dict[tuple[str, int], list[HighlightSpan]]
 """Tokens by side (``old`` or ``new``) and 1-based line number."""
 
 
-def diff_document(change: ChangeSet, root: str) -> Document:
+def diff_document(change: ChangeSet, root: str, heading: Sequence[str] = ()) -> Document:
     """Return a whole change, file by file and hunk by hunk, after a list of several files.
+
+    ``heading`` are lines above it.
 
     ``hunks`` of the document describes each hunk: ``row`` of its header, number of ``rows``,
     ``path``, ``index``, ``first`` and ``last`` line in the file, a ``key`` that the same hunk has
@@ -121,6 +123,8 @@ def diff_document(change: ChangeSet, root: str) -> Document:
     """
     page = StyledLines()
     places: list[dict[str, Any]] = []
+    for line in heading:
+        page.add(line)
     if len(change.files) > 1:
         _add_list(page, change, root)
     for number, file in enumerate(change.files):

@@ -109,7 +109,12 @@ _OUTCOMES = {
     "reject": "rejected",
     "cancel": "cancelled",
 }
-_ACTIONS = {"allow": "runs without a question", "ask": "always asks", "deny": "is denied"}
+_ACTIONS = {
+    "allow": "runs without a question",
+    "ask": "always asks",
+    "deny": "is denied",
+    "stage": "runs on an overlay before the question",
+}
 
 
 def draft_table(draft: RuleDraft, where: str, policy: Policy) -> dict[str, Any]:

@@ -176,6 +176,11 @@ def apply_order(file: FileChange) -> tuple[int, int, str]:
     return (5, -path.count("/"), path) if aspect == FOLDER else (0, 0, path)
 
 
+def in_apply_order(change: ChangeSet) -> ChangeSet:
+    """Return a change with the members of groups as files of their own, in the order to apply."""
+    return ChangeSet(tuple(sorted(change.singly.files, key=apply_order)))
+
+
 def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
     """Return the changes with each pair of a deleted and a created file of one content as one."""
     deleted: dict[bytes, list[FileChange]] = {}

@@ -56,10 +56,14 @@ class OverlayWorkspace(RemoteWorkspace):
 
     async def ready(self) -> None:
         """Start the server if none runs; raises Unreachable with the reason and what to do."""
-        reason = why_impossible(self._overlay.root, self._overlay.folder.path)
+        reason = self.why_impossible()
         if reason:
             raise Unreachable(reason)
         await super().ready()
+
+    def why_impossible(self) -> str:
+        """Return why no overlay can even be tried here; empty if it can be."""
+        return why_impossible(self._overlay.root, self._overlay.folder.path)
 
     async def _start(self) -> WorkspaceClient:
         try:

@@ -23,7 +23,7 @@ from agentchat.rpc.background import run_in_thread
 from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import IncomingRequest, OutgoingRequest, Peer, RequestTasks
 from agentchat.tools.builtin.bash import environment, run_shell
-from agentchat.tools.custom.context import OVER
+from agentchat.tools.custom.declaration.context import OVER
 
 GRACE_SECONDS = 2.0
 """How long a function may take to end once its call is cancelled."""
@@ -36,7 +36,7 @@ PACKAGES = str(Path(__file__).resolve().parents[3])
 BOOT = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[2])
-from agentchat.tools.custom.server import main
+from agentchat.tools.custom.process.server import main
 main(int(sys.argv[1]))
 """
 

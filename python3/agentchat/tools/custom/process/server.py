@@ -21,24 +21,20 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, cast
-
-from typing_extensions import override
 
 from agentchat.core.errors import Irreversible, ToolError
 from agentchat.core.tools.tool import ArgumentError
 from agentchat.rpc.frames import RequestCancelled, error_text
 from agentchat.rpc.peer import IncomingRequest, Peer
-from agentchat.tools.custom.checkpoint import CheckpointDefinition
-from agentchat.tools.custom.context import (
+from agentchat.tools.custom.declaration.checkpoint import CheckpointDefinition
+from agentchat.tools.custom.declaration.context import (
     OVER,
-    CommandResult,
     Context,
     Result,
     dry_run_of,
@@ -46,15 +42,13 @@ from agentchat.tools.custom.context import (
     result_of,
     texts_of,
 )
-from agentchat.tools.custom.definition import ASKS, RESOURCES, Definition
-from agentchat.tools.custom.files import GONE, ImportProblem, Source, import_source
-from agentchat.tools.custom.parameters import BoundFunction, bind
-from agentchat.tools.custom.processor import NAMES, ProcessorDefinition
-from agentchat.tools.custom.registration import NO_REGISTRAR, registering_with
-
-PRINT_SECONDS = 1 / 30
-MOST_PRINTED = 16 * 1024
-"""Characters that wait to be shown; the older part of a flood is dropped."""
+from agentchat.tools.custom.declaration.definition import ASKS, RESOURCES, Definition
+from agentchat.tools.custom.declaration.files import GONE, ImportProblem, Source, import_source
+from agentchat.tools.custom.declaration.parameters import BoundFunction, bind
+from agentchat.tools.custom.declaration.processor import NAMES, ProcessorDefinition
+from agentchat.tools.custom.declaration.registration import NO_REGISTRAR, registering_with
+from agentchat.tools.custom.process.call_context import CallContext
+from agentchat.tools.custom.process.printing import PrintedBytes, Printer
 
 
 class UserCodeError(Exception):
@@ -298,7 +292,13 @@ class ToolServer:
         if not params["linked"]:
             yield Context(**fields)
             return
-        context = CallContext(**fields, _server=self, _incoming=self._current)
+        context = CallContext(
+            **fields,
+            _incoming=self._current,
+            _peer=self.peer,
+            _printer=self.printer,
+            _add_preview=self.add_preview,
+        )
         try:
             yield context
         finally:
@@ -311,92 +311,6 @@ class ToolServer:
             lines = [f"  - {name}: {reason}" for name, reason in error.problems]
             head = f'Validation failed for tool "{definition.spec.name}":'
             raise ToolError("\n".join([head, *lines])) from error
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallContext(Context):
-    """The context of a call: it sends requests to the plugin and blocks the calling thread."""
-
-    _server: ToolServer = field(repr=False)
-    _incoming: IncomingRequest = field(repr=False)
-    _over: threading.Event = field(default_factory=threading.Event, repr=False)
-
-    @override
-    def progress(self, text: object) -> None:
-        line = str(text)
-        if not self._over.is_set():
-            self._server.printer.write(line if line.endswith("\n") else f"{line}\n")
-
-    @override
-    def stage(
-        self,
-        label: str,
-        apply: Callable[..., Any],
-        reject: Callable[..., Any] | None = None,
-        source: str = "custom_tool",
-        preview: str = "",
-        details: Any = None,
-    ) -> None:
-        texts = {"label": str(label), "source": str(source), "text": str(preview)}
-        self._stage(apply, reject, texts, details)
-
-    @override
-    def set_standing_resolve_handler(
-        self,
-        label: str,
-        apply: Callable[..., Any],
-        reject: Callable[..., Any] | None = None,
-        source: str = "custom_tool",
-        preview: str = "",
-        details: Any = None,
-    ) -> None:
-        texts = {"label": str(label), "source": str(source), "text": str(preview)}
-        self._stage(apply, reject, texts, details, standing=True)
-
-    @override
-    def clear_standing_resolve_handler(self) -> None:
-        self._request("clear_standing")
-
-    @override
-    def read(self, path: str) -> str:
-        data: bytes = self._request("read", path=str(path))
-        return data.decode("utf-8-sig")
-
-    @override
-    def run(self, command: str, timeout: float | None = None) -> CommandResult:
-        code, text = self._request("command", command=str(command), timeout=timeout)
-        return CommandResult(code, text)
-
-    def end(self) -> None:
-        """End the call: from now on the context does nothing."""
-        self._over.set()
-
-    def _stage(
-        self,
-        apply: Callable[..., Any],
-        reject: Callable[..., Any] | None,
-        texts: Mapping[str, str],
-        details: Any,
-        standing: bool = False,
-    ) -> None:
-        details = plain(details, "stage")
-        number = self._server.add_preview(apply=apply, reject=reject)
-        self._request(
-            "stage",
-            preview=number,
-            has_reject=reject is not None,
-            details=details,
-            standing=standing,
-            **texts,
-        )
-
-    def _request(self, method: str, **params: Any) -> Any:
-        if self._over.is_set():
-            raise ToolError(OVER)
-        try:
-            return self._server.peer.request_blocking(method, {"call": self._incoming.id, **params})
-        except RequestCancelled:
-            raise ToolError(OVER) from None
 
 
 def _enter(folder: str) -> None:
@@ -421,69 +335,6 @@ def _value(
 
 async def _awaited(value: Any) -> Any:
     return await value
-
-
-class Printer:
-    """Sends what a function prints as progress: bounded, and at most 30 times a second."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._ready = threading.Event()
-        self._text = ""
-        self._incoming: IncomingRequest | None = None
-        threading.Thread(target=self._run, name="print", daemon=True).start()
-
-    def begin(self, incoming: IncomingRequest) -> None:
-        """Send printed text for this request from now on."""
-        with self._lock:
-            self._incoming = incoming
-
-    def end(self) -> None:
-        """Send the rest; text that is printed between requests is dropped."""
-        self._flush()
-        with self._lock:
-            self._incoming = None
-
-    def write(self, text: str) -> None:
-        """Add some text, from any thread."""
-        with self._lock:
-            if self._incoming is None:
-                return
-            self._text = (self._text + text[-MOST_PRINTED:])[-MOST_PRINTED:]
-        self._ready.set()
-
-    def _flush(self) -> None:
-        with self._lock:
-            text, self._text = self._text, ""
-            if text and self._incoming is not None:
-                self._incoming.progress(text.encode("utf-8", "replace").decode("utf-8"))
-
-    def _run(self) -> None:
-        while True:
-            self._ready.wait()
-            self._ready.clear()
-            self._flush()
-            time.sleep(PRINT_SECONDS)
-
-
-class PrintedBytes(io.RawIOBase):
-    """The raw stream below ``sys.stdout`` and ``sys.stderr``, which writes to the printer."""
-
-    def __init__(self, printer: Printer) -> None:
-        self._printer = printer
-
-    def writable(self) -> bool:
-        """Return true."""
-        return True
-
-    def fileno(self) -> int:
-        """Return the descriptor of the real output, which is discarded."""
-        return 1
-
-    def write(self, data: Any) -> int:
-        """Show some bytes."""
-        self._printer.write(bytes(data).decode("utf-8", "replace"))
-        return len(data)
 
 
 def main(descriptor: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.tools.tool import ResultProcessor, ToolContext
-from agentchat.tools.custom.parameters import BoundFunction, bind
+from agentchat.tools.custom.declaration.parameters import BoundFunction, bind
 
 MARK = "__agentchat_result_processor__"
 NAMES = ("tool", "text", "path")

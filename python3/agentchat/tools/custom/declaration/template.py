@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.errors import ToolError
-from agentchat.tools.custom.parameters import DefinitionError
+from agentchat.tools.custom.declaration.parameters import DefinitionError
 
 NAME = re.compile(r"\{(\w+)\}")
 SPECIAL = re.compile(r"<<(?!<)|\(\(|`|\$\[|\$'")

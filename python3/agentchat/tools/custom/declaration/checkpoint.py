@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentchat.core.tools.tool import CheckpointHandler, Tool, ToolContext, ToolOutput
-from agentchat.tools.custom.parameters import BoundFunction, DefinitionError, bind
+from agentchat.tools.custom.declaration.parameters import BoundFunction, DefinitionError, bind
 
 MARK = "__agentchat_checkpoint__"
 NAMES = ("tool", "arguments")

@@ -20,11 +20,11 @@ from typing import Any
 
 from agentchat.core.tools.registry import Group
 from agentchat.rpc.frames import error_text
-from agentchat.tools.custom.checkpoint import CheckpointDefinition, checkpoint_of
-from agentchat.tools.custom.definition import Definition, definition_of
-from agentchat.tools.custom.parameters import DefinitionError
-from agentchat.tools.custom.processor import ProcessorDefinition, processor_of
-from agentchat.tools.custom.registration import ImportedTools, registering_with
+from agentchat.tools.custom.declaration.checkpoint import CheckpointDefinition, checkpoint_of
+from agentchat.tools.custom.declaration.definition import Definition, definition_of
+from agentchat.tools.custom.declaration.parameters import DefinitionError
+from agentchat.tools.custom.declaration.processor import ProcessorDefinition, processor_of
+from agentchat.tools.custom.declaration.registration import ImportedTools, registering_with
 
 PROJECT_FOLDER = Path(".agentchat", "tools")
 LARGEST = 1024 * 1024

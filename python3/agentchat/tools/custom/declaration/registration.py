@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol, Unpack, overload
 
 from agentchat.core.errors import ToolError
-from agentchat.tools.custom.definition import Definition, Function, Options, define
+from agentchat.tools.custom.declaration.definition import Definition, Function, Options, define
 
 NO_REGISTRAR = (
     "Nothing can register a tool here: call register_tool at the top level of a file with tools, "

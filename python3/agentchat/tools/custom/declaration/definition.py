@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar, Unpack, overload
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from agentchat.tools.custom.parameters import (
+from agentchat.tools.custom.declaration.parameters import (
     BoundFunction,
     DefinitionError,
     Parameters,
@@ -23,7 +23,7 @@ from agentchat.tools.custom.parameters import (
     parameters_of,
     split_docstring,
 )
-from agentchat.tools.custom.template import Template, parse, parse_words
+from agentchat.tools.custom.declaration.template import Template, parse, parse_words
 from agentchat.tools.schema import field_problems
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")

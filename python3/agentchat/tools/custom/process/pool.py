@@ -45,8 +45,8 @@ from typing import Any
 from agentchat.core.errors import ToolError
 from agentchat.rpc.background import BackgroundTasks
 from agentchat.rpc.frames import RemoteError
-from agentchat.tools.custom.files import GONE, Source
-from agentchat.tools.custom.worker import CallServices, Registrar, Worker, WorkerEnded
+from agentchat.tools.custom.declaration.files import GONE, Source
+from agentchat.tools.custom.process.worker import CallServices, Registrar, Worker, WorkerEnded
 
 IMPORT_SECONDS = 10.0
 """How long importing one file may take."""

@@ -26,7 +26,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
 from agentchat.core.tools.tool import ArgumentError
-from agentchat.tools.custom.context import Context
+from agentchat.tools.custom.declaration.context import Context
 from agentchat.tools.schema import WholeNumber, field_problems, simplify_schema
 
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)

@@ -1,0 +1,104 @@
+--- What is drawn over a line of a text while the text stays as it is.
+---
+--- The decorations of a line are one string, so that two can be compared: parts divided by blanks.
+---
+---     4:9:Group:priority    highlights bytes 4 to 9, the last one excluded
+---     4:9:conceal=          hides them; `conceal=•` shows that character in their place
+---     4:9:url=https://…     says where they lead
+---     9:9:pad=3             draws three blanks before byte 9; `pad=3─` draws that character
+---     9:9:rule=1            draws a line from byte 9 to the edge of the window, after one blank
+---     0:0:fold=             hides the whole line
+local M = {}
+
+local api = vim.api
+
+local PRIORITY = 101 -- of a highlight that has none
+local RULE = 'AgentChatRule'
+local WIDEST = 500 -- cells of a rule; Neovim cuts it at the edge of the window
+
+---@return string
+function M.highlight(first, last, group, priority)
+  local text = ('%d:%d:%s'):format(first, last, group)
+  return priority and ('%s:%d'):format(text, priority) or text
+end
+
+---@param character? string shown in place of the text
+function M.conceal(first, last, character)
+  return ('%d:%d:conceal=%s'):format(first, last, character or '')
+end
+
+---@return string decorations that show each byte of a part of a line as a character
+function M.replace(first, last, character)
+  local out = {}
+  for column = first, last - 1 do
+    table.insert(out, M.conceal(column, column + 1, character))
+  end
+  return table.concat(out, ' ')
+end
+
+function M.url(first, last, url) return ('%d:%d:url=%s'):format(first, last, url) end
+
+---@param cells integer
+---@param character? string default: a blank
+function M.pad(column, cells, character)
+  return ('%d:%d:pad=%d%s'):format(column, column, cells, character or '')
+end
+
+---@param apart? boolean with a blank before it
+function M.rule(column, apart) return ('%d:%d:rule=%d'):format(column, column, apart and 1 or 0) end
+
+M.FOLDED = '0:0:fold='
+
+--- Cells of a part of a line that its decorations hide.
+---@param text string of the whole line
+function M.hidden_cells(text, decorations, first, last)
+  local cells = 0
+  for from, to, value in decorations:gmatch('(%d+):(%d+):conceal=(%S*)') do
+    from, to = tonumber(from), tonumber(to)
+    if from >= first and to <= last then
+      cells = cells + api.nvim_strwidth(text:sub(from + 1, to)) - api.nvim_strwidth(value)
+    end
+  end
+  return cells
+end
+
+---@type table<string, fun(value: string): vim.api.keyset.set_extmark>
+local KINDS = {
+  conceal = function(value) return { conceal = value, hl_group = value ~= '' and RULE or nil } end,
+  url = function(value) return { url = value } end,
+  pad = function(value)
+    local cells, character = value:match('^(%d+)(.*)$')
+    local text = (character == '' and ' ' or character):rep(tonumber(cells))
+    return { virt_text = { { text, RULE } }, virt_text_pos = 'inline' }
+  end,
+  rule = function(blanks)
+    local text = (' '):rep(tonumber(blanks)) .. ('─'):rep(WIDEST)
+    return { virt_text = { { text, RULE } }, virt_text_pos = 'overlay' }
+  end,
+  fold = function() return { conceal_lines = '' } end,
+}
+
+---@return vim.api.keyset.set_extmark look, boolean? changes whether it changes what is seen of the text
+local function look_of(part)
+  local kind, value = part:match('^(%l+)=(.*)$')
+  if kind then return KINDS[kind](value), true end
+  local group, priority = part:match('^([^:]+):?(%d*)$')
+  return { hl_group = group, priority = tonumber(priority) or PRIORITY }
+end
+
+--- Draws the decorations of a line in place of those it has.
+---@param shift integer columns by which they are moved
+---@param plain boolean only highlights
+function M.draw(buf, ns, row, shift, decorations, plain)
+  api.nvim_buf_clear_namespace(buf, ns, row, row + 1)
+  for first, last, part in decorations:gmatch('(%d+):(%d+):(%S+)') do
+    local look, changes = look_of(part)
+    if not (plain and changes) then
+      if last ~= first then look.end_col = last + shift end
+      look.strict = false
+      api.nvim_buf_set_extmark(buf, ns, row, first + shift, look)
+    end
+  end
+end
+
+return M

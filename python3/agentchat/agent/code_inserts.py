@@ -1,0 +1,87 @@
+"""Puts code of an answer into a file of the user: as a preview, which they review and apply."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
+from agentchat.agent.execution.previews import Previews
+from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.diff.text_file import decode, encode, split_lines
+from agentchat.core.errors import ToolError
+from agentchat.core.tools.ports import Workspace
+from agentchat.core.tools.tool import DryRunResult, Extra, ToolOutput
+from agentchat.core.turn.preview_stack import Preview
+from agentchat.core.turn.view import View
+from agentchat.journal.writer import JournalWriter
+
+SOURCE = "code"
+ONLY_HUNKS = "This preview is applied by its hunks: use :AgentResolve apply."
+
+
+class CodeInserts:
+    """Stages what the user inserts, one preview for each insert."""
+
+    def __init__(
+        self, *, workspace: Workspace, previews: Previews, view: View, journal: JournalWriter
+    ) -> None:
+        self._workspace = workspace
+        self._previews = previews
+        self._view = view
+        self._journal = journal
+
+    async def insert(self, path: str, line: int, code: Sequence[str]) -> None:
+        """Stage a preview that inserts lines below a line; a file that is not there is created.
+
+        Args:
+            path: relative to the workspace, or absolute.
+            line: 1-based; 0 for the beginning of the file.
+            code: lines without line ends.
+        """
+        try:
+            change = await self._change(path, line, code)
+        except (OSError, ToolError) as error:
+            self._view.notify("warn", f"The code cannot be put into {path}: {error}")
+            return
+        count = f"{len(code)} {'line' if len(code) == 1 else 'lines'}"
+        self._previews.push(
+            Preview(
+                f"Code: {count} into {change.name}",
+                SOURCE,
+                _refuse,
+                preview=DryRunResult(ChangeSet((change,))),
+                make=self._apply,
+                for_user=True,
+                id=uuid.uuid4().hex,
+            )
+        )
+
+    async def _change(self, path: str, line: int, code: Sequence[str]) -> FileChange:
+        target = await self._workspace.locate(path)
+        is_there = await self._workspace.kind(target.path) is not None
+        before = await self._workspace.read(target.path) if is_there else None
+        text = decode(before or b"", target.display_path)
+        after = encode(insert_lines(text, line, code))
+        anchor = None if is_there else target.anchor
+        return FileChange(target.path, before, after, target.display_path, anchor=anchor)
+
+    async def _apply(self, preview: DryRunResult) -> ToolOutput:
+        assert preview.change is not None
+        source = f"{SOURCE}-{uuid.uuid4().hex}"
+        await JournaledWorkspace(self._workspace, self._journal, source).apply(preview.change)
+        return ToolOutput(preview.headline or f"Inserted code: {preview.change.summary()}.")
+
+
+async def _refuse(reason: str, extra: Extra) -> ToolOutput:
+    raise ToolError(ONLY_HUNKS)  # it is applied with ``make``
+
+
+def insert_lines(text: str, line: int, code: Sequence[str]) -> str:
+    """Return a text with lines inserted below a line (1-based), in the line ends of the text."""
+    end = "\r\n" if "\r\n" in text else "\n"
+    lines = split_lines(text)
+    above = "".join(lines[:line])
+    if above and not above.endswith("\n"):
+        above += end
+    return above + "".join(f"{new}{end}" for new in code) + "".join(lines[line:])

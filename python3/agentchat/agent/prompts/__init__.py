@@ -1,0 +1,1 @@
+"""What the prompt of a chat can begin with or mention: commands, skills, rules files."""

@@ -1,0 +1,1 @@
+"""What the author of a tool writes: ``@tool`` and its relatives, and the files they are in."""

@@ -1,0 +1,117 @@
+"""Answers as they are seen: the text stays what the model wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+
+from .conftest import Drawn
+
+ANSWER = """\
+The **bold** word of `code`, see [the manual](https://example.org/manual).
+
+
+> A quote.
+
+- a point &lt;here&gt;
+
+| name | n |
+|---|--:|
+| `a` | 1 |
+| 漢字 **b** | 1000 |
+
+```python
+total = 1
+```
+
+---
+
+The end.
+"""
+
+SEEN = [
+    "The bold word of code, see the manual.",
+    "",
+    "▎ A quote.",
+    "",
+    "• a point <here>",
+    "",
+    "│ name   │    n │",
+    "├────────┼──────┤",
+    "│ a      │    1 │",
+    "│ 漢字 b │ 1000 │",
+    "",
+    "─── python ──",
+    "total = 1",
+    "─────────────",
+    "",
+    "─────────────",
+    "",
+    "The end.",
+]
+
+
+def seen(drawn: Drawn, first: str) -> list[str]:
+    """The screen from a line on, without the right end of its rules."""
+    lines = [line.rstrip() for line in drawn.editor.screen()]
+    start = next(i for i, line in enumerate(lines) if line.startswith(first))
+    return [line[:13] if "──" in line and "┼" not in line else line for line in lines[start:]]
+
+
+def test_an_answer_is_shown_rendered_and_stays_as_it_was_written(drawn: Drawn) -> None:
+    drawn.editor.command("only")
+    drawn.say(ANSWER)
+    drawn.editor.wait(lambda: "The bold word" in "\n".join(drawn.editor.screen()), why="rendering")
+    drawn.editor.wait(lambda: seen(drawn, "The bold")[: len(SEEN)] == SEEN, why="all of it")
+    assert drawn.lines()[2:-4] == ANSWER.rstrip("\n").split("\n")
+    drawn.editor.command("set conceallevel=0")
+    assert "The **bold** word of `code`" in "\n".join(drawn.editor.screen())
+
+
+def test_with_conceal_off_an_answer_is_shown_as_written(alone: Editor) -> None:
+    alone.lua("require('agentchat').setup({ ui = { conceal = false } })")
+    drawn = Drawn(alone)
+    drawn.say(ANSWER)
+    alone.wait(lambda: drawn.groups("bold"), why="colours")
+    screen = "\n".join(alone.screen())
+    assert "```python" in screen
+    assert "| 漢字 **b** | 1000 |" in screen
+    assert "─── python" not in screen
+
+
+@pytest.mark.parametrize(
+    ("text", "cursor", "yanked"),
+    [
+        ("a\n\n```py\nx = 1\n\ny = 2\n```\n\nb", "y = 2", "x = 1\n\ny = 2\n"),
+        ("```\nfirst\n```\n```\nsecond\n```", "second", "second\n"),
+        ("1. a\n\n   ~~~sh\n   ls\n     -l\n   ~~~", "~~~sh", "ls\n  -l\n"),
+        ("never closed\n\n````md\n```\nx", "x", "```\nx\n"),
+    ],
+)
+def test_the_block_of_code_under_the_cursor_is_yanked(
+    drawn: Drawn, text: str, cursor: str, yanked: str
+) -> None:
+    drawn.say("```\nbefore")
+    drawn.draw(("block", "a", {"title": "bash", "body": ["```"], "state": "done"}))
+    drawn.say(text)
+    row = max(i for i, line in enumerate(drawn.lines(), 1) if cursor in line)
+    drawn.editor.command(str(row))
+    drawn.editor.keys("gy")
+    assert drawn.editor.eval("getreg('\"')").rstrip("\n") == yanked.rstrip("\n")
+
+
+def test_outside_of_code_nothing_is_yanked(drawn: Drawn) -> None:
+    drawn.say("```\nfirst\n```\n\nprose")
+    drawn.editor.command("let @\" = 'mine'")
+    drawn.editor.command(str(drawn.row("prose")))
+    drawn.editor.keys("gy")
+    assert drawn.editor.eval("getreg('\"')") == "mine"
+
+
+def test_links_lead_to_files_and_addresses(drawn: Drawn) -> None:
+    drawn.say("See [the shop](shop.py#L3) and [the docs](https://example.org/a).")
+    drawn.editor.wait(lambda: drawn.groups("the docs"), why="links")
+    drawn.editor.command(str(drawn.row("the docs")))
+    drawn.editor.keys("f[;l")
+    assert drawn.editor.lua("return vim.ui._get_urls()") == ["https://example.org/a"]
