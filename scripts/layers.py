@@ -40,9 +40,10 @@ LEVELS = (
     "agent/execution",
     "agent/permissions agent/undo agent/prompts",
     "agent",
-    "cli",
     "nvim/render",
     "nvim",
+    "headless",
+    "mcp_server",
 )
 """The folders, the lowest first: a folder may import itself and those in lines above it here."""
 

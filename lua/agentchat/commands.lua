@@ -14,6 +14,7 @@ local remote = require('agentchat.remote')
 local requests = require('agentchat.approval.requests')
 local review = require('agentchat.review.list')
 local rules = require('agentchat.approval.rules')
+local script = require('agentchat.chat.script')
 local settings = require('agentchat.config.settings')
 local slash = require('agentchat.prompt.slash')
 local trust = require('agentchat.files.trust')
@@ -73,13 +74,17 @@ function RUN.AgentChat(args)
   if url and not remote.parse(url) then
     return notify.warn(('%s is not a workspace: use %s'):format(url, remote.FORM))
   end
-  actions.open({
-    new = args.bang,
-    prompt = prompt,
-    workspace = url,
-    selection = (args.range or 0) > 0 and context.range(args.line1, args.line2) or nil,
-    mods = args.smods,
-  })
+  local function open()
+    return actions.open({
+      new = args.bang,
+      prompt = prompt,
+      workspace = url,
+      selection = (args.range or 0) > 0 and context.range(args.line1, args.line2) or nil,
+      mods = args.smods,
+    })
+  end
+  if prompt ~= '' and script.is_script(vim.v.argv) then return script.run(open) end
+  open()
 end
 
 RUN.AgentSend = with_chat(actions.send_prompt)

@@ -1,38 +1,28 @@
-"""The command line: ``python -m agentchat COMMAND …``."""
+"""The command line: ``python -m agentchat "PROMPT"``, or the name of another command."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 
-Command = Callable[[Sequence[str]], int]
-
-
-def mcp(arguments: Sequence[str]) -> int:
-    """Serve the tools to an agent of another program, or print its configuration."""
-    from agentchat.cli.mcp_command import main
-
-    return main(arguments)
+RUN = "agentchat.headless.command"
+COMMANDS = {
+    "journal": "agentchat.journal.__main__",
+    "mcp": "agentchat.mcp_server.command",
+}
+"""Commands by their first word; anything else is a prompt."""
 
 
-COMMANDS: Mapping[str, Command] = {"mcp": mcp}
-USAGE = """usage: python -m agentchat COMMAND …
-
-commands:
-  mcp   offer the tools of agentchat.nvim to other agents (Model Context Protocol); see mcp --help
-"""
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run a command and return the exit code."""
-    name = arguments[0] if arguments else ""
-    command = COMMANDS.get(name)
-    if command is not None:
-        return command(arguments[1:])
-    wants_help = name in ("-h", "--help")
-    print(USAGE, end="", file=sys.stdout if wants_help else sys.stderr)
-    return 0 if wants_help else 2
+def main() -> int:
+    """Run the command that the arguments name; return the exit code of the process."""
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in COMMANDS:
+        return int(import_module(COMMANDS[arguments[0]]).main(arguments[1:]))
+    return int(import_module(RUN).main(arguments))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if not sys.flags.safe_path:
+        # The directory may be that of a stranger: its modules must not replace ours.
+        del sys.path[0]
+    sys.exit(main())

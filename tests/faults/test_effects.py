@@ -14,6 +14,8 @@ WRITERS = {
     "workspace/files/operations.py": "opens them through the disk",
     "journal/file.py": "the journal",
     "journal/export.py": "an export for the user",
+    "journal/__main__.py": "/dev/null, where a pipe was",
+    "headless/command.py": "/dev/null, where a pipe was",
     "journal/ledger.py": "what was spent each day",
     "models/learned.py": "what servers refused",
     "agent/execution/results.py": "results too large for the model",

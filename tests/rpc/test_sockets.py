@@ -16,7 +16,7 @@ from agentchat.rpc.peer import IncomingRequest
 @pytest.fixture(params=["agents", "a" * 60 + "/" + "b" * 60], ids=["short", "long"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A folder for sockets, also one whose path is longer than the address of a socket may be."""
-    return tmp_path / request.param
+    return tmp_path / str(request.param)
 
 
 @pytest.fixture

@@ -327,6 +327,10 @@ class Session:
         """Confine commands as the settings say, from the next message on."""
         self._preparation.sandbox = setting
 
+    async def idle(self) -> None:
+        """Return when no job and no turn runs or waits."""
+        await self._background.wait()
+
     # --- opening and closing ----------------------------------------------------------------------
 
     def restore(self) -> None:

@@ -1,8 +1,8 @@
 """Agents of other programs that are connected to this Neovim, each with a chat of its own.
 
-``cli.mcp_server`` connects through a socket in the state folder (``rpc.sockets``). It says hello
-with the name of its agent, learns which directories this Neovim is in, and stays connected if one
-of them is the agent's. The chat is opened at the first call: an agent that calls nothing is not
+``mcp_server.runners`` connects through a socket in the state folder (``rpc.sockets``). It says
+hello with the name of its agent, learns which directories this Neovim is in, and stays connected if
+one of them is the agent's. The chat is opened at the first call: an agent that calls nothing is not
 seen.
 """
 

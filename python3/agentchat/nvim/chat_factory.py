@@ -164,7 +164,7 @@ class ChatFactory:
         rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         registry = Registry(builtin_tools(settings.edits))
         registry.configure(parse_tool_options(settings.tool_options, frontend.decide_option))
-        chat = _make_chat(uuid, root, settings, registry)
+        chat = make_chat(uuid, root, settings, registry)
         # A chat that is opened again continues where its journal ends.
         chat.history = journal.restored.history
         journal.record_chat_opened(uuid, place, agent_name, agentchat.__version__)
@@ -225,7 +225,8 @@ class ChatFactory:
         )
 
 
-def _make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
+def make_chat(uuid: str, root: str, settings: Settings, registry: Registry) -> Chat:
+    """Return the state of a new chat."""
     toolbox = Toolset(
         registry,
         settings.groups,

@@ -1,7 +1,7 @@
 """The MCP server on standard input and output, made with the official SDK.
 
 Only the process of ``python -m agentchat mcp`` imports this module. It offers the built-in tools to
-one agent; ``tool_runners`` runs the calls.
+one agent; ``runners`` runs the calls.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from mcp.server.stdio import stdio_server
 
 import agentchat
 from agentchat.agent.external_agent import CallAnswer
-from agentchat.cli.tool_runners import ToolRunners
 from agentchat.core.errors import AgentError
 from agentchat.core.tools.registry import AGENT, Registry
 from agentchat.core.tools.tool import Environment, Tool
 from agentchat.core.turn.chat import RESOLVE
 from agentchat.core.turn.validate import model_description, model_schema
+from agentchat.mcp_server.runners import ToolRunners
+from agentchat.nvim.chat_factory import State
 from agentchat.tools.builtin.catalogue import builtin_tools
 
 PROGRESS_SECONDS = 5.0
@@ -129,10 +130,12 @@ async def _report(context: Context) -> None:
         await context.session.report_progress(seconds, message=message)
 
 
-def serve(runners: ToolRunners, root: str) -> int:
-    """Serve an agent until it leaves; return the exit code."""
+def serve(state: State, root: str) -> int:
+    """Serve an agent that works in the directory ``root`` until it leaves; return the exit code."""
+    state.prepare()
 
     async def run() -> None:
+        runners = ToolRunners(state, root)
         try:
             await AgentServer(runners, root).run()
         finally:

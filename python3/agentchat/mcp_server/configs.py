@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,21 @@ ANSWER_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class ServerCommand:
-    """How the server is started: a program, its arguments, and its variables."""
+    """How the server is started: a program and its arguments."""
 
     program: str
     arguments: tuple[str, ...]
-    variables: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of_this_process(cls, state: Path | None) -> ServerCommand:
-        """Return the command with this interpreter and this copy of the package.
+    def of_this_copy(cls, state: Path | None) -> ServerCommand:
+        """Return the command of this copy of the plugin, which finds its interpreter itself.
 
         Args:
             state: the plugin's state folder, if it is not the one of the environment.
         """
-        package = str(Path(__file__).resolve().parents[2])
+        program = Path(__file__).resolve().parents[3] / "bin" / "agentchat"
         more = ("--state", str(state)) if state is not None else ()
-        arguments = ("-m", "agentchat", "mcp", *more)
-        return cls(sys.executable, arguments, {"PYTHONPATH": package})
+        return cls(str(program), ("mcp", *more))
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -47,8 +44,7 @@ def configuration(agent: str, command: ServerCommand) -> str:
 
 
 def _claude(command: ServerCommand) -> str:
-    variables = [f"--env={name}={value}" for name, value in command.variables.items()]
-    return shlex.join(["claude", "mcp", "add", NAME, *variables, "--", *command.words])
+    return shlex.join(["claude", "mcp", "add", NAME, "--", *command.words])
 
 
 def _codex(command: ServerCommand) -> str:
@@ -58,9 +54,6 @@ def _codex(command: ServerCommand) -> str:
         f"command = {json.dumps(command.program)}",
         f"args = {json.dumps(command.arguments)}",
         f"tool_timeout_sec = {ANSWER_SECONDS}",
-        "",
-        f"[mcp_servers.{NAME}.env]",
-        *(f"{name} = {json.dumps(value)}" for name, value in command.variables.items()),
     ]
     return "\n".join(lines)
 
@@ -74,7 +67,6 @@ def _opencode(command: ServerCommand) -> str:
     server = {
         "type": "local",
         "command": command.words,
-        "environment": command.variables,
         "enabled": True,
         "timeout": ANSWER_SECONDS * 1000,
     }
@@ -88,7 +80,7 @@ def _cursor(command: ServerCommand) -> str:
 
 
 def _server(command: ServerCommand) -> dict[str, Any]:
-    return {"command": command.program, "args": command.arguments, "env": command.variables}
+    return {"command": command.program, "args": command.arguments}
 
 
 def _json(path: str, value: Mapping[str, Any]) -> str:

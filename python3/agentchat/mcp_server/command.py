@@ -1,15 +1,16 @@
-"""``python -m agentchat mcp``: serves an agent, or prints what to put into its configuration."""
+"""``agentchat mcp``: serves an agent, or prints what to put into its configuration."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentchat.cli.agent_configs import AGENTS, ServerCommand, configuration
-from agentchat.cli.folders import find_folders
+from agentchat.headless.chat import find_state
+from agentchat.mcp_server.configs import AGENTS, ServerCommand, configuration
 
 ABOUT = """Offers the tools of agentchat.nvim to an agent in a terminal, on standard input and
 output. Its calls show up as a chat in the Neovim of the project, where the user answers and reviews
@@ -21,24 +22,24 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return the exit code."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    folders = find_folders()
     if options.config:
-        print(configuration(options.config, ServerCommand.of_this_process(options.state)))
+        text = configuration(options.config, ServerCommand.of_this_copy(options.state))
+        sys.stdout.write(f"{text}\n")
         return 0
     root = os.path.realpath(options.project or os.getcwd())
     if not os.path.isdir(root):
         parser.error(f"{root} is not a directory")
+    state = find_state(os.environ)
     if options.state:
-        folders = replace(folders, state=options.state)
-    # Starting takes a second that --config and --help need not take.
-    from agentchat.cli.mcp_server import serve
-    from agentchat.cli.tool_runners import ToolRunners
+        state = replace(state, folder=options.state)
+    # The SDK takes most of a second to import, which --config and --help need not wait for.
+    from agentchat.mcp_server.server import serve
 
-    return serve(ToolRunners(folders, root), root)
+    return serve(state, root)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m agentchat mcp", description=ABOUT)
+    parser = argparse.ArgumentParser(prog="agentchat mcp", description=ABOUT)
     parser.add_argument("--config", choices=AGENTS, metavar="AGENT", help=", ".join(AGENTS))
     parser.add_argument(
         "--project", metavar="DIR", help="the project (default: the current directory)"

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from agentchat.agent.external_agent import CallAnswer, ExternalAgent
-from agentchat.cli.folders import Folders
-from agentchat.cli.headless import HeadlessChat, open_headless_chat
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Image
+from agentchat.headless.chat import HeadlessChat, open_chat
+from agentchat.headless.output import PlainView
+from agentchat.nvim.agent_connections import FOLDER
+from agentchat.nvim.chat_factory import State
+from agentchat.nvim.settings import Settings
 from agentchat.rpc import sockets
 from agentchat.rpc.frames import Disconnected, RemoteError
 from agentchat.rpc.peer import Peer
-
-SOCKETS = "agents"
-"""The folder with the sockets of Neovim's hosts, below the state folder."""
 
 HELLO_SECONDS = 3.0
 """How long a host may take to say which directories its Neovim is in."""
@@ -75,9 +77,17 @@ class EditorRunner:
 class RulesRunner:
     """Runs calls without a Neovim: what would ask is denied."""
 
-    def __init__(self, agent: ExternalAgent, chat: HeadlessChat) -> None:
-        self._agent = agent
+    def __init__(self, chat: HeadlessChat) -> None:
+        assert chat.agent is not None
+        self._agent: ExternalAgent = chat.agent
         self._chat = chat
+
+    @classmethod
+    async def open(cls, agent: AgentInfo, state: State) -> RulesRunner:
+        """Open a chat in the agent's directory; raises UserError."""
+        view = PlainView(sys.stderr, sys.stderr)
+        uuid = str(uuid4())
+        return cls(await open_chat(uuid, agent.cwd, Settings(), state, view, agent.name))
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallAnswer:
         """Run a call."""
@@ -95,8 +105,8 @@ class RulesRunner:
 class ToolRunners:
     """Finds where a call runs, anew for each call: a Neovim may have been started or closed."""
 
-    def __init__(self, folders: Folders, cwd: str) -> None:
-        self._folders = folders
+    def __init__(self, state: State, cwd: str) -> None:
+        self._state = state
         self._cwd = cwd
         self._editor: EditorRunner | None = None
         self._rules: RulesRunner | None = None
@@ -116,15 +126,12 @@ class ToolRunners:
 
     async def _find(self, agent: AgentInfo) -> EditorRunner | RulesRunner:
         if self._editor is None or not self._editor.is_alive:
-            peer = await find_editor(self._folders.state / SOCKETS, agent)
+            peer = await find_editor(self._state.folder / FOLDER, agent)
             self._editor = EditorRunner(peer) if peer is not None else None
-        return self._editor or self._without_editor(agent)
-
-    def _without_editor(self, agent: AgentInfo) -> RulesRunner:
+        if self._editor is not None:
+            return self._editor
         if self._rules is None:
-            external = ExternalAgent(agent.name)
-            chat = open_headless_chat(self._cwd, self._folders, external, external)
-            self._rules = RulesRunner(external, chat)
+            self._rules = await RulesRunner.open(agent, self._state)
         return self._rules
 
 

@@ -1,1 +1,0 @@
-"""What runs from the command line, without Neovim or beside it."""
