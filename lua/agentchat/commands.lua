@@ -5,6 +5,7 @@ local grants = require('agentchat.approval.grants')
 local history = require('agentchat.chat.history')
 local host = require('agentchat.host.process')
 local install = require('agentchat.host.install')
+local mcp = require('agentchat.mcp')
 local keymaps = require('agentchat.chat.keymaps')
 local mentions = require('agentchat.prompt.mentions')
 local models = require('agentchat.chat.models')
@@ -165,6 +166,12 @@ end)
 
 function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork = args.bang }) end
 
+function RUN.AgentMcp(args)
+  local action, server = first_word(args.args)
+  if action ~= '' and not is_known('argument', action, mcp.ACTIONS) then return end
+  mcp.run(action, server)
+end
+
 function RUN.AgentInstall() install.run() end
 
 -- Slash commands without an Ex command.
@@ -218,6 +225,7 @@ local WORDS = {
   AgentApprovals = function() return APPROVALS end,
   AgentCompact = function() return { 'undo' } end,
   AgentLog = function() return RECORDS end,
+  AgentMcp = function() return mcp.ACTIONS end,
   AgentMode = function() return MODES end,
   AgentModel = function() return models.names(registry.near()) end,
   AgentTools = function() return TOOLS end,
@@ -236,6 +244,8 @@ function M.complete(name, lead, line)
     words = WORDS[name]()
   elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then
     words = names_of(names(), function(item) return item.kind == 'tool' end)
+  elseif name == 'AgentMcp' and line:match('%s%l+%s+%S*$') then
+    words = mcp.names()
   elseif name == 'AgentLog' and line:match('%sexport%s+%S*$') then
     words = vim.fn.getcompletion(lead, 'file')
   elseif name == 'AgentTools' and line:match('%s%l+%s+%S*$') then

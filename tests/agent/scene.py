@@ -11,7 +11,7 @@ from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
 from agentchat.agent.execution.results import ResultStore
-from agentchat.agent.external_agent import ExternalAgent
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session

@@ -52,6 +52,8 @@ M.settings = {
     groups = { ['*'] = GROUP },
     opts = { ['*'] = TOOL },
   },
+  -- Python checks the servers: their files have the same shape.
+  mcp = { servers = 'named', serve = 'boolean' },
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'stage', 'yolo' },
   max_rounds = 'positive',
@@ -61,7 +63,6 @@ M.settings = {
   workspace = 'place',
   ssh = { command = 'strings', python = 'string' },
   sandbox = { 'off', 'auto', 'required' },
-  mcp = { serve = 'boolean' },
   stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive' },
   ui = { prompt_delay_ms = 'ms', side_by_side = 'switch', conceal = 'boolean' },
 }

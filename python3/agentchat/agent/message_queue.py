@@ -69,6 +69,7 @@ class MessageQueue:
         for item in self._messages():
             if item.typed is None:
                 await self._preparation.refresh()
+                await self._tools.connect(item.text)
                 typed, lines = self._tools.add_mentioned(item.text)
                 item.command = await self._expander.expand(typed)
                 item.typed, item.lines = typed, (*lines, *self._apply_command(item.command))

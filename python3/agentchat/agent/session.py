@@ -20,7 +20,7 @@ from agentchat.agent.code_inserts import CodeInserts
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
-from agentchat.agent.external_agent import ExternalAgent
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.interpreter import Interpreter
 from agentchat.agent.jobs import BackgroundJobs, Job, Jobs
 from agentchat.agent.message_queue import MessageQueue

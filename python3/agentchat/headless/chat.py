@@ -12,7 +12,7 @@ from typing import Any
 
 import agentchat
 from agentchat.agent.execution.results import ResultStore
-from agentchat.agent.external_agent import ExternalAgent
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.session import Session
 from agentchat.core.tools.registry import Registry
@@ -129,7 +129,7 @@ def _build(
     chat = make_chat(uuid, root, settings, registry)
     chat.policy.attended = False
     chat.history = journal.restored.history
-    agent = ExternalAgent(agent_name, models) if agent_name else None
+    agent = ExternalAgent(agent_name, models.current) if agent_name else None
     journal.record_chat_opened(uuid, root, agent_name, agentchat.__version__)
     custom_tools = CustomTools(NoEditor(view), state.config, state.trust_file)
     session = Session(
@@ -151,8 +151,9 @@ def _build(
     custom_tools.join(
         uuid,
         CustomRegistry(registry, chat.toolset, root, uuid),
-        settings.tool_paths,
+        settings,
         session.tools,
+        session.approvals.judge_again,
     )
     session.recover(LocalLeftovers())
     return HeadlessChat(

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from agentchat.agent.external_agent import CallAnswer, ExternalAgent
+from agentchat.agent.external.agent import CallAnswer, ExternalAgent
+from agentchat.agent.external.connections import FOLDER
 from agentchat.core.errors import ToolError
 from agentchat.core.messages import Image
 from agentchat.headless.chat import HeadlessChat, open_chat
 from agentchat.headless.output import PlainView
-from agentchat.nvim.agent_connections import FOLDER
 from agentchat.nvim.chat_factory import State
 from agentchat.nvim.settings import Settings
 from agentchat.rpc import sockets

@@ -17,7 +17,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 import agentchat
-from agentchat.agent.external_agent import CallAnswer
+from agentchat.agent.external.agent import CallAnswer
 from agentchat.core.errors import AgentError
 from agentchat.core.tools.registry import AGENT, Registry
 from agentchat.core.tools.tool import Environment, Tool

@@ -13,7 +13,7 @@ from typing import Any
 
 import agentchat
 from agentchat.agent.execution.results import ResultStore
-from agentchat.agent.external_agent import ExternalAgent
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.rule_drafts import RuleDrafts
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
@@ -159,7 +159,7 @@ class ChatFactory:
         view = NvimView(lua, uuid, root)
         frontend = NvimFrontend(lua, uuid, root)
         models = ModelSelection(settings.model, partial(self._hide, journal), state.learned)
-        agent = ExternalAgent(agent_name, models) if agent_name else None
+        agent = ExternalAgent(agent_name, models.current) if agent_name else None
         rule_store = RuleStore(project, state.config, state.trust_file)
         rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         registry = Registry(builtin_tools(settings.edits))
@@ -194,7 +194,8 @@ class ChatFactory:
         if not workspace.host:
             # Custom tools run on this machine: a chat on another one has none.
             tools = CustomRegistry(registry, chat.toolset, project, uuid)
-            self._custom_tools.join(uuid, tools, settings.tool_paths, session.tools)
+            judge_again = session.approvals.judge_again
+            self._custom_tools.join(uuid, tools, settings, session.tools, judge_again)
         return OpenChat(
             chat=chat,
             session=session,

@@ -35,6 +35,7 @@ LuaFunction = Literal[
     "history.choose",
     "host.places",
     "host.ready",
+    "mcp.offer",
     "models.offer",
     "notify.error",
     "notify.info",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ChatTools
-from agentchat.agent.external_agent import ExternalAgent
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_drafts import MOST_CALLS, RuleDraft, RuleDrafts
@@ -41,6 +41,7 @@ from agentchat.nvim.workspaces import LocalLeftovers
 
 Payload = Mapping[str, Any]
 
+LEFT = "{} has left. What you send now goes to your own model."
 NO_MODEL = "{} works in this chat with its own model and conversation, and has them elsewhere."
 
 
@@ -107,6 +108,12 @@ class OpenChat:
             self.journal.close()
         self.background.start(self._clean_up(), "closing the workspace")
 
+    def show_departure(self) -> None:
+        """Show that the agent of another program has left."""
+        if self.agent is not None:
+            self.view.add_note("info", LEFT.format(self.agent.name))
+        self.session.refresh()
+
     async def _clean_up(self) -> None:
         """Close the model's client and the workspace, which may take a while."""
         await self.models.close()
@@ -149,6 +156,7 @@ class OpenChat:
             self.chat.toolset.configure(parse_tool_options(settings.tool_options, decide))
             self.tools.show()
         self.settings = settings
+        self.custom_tools.configure(self.chat.uuid, settings)
         self.models.configure(settings.model)
         self.rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         self.session.set_sandbox(settings.sandbox)

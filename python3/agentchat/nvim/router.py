@@ -49,18 +49,18 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pynvim
 
 import agentchat
+from agentchat.agent.external.connections import AgentConnections
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.core.errors import UserError
 from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
 from agentchat.models.learned import LearnedServers
-from agentchat.nvim.agent_connections import AgentConnections
 from agentchat.nvim.chat_factory import ChatFactory, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
@@ -84,7 +84,7 @@ class Router:
         self._lua = lua
         self._state = state or State()
         self._custom_tools = CustomTools(lua, Path(), Path())
-        self._agents = AgentConnections(lua, Path())
+        self._agents = AgentConnections(self, Path())
         self._chats: dict[str, OpenChat] = {}
         self._changing: dict[str, list[tuple[str, Payload]]] = {}
         """The chats that are being opened or closed, with the events that wait."""
@@ -99,6 +99,7 @@ class Router:
             "lua_tools": lambda p: self._custom_tools.declare(p["tools"]),
             "lua_tool_done": lambda p: self._custom_tools.registered.finish(p),
             "lua_tool_progress": lambda p: self._custom_tools.registered.show_progress(p),
+            "mcp": lambda p: self._start_job("the MCP servers", self._custom_tools.run_mcp(p)),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
             "highlight": lambda p: self._start_job("highlighting", self._highlight(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
@@ -117,6 +118,15 @@ class Router:
     def notify(self, level: str, text: str) -> None:
         """Show one line to the user."""
         self._lua.notify(level, text)
+
+    def open_chat(self, connection: int, name: str, cwd: str) -> None:
+        """Open a chat for an agent of another program."""
+        self._lua.call("chat.open_for_agent", {"agent": connection, "name": name, "cwd": cwd})
+
+    async def places(self) -> Sequence[str]:
+        """Return the directories that Neovim is in."""
+        places: Sequence[str] = await self._lua.request("host.places")
+        return places
 
     def _route(self, name: str, payload: Payload) -> None:
         try:
@@ -163,7 +173,7 @@ class Router:
         self._lua.call("host.ready", versions)
 
     def _serve(self, payload: Payload) -> None:
-        self._agents = AgentConnections(self._lua, self._state.folder)
+        self._agents = AgentConnections(self, self._state.folder)
         self._start_job("listening for agents", self._agents.listen(payload["cwd"]))
 
     def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:

@@ -18,7 +18,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentchat.agent.status import ModelSource
 from agentchat.core.messages import (
     History,
     Image,
@@ -73,7 +72,7 @@ class ExternalAgent:
 
     window: int | None = None
 
-    def __init__(self, name: str, successor: ModelSource | None = None) -> None:
+    def __init__(self, name: str, successor: Callable[[], Model] | None = None) -> None:
         self.name = clip(" ".join(name.split()), LONGEST_NAME) or "agent"
         self.is_connected = True
         self.wake: Callable[[], None] = lambda: None
@@ -158,7 +157,7 @@ class ExternalAgent:
         """Return the agent, or when it has left what comes after it; raises UserError."""
         if self.is_connected or self._successor is None:
             return self
-        return self._successor.current()
+        return self._successor()
 
     async def ask(self, request: ModelRequest, on_piece: Callable[[Piece], None]) -> Reply:
         """Reply with the call of this turn, then with nothing."""

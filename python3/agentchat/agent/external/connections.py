@@ -1,4 +1,4 @@
-"""Agents of other programs that are connected to this Neovim, each with a chat of its own.
+"""The agents that are connected to this Neovim, each with a chat of its own.
 
 ``mcp_server.runners`` connects through a socket in the state folder (``rpc.sockets``). It says
 hello with the name of its agent, learns which directories this Neovim is in, and stays connected if
@@ -16,12 +16,10 @@ import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from agentchat.agent.external_agent import CallAnswer, ExternalAgent
+from agentchat.agent.external.agent import CallAnswer, ExternalAgent
 from agentchat.core.errors import ToolError
-from agentchat.nvim.lua_api import LuaApi
-from agentchat.nvim.open_chat import OpenChat
 from agentchat.rpc import sockets
 from agentchat.rpc.peer import IncomingRequest, RequestTasks
 
@@ -33,7 +31,30 @@ FOLDER = "agents"
 PLACES_SECONDS = 1.0
 """How long Neovim may take to say where it is: it does not while it waits for a key."""
 
-LEFT = "{} has left. What you send now goes to your own model."
+
+class ServedChat(Protocol):
+    """The chat of an agent in Neovim."""
+
+    @property
+    def agent(self) -> ExternalAgent | None:
+        """The agent."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the user has closed it."""
+
+    def show_departure(self) -> None:
+        """Show that the agent has left."""
+
+
+class ChatOpener(Protocol):
+    """The Neovim of this process."""
+
+    def open_chat(self, connection: int, name: str, cwd: str) -> None:
+        """Open a chat for an agent; ``AgentConnection.take_chat`` or ``fail`` is called later."""
+
+    async def places(self) -> Sequence[str]:
+        """Return the directories that it is in."""
 
 
 class AgentConnection:
@@ -45,8 +66,8 @@ class AgentConnection:
         self.cwd = ""
         self.agent: ExternalAgent | None = None
         self._host = host
-        self._chat: OpenChat | None = None
-        self._opening: asyncio.Future[OpenChat] | None = None
+        self._chat: ServedChat | None = None
+        self._opening: asyncio.Future[ServedChat] | None = None
 
     async def hello(self, request: IncomingRequest) -> Mapping[str, Any]:
         """Take the agent's name and directory; return the directories of this Neovim."""
@@ -60,7 +81,7 @@ class AgentConnection:
         answer = await chat.agent.call(request.params["tool"], request.params["arguments"])
         return encode_answer(answer)
 
-    def take_chat(self, chat: OpenChat) -> None:
+    def take_chat(self, chat: ServedChat) -> None:
         """Take the chat that was opened for this agent."""
         self._chat = chat
         if self._opening is not None and not self._opening.done():
@@ -76,25 +97,24 @@ class AgentConnection:
         self.fail("The connection has ended.")
         if self._chat is not None and self._chat.agent is not None:
             self._chat.agent.disconnect()
-            self._chat.view.add_note("info", LEFT.format(self._chat.agent.name))
-            self._chat.session.refresh()
+            if not self._chat.is_closed:
+                self._chat.show_departure()
 
-    async def _open_chat(self) -> OpenChat:
+    async def _open_chat(self) -> ServedChat:
         """Return the chat; open one at the first call, and when the user has closed it."""
         if self._chat is not None and not self._chat.is_closed:
             return self._chat
         if self._opening is None or self._opening.done():
             self._opening = asyncio.get_running_loop().create_future()
-            about = {"agent": self.number, "name": self.name, "cwd": self.cwd}
-            self._host.lua.call("chat.open_for_agent", about)
+            self._host.editor.open_chat(self.number, self.name, self.cwd)
         return await asyncio.shield(self._opening)
 
 
 class AgentConnections:
     """Listens for agents. Lives on the event loop of the host."""
 
-    def __init__(self, lua: LuaApi, folder: Path) -> None:
-        self.lua = lua
+    def __init__(self, editor: ChatOpener, folder: Path) -> None:
+        self.editor = editor
         self._folder = folder / FOLDER
         self._listening: socket.socket | None = None
         self._numbers = itertools.count(1)
@@ -121,7 +141,7 @@ class AgentConnections:
         """Return the directories that this Neovim is in."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PLACES_SECONDS):
-                self._places = await self.lua.request("host.places")
+                self._places = await self.editor.places()
         return self._places
 
     def _accept(self) -> None:

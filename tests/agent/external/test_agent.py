@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentchat.agent.external_agent import CallAnswer, ExternalAgent
+from agentchat.agent.external.agent import CallAnswer, ExternalAgent
 from agentchat.core.messages import Reply
 from agentchat.core.tools.tool import Tool, ToolContext
 from agentchat.core.turn.effects import ApprovalResponse
@@ -136,7 +136,7 @@ async def test_a_turn_that_cannot_begin_is_an_answer(tmp_path: Path) -> None:
 
 async def test_the_user_goes_on_with_a_model_when_the_agent_has_left(tmp_path: Path) -> None:
     other = Scene(tmp_path, [Reply("Hello.")])
-    agent = ExternalAgent("Tester", other)
+    agent = ExternalAgent("Tester", other.current)
     scene = Scene(tmp_path, [], tool(works), agent=agent)
     assert (await agent.call("t", {})).text == "worked"
     agent.disconnect()
