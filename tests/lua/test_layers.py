@@ -15,7 +15,7 @@ LEVELS = [
     {"transcript"},
     {"prompt"},
     {"chat", "files"},
-    {"diff", "ask_user", "tools"},
+    {"diff", "ask_user", "tools", "session_file", "mcp"},
     {"review"},
     {"approval"},
     {"commands"},

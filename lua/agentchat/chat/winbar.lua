@@ -1,4 +1,5 @@
---- The winbar of a chat: its number, state, mode, model, counts and workspace.
+--- The winbar of a chat: its number, title, state, mode, model, counts and workspace.
+local layout = require('agentchat.ui.layout')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 
@@ -11,6 +12,8 @@ local STATES =
 
 -- The part of the window from which on the meter warns: results are shortened about there.
 local NEARLY_FULL = 0.7
+
+local TITLE = 32 -- columns
 
 --- A number of tokens in few characters: `950`, `12.3k`, `128k`, `1.2M`.
 function M.tokens(count)
@@ -63,6 +66,10 @@ local function parts_of(chat)
     { text = doing(status), group = STATES[state] or 'AgentChatFact', weight = 10 },
     { text = status.mode, group = 'AgentChatFact', weight = 9 },
   }
+  if chat.title then
+    local title = layout.cut(chat.title, TITLE)
+    table.insert(out, 2, { text = title, group = 'AgentChatFact', weight = 1.5 })
+  end
   if status.model ~= '' then
     table.insert(out, { text = status.model, group = 'AgentChatFact', weight = 5 })
   end

@@ -29,6 +29,7 @@ from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions
 from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
+from agentchat.agent.prompts.rules_files import RulesFiles
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.stage import Stage
 from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
@@ -149,13 +150,17 @@ class Session:
         self._plan_mode = PlanMode(chat)
         self.commands = commands or SlashCommands()
         self._expander = PromptExpander(self.commands, workspace, turn_model)
+        self.rules_files = RulesFiles(workspace)
         self.tools = ChatTools(chat, view, journal, tool_files)
-        self._preparation = Preparation(chat, workspace, self.tools, self._begin_stage)
+        self._preparation = Preparation(
+            chat, workspace, self.tools, self.rules_files, self._begin_stage
+        )
         self._queue = MessageQueue(
             view=view,
             preparation=self._preparation,
             tools=self.tools,
-            attachments=Attachments(workspace, results, frontend),
+            attachments=Attachments(workspace, results, frontend, self.rules_files.touch),
+            notes=self._take_rules,
             expander=self._expander,
         )
         self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
@@ -213,6 +218,7 @@ class Session:
             previews=previews,
             approvals=self.approvals,
             queue=self._queue,
+            touch=self.rules_files.touch,
             preparation=self._preparation,
             model=model,
             accounts=Accounts(chat, view, ledger),
@@ -443,6 +449,9 @@ class Session:
         """Whether a message of the user or a call of the agent waits for a turn."""
         has_calls = self._agent is not None and self._agent.has_calls
         return has_calls or self._queue.has_messages
+
+    async def _take_rules(self) -> list[tuple[str, str]]:
+        return await self.rules_files.take_notes(self.chat.context.start)
 
     async def _begin_stage(self) -> None:
         await self._stage.begin_turn()

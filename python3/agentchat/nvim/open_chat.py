@@ -216,6 +216,7 @@ class OpenChat:
             *listings.tools(self.chat),
             *self.custom_tools.lines(self.chat.uuid),
             *self.commands.lines(),
+            *listings.rules_files(self.session.rules_files.names()),
         ]
         self._show_page("Tools", lines)
 
