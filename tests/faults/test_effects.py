@@ -22,7 +22,7 @@ WRITERS = {
     "nvim/chat_factory.py": "the plugin's own folder",
     "nvim/router.py": "/dev/null",
     "workspace/files/aspects.py": "modes and links of the user's files",
-    "workspace/overlay/launcher.py": "the folders of an overlay",
+    "workspace/overlay/folder.py": "the folders of an overlay",
     "workspace/overlay/namespace.py": "what an overlay hides",
     "workspace/process/sandbox.py": "an empty folder for a sandbox",
     "workspace/process/landlock.py": "/proc, in a child",

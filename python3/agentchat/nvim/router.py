@@ -66,7 +66,8 @@ from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import EVENTS, OpenChat
 from agentchat.nvim.render.syntax import code_marks
-from agentchat.nvim.workspaces import is_remote
+from agentchat.nvim.workspaces import OVERLAYS, is_remote
+from agentchat.workspace.overlay.folder import sweep
 
 Payload = Mapping[str, Any]
 
@@ -160,6 +161,7 @@ class Router:
             folder, tuple(payload["runtime"]), config, learned=LearnedServers(folder)
         )
         self._state.prepare()
+        self._start_job("removing old overlays", asyncio.to_thread(sweep, folder / OVERLAYS))
         self._custom_tools = CustomTools(self._lua, config, self._state.trust_file)
         detach_standard_streams()
         # The normal exit runs the exit handlers, which kill children.
