@@ -13,6 +13,7 @@ from agentchat.agent.chat_tools import ToolFiles
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
+from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
@@ -199,6 +200,7 @@ class Scene:
         workspace: LocalWorkspace | None = None,
         journal: JournalWriter | None = None,
         tool_files: ToolFiles | None = None,
+        skills: Skills | None = None,
     ) -> None:
         self.screen = KeptScreen()
         state = folder.parent / f"{folder.name}.state"
@@ -219,6 +221,7 @@ class Scene:
             frontend=frontend,
             rule_store=rule_store,
             tool_files=tool_files,
+            skills=skills,
         )
 
     def current(self) -> ScriptedModel:
