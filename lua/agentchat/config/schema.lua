@@ -53,7 +53,7 @@ M.settings = {
     opts = { ['*'] = TOOL },
   },
   -- Python checks the servers: their files have the same shape.
-  mcp = { servers = 'named' },
+  mcp = { servers = 'named', serve = 'boolean' },
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'stage', 'yolo' },
   max_rounds = 'positive',

@@ -16,7 +16,7 @@ local function defaults()
       groups = vim.empty_dict(),
       opts = vim.empty_dict(),
     },
-    mcp = { servers = vim.empty_dict() },
+    mcp = { servers = vim.empty_dict(), serve = true },
     rules = {},
     mode = 'ask',
     max_rounds = 100,
