@@ -13,6 +13,8 @@ from typing import Any
 import agentchat
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
+from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
 from agentchat.core.tools.registry import Registry
 from agentchat.core.turn.chat import Chat
@@ -116,6 +118,9 @@ def _build(
     chat = make_chat(uuid, root, settings, registry)
     chat.policy.attended = False
     chat.history = journal.restored.history
+    chosen = journal.restored.model
+    if chosen is not None:
+        models.restore(chosen.provider, chosen.name)
     journal.record_chat_opened(uuid, root, "", agentchat.__version__)
     custom_tools = CustomTools(NoEditor(view), state.config, state.trust_file)
     session = Session(
@@ -129,6 +134,8 @@ def _build(
         rule_store=rule_store,
         tool_files=custom_tools,
         ledger=UsageLedger(state.folder),
+        turn_model=models,
+        commands=SlashCommands(CommandFiles(Path(root), state.config)),
         overlay=open_overlay(workspace, state.folder / OVERLAYS / uuid, settings, guarded),
     )
     session.set_sandbox(settings.sandbox)

@@ -83,12 +83,24 @@ class OpenChat:
         self.refresh_commands({})
         self.session.refresh()
         self.session.warm_up()
+        self._restore_model()
         self.models.warm_up()
         for problem in self.settings.problems:
             self.view.notify("warn", problem)
         if resumed:
             self.session.replay()
         self.session.recover(LocalLeftovers())
+
+    def _restore_model(self) -> None:
+        """Ask the model that the user chose for this chat earlier."""
+        chosen = self.journal.restored.model
+        if chosen is None:
+            return
+        try:
+            self.models.restore(chosen.provider, chosen.name)
+        except UserError as error:
+            self.view.notify("warn", f"The model of this chat cannot be used: {error}")
+        self.session.refresh()
 
     async def close(self) -> None:
         """End what runs and close the journal: the chat can be opened again then."""
@@ -169,6 +181,7 @@ class OpenChat:
         """Ask another model from the next request on."""
         self.models.configure(dict(payload.get("settings") or {}))
         self.view.notify("info", f"model: {self.models.choose(payload['name']).name}")
+        self.journal.record_model(*self.models.choice)
         self.session.refresh()
 
     def list_models(self, payload: Payload) -> None:
