@@ -11,6 +11,7 @@ from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
 from agentchat.agent.execution.results import ResultStore
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
 from agentchat.agent.session import Session
@@ -199,6 +200,7 @@ class Scene:
         workspace: LocalWorkspace | None = None,
         journal: JournalWriter | None = None,
         tool_files: ToolFiles | None = None,
+        agent: ExternalAgent | None = None,
     ) -> None:
         self.screen = KeptScreen()
         state = folder.parent / f"{folder.name}.state"
@@ -214,11 +216,12 @@ class Scene:
             view=self.screen,
             journal=self.journal,
             results=ResultStore(folder),
-            model=self,
+            model=agent or self,
             max_parallel=10,
             frontend=frontend,
             rule_store=rule_store,
             tool_files=tool_files,
+            agent=agent,
         )
 
     def current(self) -> ScriptedModel:

@@ -75,6 +75,8 @@ class Metadata:
     requires_reverse_thinking: bool = False
     server: str = ""
     """The server that the tool comes from, if any."""
+    claims_read_only: bool = False
+    """Whether that server claims that the tool only reads: a rule may trust it, nothing else."""
     confined: bool = False
     """Whether it touches files and programs only through the workspace of its call."""
 
@@ -351,6 +353,10 @@ class Tool:
     redo: Step | None = None
     source: str = ""
     options: ToolOptions = ToolOptions()
+    facts: Callable[[], tuple[tuple[str, str], ...]] = lambda: ()
+    """What a question about a call shows beside its arguments: labels and texts."""
+    is_withdrawn: Callable[[], str] = lambda: ""
+    """Why no call of this definition may run any more, for the model; empty if it may."""
     affected_resources: tuple[str, ...] | Callable[[Any], Awaitable[tuple[str, ...]]] = ()
     """What calls affect, or how to find out for one call; informs the user and the journal."""
 
