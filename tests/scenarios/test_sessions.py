@@ -80,12 +80,8 @@ def test_a_fork_at_a_message_of_the_user_ends_before_it_and_has_its_text_in_the_
     editor.command("normal! gg")
     editor.keys("]]]]gF")
     editor.wait(lambda: editor.eval("bufnr()") != chat.buffer, why="the copy is shown")
-    copy = Chat(
-        editor,
-        editor.lua(
-            "return vim.b.agentchat_chat and {chat = vim.b.agentchat_chat, buf = vim.api.nvim_get_current_buf()}"
-        ),
-    )
+    id = editor.eval("b:agentchat_chat")
+    copy = Chat(editor, {"chat": id, "buf": editor.eval("bufnr()")})
     editor.wait_text("One.", copy.buffer)
     assert copy.prompt() == "second question"
     assert "Two." not in copy.transcript()
