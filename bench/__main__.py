@@ -18,6 +18,7 @@ from bench import (
     queue,
     response,
     review,
+    stage,
     startup,
     tools,
 )
@@ -35,6 +36,7 @@ FIGURES: dict[str, Callable[[], list[Row]]] = {
     "caching": caching.measure,
     "matching": matching.measure,
     "review": review.measure,
+    "stage": stage.measure,
 }
 
 
