@@ -29,6 +29,7 @@ WRITERS = {
     "workspace/process/run.py": "input and long output of a program",
     "workspace/remote/server.py": "a pipe",
     "rpc/peer.py": "a pipe or socket",
+    "rpc/sockets.py": "the socket for agents of other programs",
 }
 """Who writes what. A test of faults sees what goes through ``workspace/files/disk.py``."""
 

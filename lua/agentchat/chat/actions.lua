@@ -35,8 +35,10 @@ local function announce(chat)
     place = chat.remote,
     settings = tool_options.sendable(chat.buf),
     saved = chat.saved,
+    agent = chat.agent,
+    attended = host.has_ui(),
   })
-  chat.saved = nil
+  chat.saved, chat.agent = nil, nil
 end
 
 --- A random name for a chat, a version 4 UUID.
@@ -176,6 +178,20 @@ function M.open(opts)
   if opts.selection then text = attach(chat, opts.selection, text) end
   if text ~= '' then M.send(chat, text) end
   return chat
+end
+
+--- Opens a chat for the calls of another program's agent, beside what the user does.
+---@param agent { agent: integer, name: string, cwd: string }
+function M.open_for_agent(agent)
+  local chat = M.new()
+  chat.cwd, chat.agent = agent.cwd, agent.agent
+  if not placement.show_beside(chat.buf) then
+    notify.info(
+      ('%s works in chat %d: see it with :buffer %d'):format(agent.name, chat.number, chat.buf)
+    )
+  end
+  events.fire_chat(chat, 'AgentChatOpened', {})
+  announce(chat)
 end
 
 --- Continues a chat on disk. One that is open here is shown, unless a copy is wanted.

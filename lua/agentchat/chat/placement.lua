@@ -21,6 +21,8 @@ local MODS = {
   top = { horizontal = true, split = 'topleft' },
 }
 
+local SIDES = { right = 'right', left = 'left', bottom = 'below', top = 'above' }
+
 --- Whether the user said with modifiers where a window shall be.
 function M.is_explicit(mods)
   mods = mods or {}
@@ -95,8 +97,12 @@ local function chat_window()
   end
 end
 
+local function position_of(ui)
+  return ui.position or (vim.o.columns < NARROW and 'bottom' or 'right')
+end
+
 local function open(buf, ui)
-  local position = ui.position or (vim.o.columns < NARROW and 'bottom' or 'right')
+  local position = position_of(ui)
   if position == 'float' then return float(buf, ui) end
   local tab = position == 'tab' and { tab = api.nvim_get_current_tabpage() } or nil
   split(buf, tab or MODS[position], ui)
@@ -117,6 +123,16 @@ function M.show(buf, mods)
   if not reused then return open(buf, ui) end
   api.nvim_set_current_win(reused)
   api.nvim_win_set_buf(reused, buf)
+end
+
+--- Shows a chat that the user did not ask for, in a window of its own. They stay where they are.
+---@return boolean shown not while the command-line window is open
+function M.show_beside(buf)
+  local ui = settings.get(buf).ui
+  local side = SIDES[position_of(ui)] or SIDES.right
+  local ok, win = pcall(api.nvim_open_win, buf, false, { split = side, win = -1 })
+  if ok then resize(win, ui, side == 'below' or side == 'above') end
+  return ok
 end
 
 --- Closes the current window. The last one of all shows the buffer before the chat, or an empty one.

@@ -11,6 +11,7 @@ local api = vim.api
 ---@field cwd string its workspace, fixed
 ---@field remote? string a workspace on another machine, which counts instead
 ---@field status agentchat.Status
+---@field since? integer ms, when the state of the status began
 ---@field outbox string[] sent, and not yet accepted by Python
 ---@field names agentchat.Name[] what can be mentioned
 ---@field commands? agentchat.SlashCommand[] those Python offers, once it has reported them
@@ -23,6 +24,7 @@ local api = vim.api
 ---@field kept? { lines: string[], marks: agentchat.SavedMarks } of an unloaded buffer
 ---@field selection? agentchat.Selection what `#selection` means in the next message, if it was given
 ---@field resumed boolean it was on disk when it was opened
+---@field agent? integer the agent of another program that it is for, until Python knows
 ---@field saved? { source: string } what Python has to resume, until it knows
 
 ---@class agentchat.ChatListener

@@ -53,7 +53,7 @@ M.settings = {
     opts = { ['*'] = TOOL },
   },
   -- Python checks the servers: their files have the same shape.
-  mcp = { servers = 'named' },
+  mcp = { servers = 'named', serve = 'boolean' },
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'stage', 'yolo' },
   max_rounds = 'positive',
@@ -69,6 +69,7 @@ M.settings = {
     side_by_side = 'switch',
     conceal = 'boolean',
     position = { 'right', 'left', 'top', 'bottom', 'tab', 'float' },
+    terminal_notify = { 'off', 'osc9', 'osc777' },
     width = 'size',
     height = 'size',
   },
