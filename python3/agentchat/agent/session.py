@@ -402,6 +402,7 @@ class Session:
         self.chat.policy.grants.clear()
         await self._warm_up.close()
         await self._background.close(CLOSE_SECONDS)
+        await self._stage.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 

@@ -17,6 +17,7 @@ host, own threads            waiting for a child process; reading and writing of
                              (``rpc.peer``). Daemons: they do not delay the end of the host
 commands of ``bash``         one process group each (``workspace.process.run``)
 ssh                          one client per chat on another machine (``workspace.remote.client``)
+overlays of stage mode       one server per chat, for one turn (``workspace.overlay.workspace``)
 custom tools                 worker processes (``tools.custom.process.pool``)
 ===========================  ======================================================================
 
