@@ -173,7 +173,13 @@ class Session:
             view=view,
             preparation=self._preparation,
             tools=self.tools,
-            attachments=Attachments(workspace, results, frontend, self.rules_files.touch),
+            attachments=Attachments(
+                workspace,
+                results,
+                frontend,
+                touch=self.rules_files.touch,
+                start=lambda: chat.context.start,
+            ),
             notes=self._take_rules,
             expander=self._expander,
         )
