@@ -1,4 +1,4 @@
-"""Record a session of the real plugin as an animated picture: `python -m scripts.recording FILE.gif`.
+"""Record a session of the real plugin as a GIF: `python -m scripts.recording FILE.gif`.
 
 Real Neovim, real plugin, the offline model, and the project of `make demo`.
 """
@@ -11,12 +11,12 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-
-from scripts.demo import copy_sample
 from tests.support.chat import Chat
 from tests.support.editor import Editor
 from tests.support.fonts import NoFont
 from tests.support.picture import draw
+
+from scripts.demo import copy_sample
 
 SIZE = (104, 30)
 LETTERS = 13
