@@ -23,6 +23,7 @@ local BUILTIN = {
   { 'mcp', 'AgentMcp', '[action] [server]', 'List or control MCP servers' },
   { 'mode', 'AgentMode', 'ask|edit|plan|stage|yolo', 'Choose what runs without approval' },
   { 'model', 'AgentModel', '[provider/name]', 'Show or choose the model' },
+  { 'paste', 'AgentPaste', '', 'Attach the image in the clipboard' },
   { 'redo', 'AgentRedo', '', 'Redo the last undo' },
   { 'stop', 'AgentStop', '', 'Stop the request, its tools and the queue' },
   { 'tools', 'AgentTools', '[add|remove name]', 'List, add or remove tools of the chat' },
