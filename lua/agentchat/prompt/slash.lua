@@ -123,7 +123,8 @@ function M.candidates(chat, started)
   local out = {}
   for _, item in ipairs(M.list(chat)) do
     if vim.startswith(item.name, started.base) then
-      local shown = { name = item.name, kind = item.kind, about = documentation(item) }
+      local shown =
+        { name = item.name, kind = item.kind, about = documentation(item), menu = item.about }
       table.insert(out, { word = '/' .. item.name, item = shown })
     end
   end
