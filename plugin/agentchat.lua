@@ -1,4 +1,4 @@
--- Commands and <Plug> maps, nothing else: no module is loaded before one of them is used.
+-- Commands, <Plug> maps and the chats of session files: no module is loaded before one is used.
 if vim.g.loaded_agentchat then return end
 vim.g.loaded_agentchat = true
 
@@ -27,6 +27,7 @@ command('AgentUndo', 'Undo the file changes of a turn', { nargs = '?' })
 command('AgentRedo', 'Redo the last undo', { nargs = 0 })
 command('AgentTools', 'List, add or remove tools of the chat, or load your own', { nargs = '*' })
 command('AgentLog', 'Show or export the journal of the chat', { nargs = '*', bang = true })
+command('AgentMcp', 'List or control the MCP servers', { nargs = '*' })
 command('AgentHistory', 'Resume or fork a saved chat', { nargs = '*', bang = true })
 command('AgentInstall', 'Create or update the Python environment', { nargs = 0 })
 
@@ -48,6 +49,10 @@ plug('n', 'YankCode', 'yank_code', 'Yank the block of code under the cursor')
 plug('n', 'InsertCode', 'insert_code', 'Propose to insert the block of code under the cursor')
 plug({ 'n', 'x', 'o' }, 'Next', 'next', 'Next message')
 plug({ 'n', 'x', 'o' }, 'Previous', 'previous', 'Previous message')
+plug('n', 'Toggle', '<Cmd>AgentChat<CR>', 'Show the chat of this tab, or hide it')
+plug('n', 'Chats', 'chats', 'Choose one of the open chats')
+plug('n', 'NextChat', 'next_chat', 'Show the next chat here')
+plug('n', 'PreviousChat', 'previous_chat', 'Show the previous chat here')
 plug('n', 'Approvals', '<Cmd>AgentApprovals<CR>', 'List the remembered answers')
 plug('n', 'Rule', '<Cmd>AgentApprovals rule<CR>', 'Write a rule for the pending approval request')
 plug('n', 'Apply', 'apply', 'Apply the pending preview')
@@ -56,8 +61,29 @@ plug('n', 'Undo', '<Cmd>AgentUndo<CR>', 'Undo the file changes of the newest tur
 plug('n', 'Compact', '<Cmd>AgentCompact<CR>', 'Summarise the older part of the chat')
 plug('n', 'Redo', '<Cmd>AgentRedo<CR>', 'Redo the last undo')
 plug('n', 'Tools', '<Cmd>AgentTools<CR>', 'List the tools of the chat')
+plug('n', 'Mcp', '<Cmd>AgentMcp<CR>', 'List the MCP servers')
 plug('n', 'Log', '<Cmd>AgentLog<CR>', 'Show the journal of the chat')
 plug('n', 'History', '<Cmd>AgentHistory<CR>', 'Resume a saved chat of this project')
 plug('n', 'Help', 'help', 'List the keys of the chat')
+plug({ 'n', 'i' }, 'OlderPrompt', 'older_prompt', 'Recall an older prompt')
+plug({ 'n', 'i' }, 'NewerPrompt', 'newer_prompt', 'Recall a newer prompt')
 plug('n', 'PromptUndo', 'undo', 'Undo in the prompt')
 plug('n', 'PromptRedo', 'redo', 'Redo in the prompt')
+
+local function on_session(event, name, is_needed)
+  vim.api.nvim_create_autocmd(event, {
+    group = vim.api.nvim_create_augroup('agentchat.' .. event, {}),
+    callback = function()
+      if is_needed() then require('agentchat.session_file')[name]() end
+    end,
+  })
+end
+
+local function has_chats()
+  return vim.iter(vim.api.nvim_list_bufs()):any(
+    function(buf) return vim.startswith(vim.api.nvim_buf_get_name(buf), 'agentchat://') end
+  )
+end
+
+on_session('SessionWritePost', 'save', has_chats)
+on_session('SessionLoadPost', 'load', has_chats)

@@ -1,4 +1,4 @@
-"""Programs that check Lua, from the PATH or fetched into `.tools`; None if not available."""
+"""Programs for checks and tests, from the PATH or fetched into `.tools`; None if not available."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scripts.nvim import ROOT
 
 TOOLS = ROOT / ".tools"
 STYLUA = "@johnnymorganz/stylua-bin@^2.5"
+AIMOCK = "@copilotkit/aimock@^1.43"
 LUACHECK = ["lua-check", "lua-argparse", "lua-filesystem"]
 AS_SELF = ["-o", "APT::Sandbox::User=root"]
 """Root must not become `_apt`, which cannot write here."""
@@ -17,11 +18,21 @@ AS_SELF = ["-o", "APT::Sandbox::User=root"]
 
 def stylua() -> Path | None:
     """Return the path of a stylua from npm, fetched on first use."""
-    program = TOOLS / "node_modules" / ".bin" / "stylua"
-    if not program.exists() and shutil.which("npm"):
+    return from_npm(STYLUA, TOOLS, ".bin/stylua")
+
+
+def aimock() -> Path | None:
+    """Return the path of the model server aimock from npm, fetched on first use."""
+    return from_npm(AIMOCK, TOOLS / "aimock", "@copilotkit/aimock/dist/cli.js")
+
+
+def from_npm(package: str, folder: Path, program: str) -> Path | None:
+    """Return the path of a program of an npm package, which is installed into a folder."""
+    path = folder / "node_modules" / program
+    if not path.exists() and shutil.which("npm"):
         flags = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-        fetch(["npm", "install", "--prefix", str(TOOLS), *flags, STYLUA], TOOLS)
-    return program if program.exists() else None
+        fetch(["npm", "install", "--prefix", str(folder), *flags, package], folder)
+    return path if path.exists() else None
 
 
 def luacheck(nvim: str) -> list[str] | None:

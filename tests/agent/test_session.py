@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -585,6 +585,9 @@ class Files:
         await self.goes_on.wait()
         if self.error is not None:
             raise self.error
+
+    async def connect(self, chat: str, names: Collection[str]) -> None:
+        pass
 
 
 class Far(LocalWorkspace):

@@ -42,7 +42,7 @@ function M.choose(items, asked)
   local opts = { prompt = prompt, kind = 'agentchat.history', format_item = line }
   vim.ui.select(items, opts, function(item)
     if not item then return end
-    local saved = { chat = item.chat, cwd = asked.cwd, fork = asked.fork }
+    local saved = { chat = item.chat, cwd = asked.cwd, fork = asked.fork, title = item.title }
     actions.resume(saved)
   end)
 end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from agentchat.agent.execution.results import ResultStore
 from agentchat.core.errors import ToolError
@@ -30,10 +30,15 @@ class Attachments:
     """Reads files as the ``read`` tool does: the same limits, unsaved text first."""
 
     def __init__(
-        self, workspace: Workspace, results: ResultStore, frontend: Frontend | None
+        self,
+        workspace: Workspace,
+        results: ResultStore,
+        frontend: Frontend | None,
+        touch: Callable[[Iterable[str]], None],
     ) -> None:
         self._workspace = workspace
         self._results = results
+        self._touch = touch
         self._context = ToolContext(
             workspace=workspace,
             cwd=workspace.root,
@@ -78,6 +83,7 @@ class Attachments:
 
     async def _attach_file(self, path: str) -> Attachment:
         target = await self._workspace.locate(path)
+        self._touch([target.path])
         arguments = read.ReadArguments(path=path, offset=None, limit=None)
         return _attachment(target.display_path, await read.run(arguments, self._context))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from agentchat.core.messages import ToolResult
-from agentchat.core.tools.mentions import read_mentions
+from agentchat.core.tools.mentions import mentioned_names, read_mentions
 from agentchat.core.tools.toolset import TOOL_SEARCH
 from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.view import View
@@ -18,6 +18,9 @@ class ToolFiles(Protocol):
 
     async def ready(self, chat: str) -> None:
         """Return when the tools of a chat are loaded from the current files."""
+
+    async def connect(self, chat: str, names: Collection[str]) -> None:
+        """Return when the servers of these names are connected, or cannot be."""
 
 
 class ChatTools:
@@ -40,6 +43,12 @@ class ChatTools:
         """Return when the custom tools are loaded from the current files."""
         if self._files is not None:
             await self._files.ready(self._chat.uuid)
+
+    async def connect(self, text: str) -> None:
+        """Return when the servers that the chat was given, or a prompt mentions, are connected."""
+        if self._files is not None:
+            given = self._toolbox.selection().given
+            await self._files.connect(self._chat.uuid, {*given, *mentioned_names(text)})
 
     def restore(self) -> None:
         """Give the chat the tools that its journal ends with, those that it searched included."""

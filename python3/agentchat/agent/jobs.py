@@ -40,6 +40,11 @@ class BackgroundJobs:
         task.add_done_callback(lambda _: work.close())
         return task
 
+    async def wait(self) -> None:
+        """Return when no task runs."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     async def close(self, seconds: float = 0) -> None:
         """Wait ``seconds`` for the tasks, then cancel the others and wait for their end."""
         if self._tasks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from agentchat.agent.attachments import Attachments
@@ -33,7 +33,7 @@ class QueuedMessage:
 
 
 class MessageQueue:
-    """Messages of the user and notes of the plugin, oldest first.
+    """Messages of the user and notes of the plugin, oldest first; ``notes`` returns new ones.
 
     Each stays in the queue until it is journaled. Before that an error returns a message to the
     prompt, and a note waits for the next turn.
@@ -47,12 +47,14 @@ class MessageQueue:
         tools: ChatTools,
         attachments: Attachments,
         expander: PromptExpander,
+        notes: Callable[[], Awaitable[list[tuple[str, str]]]],
     ) -> None:
         self._view = view
         self._preparation = preparation
         self._tools = tools
         self._attachments = attachments
         self._expander = expander
+        self._notes = notes
         self._items: list[QueuedMessage | Note] = []
 
     def add(self, text: str, captured: Mapping[str, CapturedContext]) -> None:
@@ -69,6 +71,7 @@ class MessageQueue:
         for item in self._messages():
             if item.typed is None:
                 await self._preparation.refresh()
+                await self._tools.connect(item.text)
                 typed, lines = self._tools.add_mentioned(item.text)
                 item.command = await self._expander.expand(typed)
                 item.typed, item.lines = typed, (*lines, *self._apply_command(item.command))
@@ -88,6 +91,9 @@ class MessageQueue:
         """
         while (incomplete := self._find_incomplete()) is not None:
             await self._complete(incomplete)
+        for name, text in await self._notes():
+            self.add_note(text)
+            self._view.add_note("info", f"Rules: {name}")
         messages = (item if isinstance(item, Note) else item.message for item in self._items)
         return tuple(message for message in messages if message is not None)
 

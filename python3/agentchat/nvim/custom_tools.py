@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from agentchat.agent.chat_tools import ChatTools
 from agentchat.core.errors import ToolError
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.lua_tools import LuaTools
+from agentchat.nvim.mcp_commands import McpCommands
+from agentchat.nvim.settings import Settings
 from agentchat.rpc.background import BackgroundTasks, run_in_thread
 from agentchat.tools.custom.declaration.definition import ToolSpec
 from agentchat.tools.custom.declaration.files import (
@@ -31,8 +33,16 @@ from agentchat.tools.custom.declaration.files import (
 )
 from agentchat.tools.custom.process.pool import WorkerPool
 from agentchat.tools.custom.process.worker import Worker, start_worker
-from agentchat.tools.custom.registry import CustomRegistry, FileRegistry, LoadedFile, RuntimeTools
+from agentchat.tools.custom.registry import (
+    CustomRegistry,
+    FileRegistry,
+    LoadedFile,
+    RuntimeTools,
+    ToolSource,
+)
 from agentchat.tools.format import count_summary
+from agentchat.tools.mcp.registry import ServerRegistry
+from agentchat.tools.mcp.tool import ServerTools
 from agentchat.workspace.process.run import WATCHDOG
 
 log = logging.getLogger(__name__)
@@ -55,6 +65,10 @@ class ChatFiles:
     problems: list[FileProblem] = field(default_factory=list)
     loaded: Stamp | None = None
     registered: Stamp = ()
+    servers: dict[str, ServerTools] = field(default_factory=dict)
+    """The tools of MCP servers, by the name of the server."""
+    judge_again: Callable[[], None] = lambda: None
+    """Decides again about the open question, if one is open."""
 
     @property
     def root(self) -> Path:
@@ -83,17 +97,26 @@ class CustomTools:
         pool.registrar = self._take_registration
         self._files = FileRegistry(pool)
         self._runtime_tools = RuntimeTools(pool)
+        self.servers = ServerRegistry(WATCHDOG, config, trust, self._show_servers)
+        self._mcp_commands = McpCommands(lua, self.servers)
         self._chats: dict[str, ChatFiles] = {}
         self._notified: set[str] = set()
         self._loading = asyncio.Lock()
         self._tasks = BackgroundTasks()
 
     def join(
-        self, chat: str, registry: CustomRegistry, paths: Iterable[str], tools: ChatTools
+        self,
+        chat: str,
+        registry: CustomRegistry,
+        settings: Settings,
+        tools: ChatTools,
+        judge_again: Callable[[], None],
     ) -> None:
         """Add a chat that was opened; ``tools`` are shown again when they change."""
-        locations = tuple(self._locations(registry.cwd, paths))
-        self._chats[chat] = ChatFiles(registry, locations, tools)
+        locations = tuple(self._locations(registry.cwd, settings.tool_paths))
+        files = ChatFiles(registry, locations, tools, judge_again=judge_again)
+        self._chats[chat] = files
+        self.configure(chat, settings)
         opened = self._chats.values()
         folders = {str(location.path) for files in opened for location in files.locations}
         self._lua.call("trust.watch_tools", sorted(folders))
@@ -111,6 +134,45 @@ class CustomTools:
         files = self._chats.get(chat)
         if files is not None and not self._is_current(files):
             await self._report_errors(self._load_all())
+
+    def configure(self, chat: str, settings: Settings) -> None:
+        """Update the MCP servers of a chat."""
+        files = self._chats.get(chat)
+        if files is not None:
+            self.servers.update(files.root, settings.mcp_servers)
+
+    async def connect(self, chat: str, names: Collection[str]) -> None:
+        """Return when the MCP servers of these names are connected, or cannot be."""
+        files = self._chats.get(chat)
+        if files is None:
+            return
+        project = self.servers.refresh(files.root)
+        wanted = [server for name, server in project.servers.items() if name in names]
+        starting = (server.start() for server in wanted if server.state != "running")
+        for problem in await asyncio.gather(*starting, return_exceptions=True):
+            if problem is not None:
+                self._notify_once(str(problem))
+
+    def _show_servers(self, root: Path) -> None:
+        """Register the tools of a project's servers again: they changed."""
+        self._mcp_commands.offer_names(root)
+        for files in self._chats.values():
+            if files.root == root and files.loaded is not None:
+                self._register_all(files)
+                files.judge_again()
+
+    def _server_tools(self, files: ChatFiles) -> list[ServerTools]:
+        """Return the tools of the servers of a chat, whether or not they run."""
+        project = self.servers.refresh(files.root)
+        for name, server in project.servers.items():
+            if name not in files.servers or files.servers[name].server is not server:
+                seen = files.servers[name].approved if name in files.servers else {}
+                files.servers[name] = ServerTools(server, seen)
+        return [files.servers[name] for name in project.servers]
+
+    async def run_mcp(self, payload: Mapping[str, Any]) -> None:
+        """Carry out ``:AgentMcp``; raises UserError."""
+        await self._mcp_commands.run(payload)
 
     def declare(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Replace the tools that Lua has registered, in every chat."""
@@ -192,7 +254,9 @@ class CustomTools:
         """Register the tools of the loaded files, and those that were registered since."""
         files.registered = self._registered_stamp
         runtime = self._runtime_tools.sources(files.sources)
-        problems = files.registry.replace_all([*files.sources, *runtime, self.registered])
+        servers = self._server_tools(files)
+        sources: list[ToolSource] = [*files.sources, *runtime, self.registered, *servers]
+        problems = files.registry.replace_all(sources)
         files.tools.show()
         return problems
 

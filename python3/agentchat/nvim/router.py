@@ -49,13 +49,14 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pynvim
 
 import agentchat
+from agentchat.agent.external.connections import AgentConnections
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.core.errors import UserError
 from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
@@ -65,7 +66,8 @@ from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import EVENTS, OpenChat
 from agentchat.nvim.render.syntax import code_marks
-from agentchat.nvim.workspaces import is_remote
+from agentchat.nvim.workspaces import OVERLAYS, is_remote
+from agentchat.workspace.overlay.folder import sweep
 
 Payload = Mapping[str, Any]
 
@@ -83,6 +85,7 @@ class Router:
         self._lua = lua
         self._state = state or State()
         self._custom_tools = CustomTools(lua, Path(), Path())
+        self._agents = AgentConnections(self, Path())
         self._chats: dict[str, OpenChat] = {}
         self._changing: dict[str, list[tuple[str, Payload]]] = {}
         """The chats that are being opened or closed, with the events that wait."""
@@ -92,10 +95,12 @@ class Router:
             "open": lambda p: self._change(p["chat"], self._open(p), "opening the chat"),
             "closed": lambda p: self._change(p["chat"], self._close(p), "closing the chat"),
             "attended": self._set_attended,
+            "serve": self._serve,
             "reload": lambda p: self._custom_tools.reload(all_files=bool(p["anew"])),
             "lua_tools": lambda p: self._custom_tools.declare(p["tools"]),
             "lua_tool_done": lambda p: self._custom_tools.registered.finish(p),
             "lua_tool_progress": lambda p: self._custom_tools.registered.show_progress(p),
+            "mcp": lambda p: self._start_job("the MCP servers", self._custom_tools.run_mcp(p)),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
             "highlight": lambda p: self._start_job("highlighting", self._highlight(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
@@ -114,6 +119,15 @@ class Router:
     def notify(self, level: str, text: str) -> None:
         """Show one line to the user."""
         self._lua.notify(level, text)
+
+    def open_chat(self, connection: int, name: str, cwd: str) -> None:
+        """Open a chat for an agent of another program."""
+        self._lua.call("chat.open_for_agent", {"agent": connection, "name": name, "cwd": cwd})
+
+    async def places(self) -> Sequence[str]:
+        """Return the directories that Neovim is in."""
+        places: Sequence[str] = await self._lua.request("host.places")
+        return places
 
     def _route(self, name: str, payload: Payload) -> None:
         try:
@@ -147,6 +161,7 @@ class Router:
             folder, tuple(payload["runtime"]), config, learned=LearnedServers(folder)
         )
         self._state.prepare()
+        self._start_job("removing old overlays", asyncio.to_thread(sweep, folder / OVERLAYS))
         self._custom_tools = CustomTools(self._lua, config, self._state.trust_file)
         detach_standard_streams()
         # The normal exit runs the exit handlers, which kill children.
@@ -158,6 +173,10 @@ class Router:
             "pid": os.getpid(),
         }
         self._lua.call("host.ready", versions)
+
+    def _serve(self, payload: Payload) -> None:
+        self._agents = AgentConnections(self, self._state.folder)
+        self._start_job("listening for agents", self._agents.listen(payload["cwd"]))
 
     def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:
         """Open or close a chat; its events wait meanwhile."""
@@ -174,16 +193,22 @@ class Router:
     async def _open(self, payload: Payload) -> None:
         uuid, saved = payload["chat"], payload.get("saved") or {}
         factory = ChatFactory(self._lua, self._state, self._custom_tools, self._background)
+        connection = self._agents.find(payload.get("agent") or 0)
         try:
             if saved.get("source"):
                 await asyncio.to_thread(fork_chat, self._state.folder, saved["source"], uuid)
-            chat = await factory.open(payload)
-        except UserError:
+            chat = await factory.open(payload, connection.name if connection else "")
+        except UserError as error:
+            if connection is not None:
+                connection.fail(str(error))
             if saved:
                 self._lua.call("chat.discard", uuid)
             raise
         self._chats[uuid] = chat
         chat.start(resumed=bool(saved))
+        if connection is not None:
+            chat.set_attended(payload["attended"])
+            connection.take_chat(chat)
 
     async def _close(self, payload: Payload) -> None:
         chat = self._chats.pop(payload["chat"], None)

@@ -46,6 +46,8 @@ class Settings:
     stage_quota_mb: int = QUOTA_MB
     ssh_command: tuple[str, ...] = ("ssh",)
     ssh_python: str = ""
+    mcp_servers: Any = field(default_factory=dict)
+    """``mcp.servers``, see ``tools.mcp.config``."""
     problems: tuple[str, ...] = ()
 
 
@@ -78,6 +80,7 @@ def read_settings(settings: Mapping[str, Any]) -> Settings:
         stage_quota_mb=int(stage.get("quota_mb") or QUOTA_MB),
         ssh_command=tuple(ssh.get("command") or ("ssh",)),
         ssh_python=ssh.get("python") or "",
+        mcp_servers=_table(settings.get("mcp")).get("servers"),
         problems=problems,
     )
 

@@ -6,6 +6,7 @@ line of this table that matches:
 
 ====  ====================================================================  ======
  1    the mode forbids it: in *plan* only reading runs                      denied
+      or its tool was defined anew since the call was made                  denied
  2    a ``deny`` rule matches it, or any part of its command                denied
       or it is about a local host that no rule of the user names exactly    denied
  3    an ``ask`` rule matches it, or any part of its command                asks
@@ -89,7 +90,7 @@ class Verdict(StrEnum):
 ReasonKind = Literal[
     "rule", "mode", "grant", "user", "command", "discard", "effect", "reads", "unasked", "settings",
     "path", "hard_link", "not_understood", "unreadable_rule", "failure", "unattended", "local_host",
-    "own_verdict", "network",
+    "own_verdict", "network", "withdrawn",
 ]  # fmt: skip
 
 _TEXTS: Mapping[ReasonKind, str] = {
@@ -111,6 +112,7 @@ _TEXTS: Mapping[ReasonKind, str] = {
     "unattended": "nobody is here to answer: {}",
     "own_verdict": "the model's own verdict is {}",
     "network": "commands have no network in {} mode, and it wants it",
+    "withdrawn": "its definition changed",
     "local_host": "no rule names {}, which is in this computer or its network",
 }
 
@@ -227,6 +229,8 @@ def _is_outside(target: FileTarget) -> bool:
 
 def _denial(call: ValidCall, target: CallTarget, policy: Policy) -> Decision | None:
     name = call.tool.name
+    if message := call.tool.is_withdrawn():
+        return Decision(Verdict.DENY, Reason("withdrawn"), message=message)
     if mode_forbids(policy.mode, call.tool):
         message = f"Not allowed in plan mode: {name}."
         return Decision(Verdict.DENY, Reason("mode", policy.mode), message=message)

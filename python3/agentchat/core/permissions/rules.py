@@ -19,7 +19,7 @@ Action = Literal["deny", "ask", "stage", "allow"]
 ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 """The strongest first."""
 
-KEYS = frozenset({"action", "tool", "path", "words", "server", "host"})
+KEYS = frozenset({"action", "tool", "path", "words", "server", "host", "readonly"})
 SETTING = "g:agentchat.rules"
 _JOINTS = frozenset("=:@,")
 _LETTERS = 40
@@ -43,6 +43,8 @@ class Rule:
     words: tuple[str, ...] | None = None
     server: str | None = None
     host: str | None = None
+    readonly: bool = False
+    """Whether it matches only tools that read, or whose server claims that they only read."""
     source: str = field(default="", compare=False)
     trusted: bool = field(default=True, compare=False)
     """Whether the user wrote or trusts it; a rule of an untrusted project only restricts."""
@@ -55,6 +57,8 @@ class Rule:
             "host": self.host,
         }
         conditions = [f"{name} {value}" for name, value in parts.items() if value]
+        if self.readonly:
+            conditions.append("readonly")
         if self.words:
             conditions.append("words " + " ".join(self.words))
         return " ".join([self.action, *conditions])
@@ -120,12 +124,15 @@ def parse_rule(item: Any, source: str = "") -> Rule:
     for name in ("tool", "path", "server", "host"):
         if not isinstance(item.get(name), (str, type(None))) or item.get(name) == "":
             raise UserError(f"{name} must be a string that is not empty.")
+    if not isinstance(item.get("readonly"), (bool, type(None))):
+        raise UserError("readonly must be true or false.")
     return Rule(
         action=action,
         tool=item.get("tool"),
         path=item.get("path"),
         words=tuple(words) if words is not None else None,
         server=item.get("server"),
+        readonly=bool(item.get("readonly")),
         host=canonical_pattern(item["host"]) if item.get("host") is not None else None,
         source=source,
     )
@@ -243,9 +250,13 @@ def _always_asks(path: str, whole: bool) -> bool:
 
 
 def _names_tool(rule: Rule, call: ValidCall) -> bool:
-    if rule.tool is not None and rule.tool not in (call.tool.name, *call.tool.metadata.aliases):
+    metadata = call.tool.metadata
+    own_name = (f"{metadata.server}__{rule.tool}",) if rule.server is not None else ()
+    if rule.tool is not None and not {rule.tool, *own_name} & {call.tool.name, *metadata.aliases}:
         return False
-    return rule.server is None or rule.server == call.tool.metadata.server
+    if rule.readonly and not (metadata.read_only or metadata.claims_read_only):
+        return False
+    return rule.server is None or rule.server == metadata.server
 
 
 def _is_about(rule: Rule, call: ValidCall, target: CallTarget) -> bool:

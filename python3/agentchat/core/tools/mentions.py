@@ -20,6 +20,11 @@ class ParsedPrompt:
     names: tuple[str, ...]
 
 
+def mentioned_names(text: str) -> tuple[str, ...]:
+    """Return every word of a text that would mention a tool or group of this name."""
+    return tuple(match["braced"] or match["bare"] for match in MENTION.finditer(text))
+
+
 def read_mentions(text: str, toolset: Toolset) -> ParsedPrompt:
     """Replace mentions of known tools and groups by their description; others stay plain text."""
     names: list[str] = []

@@ -16,7 +16,8 @@ class Group:
 
     ``system_prompt`` is added to the default system prompt, or replaces it with
     ``replace_system_prompt``; ``ignore_tool_prompts`` leaves out the prompts of its tools;
-    ``collapse`` shows the group as one context line instead of one per tool.
+    ``collapse`` shows the group as one context line instead of one per tool. The tools of a
+    ``searchable`` group are found by ``tool_search`` in every chat, given or not.
     """
 
     name: str
@@ -26,10 +27,14 @@ class Group:
     replace_system_prompt: bool = False
     collapse: bool = True
     ignore_tool_prompts: bool = False
+    searchable: bool = False
 
 
 FILES = ("read", "grep", "find", "ls", "edit", "write", "delete")
-READONLY = ("read", "grep", "find", "ls", "diagnostics")
+SKILL = "skill"
+"""The tool that reads skills; there is none while there are no skills."""
+
+READONLY = ("read", "grep", "find", "ls", "diagnostics", SKILL)
 AGENT = (*READONLY, "edit", "write", "delete", "bash", "ast_edit", "ask")
 
 WEB = ("fetch",)

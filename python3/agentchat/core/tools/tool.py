@@ -20,13 +20,15 @@ from agentchat.core.tools.ports import Frontend, Workspace
 class Environment:
     """The environment of a chat: ``date`` as ISO text, ``rules`` of the project.
 
-    ``host`` is the machine; empty for the user's own machine.
+    ``host`` is the machine; empty for the user's own machine. ``skills`` have a name and a
+    description.
     """
 
     cwd: str
     date: str = ""
     rules: str = ""
     host: str = ""
+    skills: tuple[tuple[str, str], ...] = ()
 
 
 log = logging.getLogger(__name__)
@@ -75,6 +77,8 @@ class Metadata:
     requires_reverse_thinking: bool = False
     server: str = ""
     """The server that the tool comes from, if any."""
+    claims_read_only: bool = False
+    """Whether that server claims that the tool only reads: a rule may trust it, nothing else."""
     confined: bool = False
     """Whether it touches files and programs only through the workspace of its call."""
 
@@ -351,6 +355,10 @@ class Tool:
     redo: Step | None = None
     source: str = ""
     options: ToolOptions = ToolOptions()
+    facts: Callable[[], tuple[tuple[str, str], ...]] = lambda: ()
+    """What a question about a call shows beside its arguments: labels and texts."""
+    is_withdrawn: Callable[[], str] = lambda: ""
+    """Why no call of this definition may run any more, for the model; empty if it may."""
     affected_resources: tuple[str, ...] | Callable[[Any], Awaitable[tuple[str, ...]]] = ()
     """What calls affect, or how to find out for one call; informs the user and the journal."""
 

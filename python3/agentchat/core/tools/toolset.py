@@ -8,7 +8,7 @@ then what the user added, then what searches found, each in the order in which i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agentchat.core.limits import DEFERRED_THRESHOLD
@@ -147,7 +147,10 @@ class Toolset:
     def remove(self, name: str) -> bool:
         """Remove a tool (from its groups, too) or a group; return whether the chat had it."""
         existed = self.has(name)
-        tool = self._registry.get(name)
+        tool, group = self._registry.get(name), self.group(name)
+        if group is not None and group.searchable:
+            existed = existed or group in self._searchable()
+            self._removed.update(member.name for member in self._members(name))
         names = {name} if tool is None else {name, tool.name, *tool.metadata.aliases}
         self._given = [other for other in self._given if other not in names]
         if existed and tool is not None:
@@ -212,10 +215,20 @@ class Toolset:
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the tools this chat was given, in order, each once."""
-        names: list[str] = []
+        searchable = (name for group in self._searchable() for name in group.tools)
+        return self._present((*self._given_names(), *searchable))
+
+    def _given_names(self) -> Iterator[str]:
         for name in self._given:
             group = self.group(name)
-            names.extend(group.tools if group else (name,))
+            yield from group.tools if group else (name,)
+
+    def _searchable(self) -> tuple[Group, ...]:
+        """Return the groups that every chat can search and this one was not given."""
+        groups = self._groups.values()
+        return tuple(g for g in groups if g.searchable and g.name not in self._given)
+
+    def _present(self, names: Iterable[str]) -> tuple[Tool, ...]:
         tools = self._registry.filter(names)
         return tuple(t for t in tools if not t.hidden and t.name not in self._removed)
 
@@ -232,7 +245,12 @@ class Toolset:
 
     def deferrable(self) -> tuple[Tool, ...]:
         """Return the given tools that are not sent until a search finds them, found or not."""
-        return select_deferred(self.tools(), self._activated, self._always_load, self._threshold)
+        given = self._present(self._given_names())
+        others = (tool for tool in self.tools() if tool not in given)
+        return (
+            *select_deferred(given, self._activated, self._always_load, self._threshold),
+            *select_deferred(others, self._activated, self._always_load, 0),
+        )
 
     def deferred(self) -> tuple[Tool, ...]:
         """Return the given tools that no search has found yet."""
@@ -280,12 +298,7 @@ class Toolset:
 
     def _gives(self, tool: Tool) -> bool:
         """Whether one of the given names is the tool's, or that of a group with it."""
-        for name in self._given:
-            group = self.group(name)
-            names = group.tools if group else (name,)
-            if any(self._registry.get(other) is tool for other in names):
-                return True
-        return False
+        return any(given is tool for given in self.tools())
 
     def unknown_tool_message(self, name: str) -> str:
         """Return the answer to a call of a tool that this chat does not have."""

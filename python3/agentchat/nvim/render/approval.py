@@ -240,6 +240,7 @@ def _facts(request: ApprovalRequest) -> list[list[str]]:
         facts.insert(0, ["tool", _visible(request.call.tool.full_name)])
     if target.host and not target.urls:  # the user's own machine contacts an address
         facts.insert(0, ["on", escape_hidden_characters(target.host)])
+    facts += [[label, _visible(text)] for label, text in request.call.tool.facts()]
     if request.prompt:
         facts.insert(0, ["for", escape_hidden_characters(request.prompt)])
     if request.decision.confinement:

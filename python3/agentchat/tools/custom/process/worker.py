@@ -32,12 +32,11 @@ END_SECONDS = 2.0
 """How long the end of a call waits for the end of the commands it runs."""
 
 STUBBORN = "a function in it did not end when its call was cancelled"
-PACKAGES = str(Path(__file__).resolve().parents[3])
+PACKAGES = str(Path(__file__).resolve().parents[4])
 BOOT = """
-import json, sys
+import importlib, json, sys
 sys.path[:] = json.loads(sys.argv[2])
-from agentchat.tools.custom.process.server import main
-main(int(sys.argv[1]))
+importlib.import_module(sys.argv[3]).main(int(sys.argv[1]))
 """
 
 
@@ -266,15 +265,21 @@ class WorkerProcess:
 
 
 def start_worker(groups: Groups) -> Worker:
-    """Start a process with the environment of a ``bash`` command, and the plugin's ``sys.path``.
+    """Start a process that runs custom tools; raises OSError if that is impossible."""
+    return Worker(*start_process("agentchat.tools.custom.process.server", groups))
 
-    Raises OSError if that is impossible.
+
+def start_process(module: str, groups: Groups) -> tuple[socket.socket, WorkerProcess]:
+    """Start a process that runs ``main`` of a module; return the connection to it.
+
+    It has the environment of a ``bash`` command, and the plugin's ``sys.path``. Raises OSError if
+    that is impossible.
     """
     ours, theirs = socket.socketpair()
     path = [PACKAGES, *(entry for entry in sys.path if entry not in ("", PACKAGES))]
     with theirs:
         popen = subprocess.Popen(
-            [sys.executable, "-c", BOOT, str(theirs.fileno()), json.dumps(path)],
+            [sys.executable, "-c", BOOT, str(theirs.fileno()), json.dumps(path), module],
             pass_fds=(theirs.fileno(),),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -284,4 +289,4 @@ def start_worker(groups: Groups) -> Worker:
             env={**environment(os.environ), "PYDANTIC_DISABLE_PLUGINS": "__all__"},
             start_new_session=True,
         )
-    return Worker(ours, WorkerProcess(popen, groups))
+    return ours, WorkerProcess(popen, groups)

@@ -1,0 +1,72 @@
+--- A turn in a Neovim that nobody sees: `nvim --headless +'AgentChat PROMPT'` runs it, prints it and
+--- exits. The exit code says how it ended.
+local actions = require('agentchat.chat.actions')
+local messages = require('agentchat.transcript.messages')
+local prompt = require('agentchat.prompt.region')
+
+local M = {}
+
+local LONGEST = 24 * 3600 * 1000
+local STOPPING = 5000 -- ms that a turn has to end after <C-c>
+local CODES = { stop = 0, error = 1, cancelled = 130 }
+
+local function is_command(arg, before)
+  local command = arg:match('^%+(.*)') or (before == '-c' and arg) or ''
+  return command:find('^%s*AgentChat!?%s') ~= nil
+end
+
+--- Whether Neovim was started to run this command: other programs may drive a Neovim without a screen.
+---@param argv string[]
+function M.is_script(argv)
+  local is_driven = vim
+    .iter({ '--embed', '--listen' })
+    :any(function(flag) return vim.list_contains(argv, flag) end)
+  if is_driven or not vim.list_contains(argv, '--headless') then return false end
+  for index, arg in ipairs(argv) do
+    if is_command(arg, argv[index - 1]) then return #vim.api.nvim_list_uis() == 0 end
+  end
+  return false
+end
+
+--- What the chat says since the newest message of the user, as text.
+local function answer(chat)
+  local rows = messages.header_rows(chat)
+  local first, last = rows[#rows - 1], rows[#rows]
+  if not first then return '' end
+  local lines = vim.api.nvim_buf_get_lines(chat.buf, first + 1, last, false)
+  return vim.trim(table.concat(lines, '\n')) .. '\n'
+end
+
+local function exit(code, argv)
+  -- After a turn that went well the commands behind this one run, if there are any.
+  if code ~= 0 or is_command(argv[#argv], argv[#argv - 1]) then vim.cmd.cquit({ count = code }) end
+end
+
+--- Sends a prompt with `send`, waits for the end of the turn, prints it, and exits.
+---@param send fun(): agentchat.Chat
+function M.run(send)
+  local chat, reason = nil, nil
+  local group = vim.api.nvim_create_augroup('agentchat.script', {})
+  vim.api.nvim_create_autocmd('User', {
+    group = group,
+    pattern = 'AgentTurnFinished',
+    callback = function(args)
+      if chat and args.data.chat == chat.id then reason = args.data.reason end
+    end,
+  })
+  chat = send()
+  -- A message that is not accepted comes back to the prompt, and no turn begins.
+  local ended = function() return reason ~= nil or prompt.text(chat) ~= '' end
+  local _, why = vim.wait(LONGEST, ended, 20)
+  if why == -2 then
+    actions.stop(chat)
+    vim.wait(STOPPING, function() return reason ~= nil end, 20)
+    reason = 'cancelled'
+  end
+  vim.api.nvim_del_augroup_by_id(group)
+  vim.wait(50, function() return false end) -- notifications are shown a moment later
+  io.stdout:write(answer(chat))
+  exit(CODES[reason] or 1, vim.v.argv)
+end
+
+return M

@@ -1,0 +1,1 @@
+"""Runs turns without an editor: ``python -m agentchat "PROMPT"``."""

@@ -1,0 +1,163 @@
+"""``python -m agentchat "PROMPT"``: runs one turn in the current directory and prints it.
+
+The rules, tools, modes and budgets are those of Neovim, and nobody can be asked: a call that would
+ask is denied, and the message names the rule that would allow it. The chat is journaled where
+Neovim finds it, so ``:AgentHistory`` lists it.
+
+Exit codes: 0 the turn ended by itself, 1 it ended with an error, 2 wrong arguments, 130 stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import difflib
+import json
+import os
+import signal
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agentchat.core.errors import UserError
+from agentchat.core.permissions.policy import MODES, parse_mode
+from agentchat.headless.chat import HeadlessChat, find_state, open_chat
+from agentchat.headless.output import JsonView, PlainView, TextView
+from agentchat.journal.file import journal_path
+from agentchat.nvim.settings import Settings, read_settings
+
+DONE, FAILED, USAGE, STOPPED = 0, 1, 2, 130
+STDIN = "-"
+KEYS = (
+    "model", "tools", "rules", "mode", "max_rounds", "budget", "compact", "sandbox", "stage",
+)  # fmt: skip
+"""The settings that count without an editor."""
+
+NO_PROMPT = 'no prompt: give one, as in python -m agentchat "why does test_cart fail?"'
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one turn and return the exit code of the process."""
+    options = _parser().parse_args(arguments)
+    view = JsonView(sys.stdout, sys.stderr) if options.json else TextView(sys.stdout, sys.stderr)
+    try:
+        prompt = _read_prompt(options.prompt)
+        settings = _with_options(_read_settings(options.settings), options)
+        cwd = options.cwd.resolve(strict=True)
+    except (UserError, OSError) as error:
+        sys.stderr.write(f"agentchat: {error}\n")
+        return USAGE
+    try:
+        return asyncio.run(_run(prompt, settings, str(cwd), options, view))
+    except UserError as error:
+        view.notify("error", str(error))
+    except BrokenPipeError:  # the reader has gone, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED
+
+
+async def _run(
+    prompt: str, settings: Settings, cwd: str, options: argparse.Namespace, view: PlainView
+) -> int:
+    state = find_state(os.environ)
+    state.prepare()
+    if options.resume and not _is_saved(state.folder, options.resume):
+        raise UserError(f"There is no chat {options.resume}; its id is the name of its journal.")
+    chat = await open_chat(options.resume or str(uuid.uuid4()), cwd, settings, state, view)
+    try:
+        if options.model:
+            chat.models.choose(options.model)
+        return await _play(chat, prompt, settings, view)
+    finally:
+        await chat.close()
+
+
+def _is_saved(folder: Path, chat: str) -> bool:
+    try:
+        return journal_path(folder, chat).exists()
+    except ValueError:  # not the name of a chat
+        return False
+
+
+async def _play(chat: HeadlessChat, prompt: str, settings: Settings, view: PlainView) -> int:
+    for problem in settings.problems:
+        view.notify("warn", problem)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, chat.session.stop)
+    chat.session.send(prompt)
+    await chat.session.idle()
+    status, reason = view.status, view.reason or "error"
+    view.finish(
+        {
+            "chat": chat.chat.uuid,
+            "reason": reason,
+            "answer": view.answer,
+            "model": status.model,
+            "turn": status.turn,
+            "tokens": status.tokens,
+            "cost": status.cost,
+            "pending": status.pending,
+            "denied": view.denied,
+        }
+    )
+    return {"stop": DONE, "cancelled": STOPPED}.get(reason, FAILED)
+
+
+def _read_prompt(words: Sequence[str]) -> str:
+    """Return the prompt; ``-`` stands for standard input, as no word does in a pipe."""
+    if not words and not sys.stdin.isatty():
+        words = (STDIN,)
+    texts = (sys.stdin.read() if word == STDIN else word for word in words)
+    prompt = "\n\n".join(filter(None, (text.strip() for text in texts)))
+    if not prompt:
+        raise UserError(NO_PROMPT)
+    return prompt
+
+
+def _read_settings(path: Path | None) -> Mapping[str, Any]:
+    if path is None:
+        return {}
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path} is not valid JSON: {error}.") from error
+    if not isinstance(settings, dict):
+        raise UserError(f"{path} must hold one JSON object, with the keys of g:agentchat.")
+    for key in settings:
+        if key not in KEYS:
+            near = difflib.get_close_matches(key, KEYS, n=1)
+            guess = f"; did you mean {near[0]!r}?" if near else f": use {', '.join(KEYS)}."
+            raise UserError(f"{path}: no setting {key!r} without an editor{guess}")
+    return settings
+
+
+def _with_options(given: Mapping[str, Any], options: argparse.Namespace) -> Settings:
+    try:
+        settings = read_settings(given)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{options.settings}: a value has the wrong type: {error}.") from error
+    return replace(settings, mode=parse_mode(options.mode)) if options.mode else settings
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m agentchat",
+        description="Run one turn of the agent in the current directory, and print it.",
+        epilog="What would ask is denied: allow it with a rule in .agentchat/rules.json. Exit "
+        "code: 0 the turn ended by itself, 1 with an error, 2 wrong arguments, 130 stopped. "
+        "Another command: python -m agentchat journal FILE.",
+    )
+    parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="- is standard input")
+    parser.add_argument("--json", action="store_true", help="print JSON lines")
+    parser.add_argument("--model", metavar="PROVIDER/NAME", help="the model to ask")
+    parser.add_argument("--mode", choices=MODES, help="what runs without a question")
+    parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR", help="the workspace")
+    parser.add_argument("--resume", metavar="CHAT", help="continue the chat of this id")
+    parser.add_argument(
+        "--settings", type=Path, metavar="FILE", help="JSON with settings as in g:agentchat"
+    )
+    return parser

@@ -1,0 +1,318 @@
+"""One connection to a server, in the worker: the only modules that import the SDK are there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, TypeVar
+
+import mcp_types as types
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import FileUrl, ValidationError
+
+from agentchat.core.errors import ToolError
+from agentchat.rpc.peer import IncomingRequest
+from agentchat.tools.mcp.contents import prompt_data, resource_data, result_data
+from agentchat.tools.mcp.server_log import ServerLog
+from agentchat.tools.mcp.stdio import StdioTransport
+
+T = TypeVar("T")
+
+MOST_PAGES = 100
+MOST_ITEMS = 2_000
+SETTLE_SECONDS = 0.1
+"""How long changes of the lists are collected before the lists are read again."""
+RELISTEN_SECONDS = 5.0
+END_SECONDS = 1.0
+"""How long a closed connection waits to learn how the process ended."""
+
+Params = Mapping[str, Any]
+Report = Callable[[str, Params], Awaitable[Any]]
+"""Sends a request to the plugin: its method and parameters."""
+
+_call: ContextVar[int] = ContextVar("call", default=0)
+
+
+class Connection:
+    """Connects to one server and serves requests about it until it is closed.
+
+    Args:
+        config: the server's configuration with the values of variables.
+        report: sends requests to the plugin.
+    """
+
+    def __init__(self, key: str, config: Params, report: Report) -> None:
+        self.log = ServerLog()
+        self._key = key
+        self._name: str = config["name"]
+        self._config = config
+        self._report = report
+        self._closing = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._limits: dict[int, _Limit] = {}
+        self._client: Client | None = None
+        self._stdio = StdioTransport(config, self.log) if config["transport"] == "stdio" else None
+        self._task: asyncio.Task[None] | None = None
+        self._lists: dict[str, Any] = {}
+
+    # --- opening and closing ----------------------------------------------------------------------
+
+    async def open(self) -> dict[str, Any]:
+        """Connect and return what the server is and offers; raises ToolError."""
+        ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.ensure_future(self._run(ready))
+        seconds = self._config["start_timeout"]
+        try:
+            async with asyncio.timeout(seconds):
+                return await asyncio.shield(ready)
+        except TimeoutError:
+            await self.close()
+            raise ToolError(self._late(seconds)) from None
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """End the connection and the process."""
+        self._closing.set()
+        if self._task is not None:
+            done, _ = await asyncio.wait({self._task}, timeout=2 * END_SECONDS)
+            if not done:
+                self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self, ready: asyncio.Future[dict[str, Any]]) -> None:
+        """Hold the connection open; report how it ended, unless it was closed."""
+        try:
+            async with self._connect() as client:
+                self._client = client
+                ready.set_result(await self._describe(client))
+                await self._hold(client)
+        except BaseException as error:
+            if not ready.done():
+                ready.set_exception(await self._explain(error))
+                return
+        finally:
+            self._client = None
+        if not self._closing.is_set():
+            await self._report("ended", {"key": self._key, "reason": await self._end_text()})
+
+    @contextlib.asynccontextmanager
+    async def _connect(self) -> AsyncIterator[Client]:
+        if self._stdio is None:
+            raise ToolError(f"MCP server {self._name}: only stdio is supported.")
+        client = Client(
+            self._stdio,
+            client_info=types.Implementation(name="agentchat.nvim", version="1"),
+            message_handler=self._note_message,
+            list_roots_callback=self._roots,
+            cache=None,
+        )
+        async with client:
+            if self._stdio.pid:
+                await self._report("started", {"key": self._key, "group": self._stdio.pid})
+            yield client
+
+    async def _hold(self, client: Client) -> None:
+        """Keep the lists up to date until the connection ends or is closed."""
+        ended = self._stdio.ended if self._stdio is not None else asyncio.Event()
+        work = [self._closing.wait(), ended.wait(), self._refresh(client)]
+        if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            work.append(self._listen(client))
+        tasks = [asyncio.ensure_future(each) for each in work]
+        try:
+            await asyncio.wait(tasks[:2], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    # --- what the server offers -------------------------------------------------------------------
+
+    async def _describe(self, client: Client) -> dict[str, Any]:
+        info = client.server_info
+        self._lists = await self._read_lists(client)
+        return {
+            "protocol": client.protocol_version,
+            "server": f"{info.name} {info.version}".strip() if info is not None else "",
+            "instructions": client.instructions or "",
+            **self._lists,
+        }
+
+    async def _read_lists(self, client: Client) -> dict[str, Any]:
+        able = client.server_capabilities
+        lists: dict[str, Any] = {"tools": [], "resources": [], "templates": [], "prompts": []}
+        if able.tools is not None:
+            lists["tools"] = await self._all_pages(client.list_tools, "tools")
+        if able.resources is not None:
+            lists["resources"] = await self._all_pages(client.list_resources, "resources")
+            with contextlib.suppress(MCPError):
+                name = "resource_templates"
+                lists["templates"] = await self._all_pages(client.list_resource_templates, name)
+        if able.prompts is not None:
+            lists["prompts"] = await self._all_pages(client.list_prompts, "prompts")
+        return lists
+
+    async def _all_pages(self, fetch: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
+        items: list[Any] = []
+        cursor = None
+        for _ in range(MOST_PAGES):
+            page = await fetch(cursor=cursor)
+            items += getattr(page, field)
+            cursor = page.next_cursor
+            if not cursor or len(items) >= MOST_ITEMS:
+                break
+        dumped = (item.model_dump(mode="json", by_alias=True, exclude_none=True) for item in items)
+        return list(dumped)
+
+    async def _note_message(self, message: Any) -> None:
+        """Take a notification; all but changes of the lists are dropped."""
+        method = getattr(message, "method", "")
+        if method.endswith("/list_changed"):
+            self._changed.set()
+
+    async def _refresh(self, client: Client) -> None:
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(SETTLE_SECONDS)
+            self._changed.clear()
+            try:
+                lists = await self._read_lists(client)
+            except (MCPError, ValidationError) as error:
+                self.log.add(f"agentchat: the lists cannot be read: {error}\n".encode())
+                continue
+            if lists != self._lists:
+                self._lists = lists
+                await self._report("changed", {"key": self._key, **lists})
+
+    async def _listen(self, client: Client) -> None:
+        """Subscribe to changes of the lists, as servers of the newer protocol want it."""
+        while True:
+            try:
+                async with client.listen(
+                    tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+                ) as events:
+                    async for _ in events:
+                        self._changed.set()
+            except MCPError:
+                return  # the server has no subscriptions
+            except Exception as error:
+                self.log.add(f"agentchat: the subscription ended: {error}\n".encode())
+            await asyncio.sleep(RELISTEN_SECONDS)
+            self._changed.set()
+
+    async def _roots(self, context: Any) -> types.ListRootsResult:
+        root = Path(self._config["root"])
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl(root.as_uri()), name=root.name)])
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> bool:
+        """Whether requests can be sent to the server."""
+        has_ended = self._stdio is not None and self._stdio.ended.is_set()
+        return self._client is not None and not has_ended
+
+    async def call(self, incoming: IncomingRequest) -> dict[str, Any]:
+        """Return the result of a tool; raises ToolError."""
+        params = incoming.params
+
+        async def progress(progress: float, total: float | None, message: str | None) -> None:
+            limit.extend()
+            incoming.progress({"done": progress, "total": total, "message": message or ""})
+
+        async def send(client: Client) -> Any:
+            return await client.call_tool(
+                params["tool"], params["arguments"], progress_callback=progress
+            )
+
+        limit = _Limit(self._config["timeout"])
+        self._limits[incoming.id] = limit
+        _call.set(incoming.id)
+        try:
+            return result_data(await self._request(send, limit))
+        finally:
+            del self._limits[incoming.id]
+
+    async def read_resource(self, incoming: IncomingRequest) -> list[dict[str, Any]]:
+        """Return the contents of a resource; raises ToolError."""
+        uri = incoming.params["uri"]
+        limit = _Limit(self._config["timeout"])
+        result = await self._request(lambda client: client.read_resource(uri), limit)
+        return [resource_data(item) for item in result.contents]
+
+    async def get_prompt(self, incoming: IncomingRequest) -> list[dict[str, Any]]:
+        """Return the messages of a prompt; raises ToolError."""
+        params, limit = incoming.params, _Limit(self._config["timeout"])
+        result = await self._request(
+            lambda client: client.get_prompt(params["prompt"], dict(params["arguments"])), limit
+        )
+        return prompt_data(result)
+
+    async def _request(self, send: Callable[[Client], Awaitable[T]], limit: _Limit) -> T:
+        if self._client is None:
+            raise ToolError(await self._end_text())
+        try:
+            async with limit.timeout:
+                return await send(self._client)
+        except TimeoutError:
+            raise ToolError(self._late(limit.seconds)) from None
+        except Exception as error:
+            raise await self._explain(error) from error
+
+    # --- errors -----------------------------------------------------------------------------------
+
+    def _late(self, seconds: float) -> str:
+        return f"MCP server {self._name} did not answer within {seconds:g} s."
+
+    async def _explain(self, error: BaseException) -> ToolError:
+        """Return an error as one line that names the server."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if isinstance(error, ToolError):
+            return error
+        closed = isinstance(error, MCPError) and error.code == types.CONNECTION_CLOSED
+        if self._stdio is not None and (closed or self._stdio.ended.is_set()):
+            return ToolError(await self._end_text())
+        if isinstance(error, FileNotFoundError) and self._stdio is not None:
+            missing = error.filename or self._config["command"]
+            return ToolError(f"MCP server {self._name}: {missing} does not exist.")
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            return ToolError(
+                f"MCP server {self._name} sent an invalid answer: {place}: {first['msg']}"
+            )
+        return ToolError(f"MCP server {self._name}: {str(error) or type(error).__name__}")
+
+    async def _end_text(self) -> str:
+        """Return how the server ended."""
+        if self._stdio is None:
+            return f"MCP server {self._name}: the connection ended."
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stdio.ended.wait(), END_SECONDS)
+        code, line = self._stdio.exit_code, self.log.last_error_line
+        if code is None:
+            return f"MCP server {self._name} closed its output."
+        return f"MCP server {self._name} ended (exit {code})" + (f": {line}" if line else ".")
+
+
+class _Limit:
+    """The time limit of one request."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.timeout = asyncio.timeout(seconds)
+
+    def extend(self) -> None:
+        """Start again: the server has shown that it works."""
+        self.timeout.reschedule(asyncio.get_running_loop().time() + self.seconds)
+
+    def pause(self) -> None:
+        """Wait without a limit: the user is asked."""
+        self.timeout.reschedule(None)

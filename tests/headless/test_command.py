@@ -1,0 +1,193 @@
+"""``python -m agentchat``: a turn without an editor, against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentchat.headless.command import main
+from agentchat.journal.index import list_saved_chats
+from tests.conftest import connected
+from tests.support.launch import CHECKOUT, environment, init_file, neovim
+from tests.support.model_server import ModelServer
+from tests.support.replies import call, calls, status, text
+
+WRITE = calls(call("write", {"path": "new.txt", "content": "made\n"}, "c1"))
+
+
+class Home:
+    """The folders of one user, who starts programs in a project."""
+
+    def __init__(self, folder: Path, project: Path, server: ModelServer) -> None:
+        self.folder = folder
+        self.project = project
+        self.environ = {
+            **environment(folder, connected(server)),
+            "PYTHONPATH": str(CHECKOUT / "python3"),
+        }
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=self.project,
+            env=self.environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, given: str = "") -> tuple[int, str, str]:
+        """Run a turn; return exit code, standard output and standard error."""
+        process = self.start("-m", "agentchat", *arguments)
+        out, err = process.communicate(given, timeout=60)
+        return process.returncode, out, err
+
+    def events(self, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
+        """Return what a turn prints as JSON lines."""
+        done, out, _ = self.run("--json", *arguments)
+        assert done == code
+        return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.fixture
+def home(tmp_path: Path, workspace: Path, model_server: ModelServer) -> Home:
+    return Home(tmp_path / "home", workspace, model_server)
+
+
+def test_the_answer_is_printed_and_the_chat_is_saved_where_neovim_lists_it(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.script(text("It greets."))
+    assert home.run("what does it do?", "-", given="the diff\n") == (0, "It greets.\n", "")
+    assert model_server.requests[0].last == "what does it do?\n\nthe diff"
+    state = Path(home.environ["XDG_STATE_HOME"]) / "nvim" / "agentchat"
+    (saved,) = list_saved_chats(state, str(home.project))
+    assert saved.title == "what does it do?"
+    model_server.script(text("Yes."))
+    assert home.run("--resume", saved.chat, "sure?")[0] == 0
+    assert "It greets." in str(model_server.requests[1].body["messages"])
+
+
+def test_what_would_ask_is_denied_with_the_rule_that_allows_it(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.script(WRITE, text("I could not."))
+    code, out, err = home.run("make a file")
+    assert (code, out) == (0, "I could not.\n")
+    assert "[denied] write new.txt" in err
+    assert '{ action = "allow", tool = "write", path = "new.txt" }' in err
+    assert not (home.project / "new.txt").exists()
+
+
+def test_a_rule_of_the_settings_allows_it(
+    home: Home, model_server: ModelServer, tmp_path: Path
+) -> None:
+    settings = tmp_path / "ci.json"
+    rule = {"action": "allow", "tool": "write", "path": "*.txt"}
+    settings.write_text(json.dumps({"rules": [rule]}), encoding="utf-8")
+    model_server.script(WRITE, text("Made."))
+    events = home.events("--settings", str(settings), "make a file")
+    assert (home.project / "new.txt").read_text(encoding="utf-8") == "made\n"
+    tool = next(event for event in events if event["type"] == "tool")
+    assert (tool["tool"], tool["status"]) == ("write", "ok")
+    assert events[-1]["type"] == "end"
+    assert (events[-1]["reason"], events[-1]["answer"]) == ("stop", "Made.")
+    assert events[-1]["denied"] == []
+
+
+def test_mode_and_model_are_chosen_on_the_command_line(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.script(WRITE, text("Made."))
+    assert home.run("--mode", "edit", "--model", "other-model", "make a file")[0] == 0
+    assert (home.project / "new.txt").exists()
+    assert model_server.requests[0].body["model"] == "other-model"
+
+
+def test_a_refusing_server_makes_the_exit_code_1(home: Home, model_server: ModelServer) -> None:
+    model_server.script(status(401, "no such key"))
+    code, out, err = home.run("hello")
+    assert (code, out) == (1, "")
+    assert "401" in err
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("--settings", "none.json", "none.json"),
+        ("--settings", "wrong.json", "did you mean 'rules'?"),
+        ("--settings", "list.json", "must hold one JSON object"),
+        ("--settings", "words.txt", "words.txt is not valid JSON"),
+        ("--cwd", "nowhere", "nowhere"),
+    ],
+)
+def test_wrong_arguments_are_named_and_the_exit_code_is_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, name: str, message: str
+) -> None:
+    for file, content in (("wrong.json", '{"rule": []}'), ("list.json", "[]"), ("words.txt", "x")):
+        (tmp_path / file).write_text(content, encoding="utf-8")
+    assert main([option, str(tmp_path / name), "hi"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert message in shown.err
+
+
+def test_an_empty_prompt_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["  "]) == 2
+    assert "no prompt" in capsys.readouterr().err
+
+
+def test_ctrl_c_stops_the_turn_and_its_command(home: Home, model_server: ModelServer) -> None:
+    model_server.script(calls(call("bash", {"command": "touch begun; sleep 60"}, "c1")))
+    process = home.start("-m", "agentchat", "--mode", "yolo", "--settings", _allowing(home), "wait")
+    assert process.stdin is not None
+    process.stdin.close()
+    while not (home.project / "begun").exists():
+        assert process.poll() is None, process.communicate()
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(timeout=20) == 130
+    assert process.stderr is not None
+    assert "Stopped by you." in process.stderr.read()
+    for stream in (process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+
+
+def _allowing(home: Home) -> str:
+    path = home.folder / "allow.json"
+    path.parent.mkdir(exist_ok=True)
+    rules = [{"action": "allow", "tool": "bash", "words": [word]} for word in ("touch", "sleep")]
+    path.write_text(json.dumps({"rules": rules}), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.neovim
+@pytest.mark.parametrize(
+    ("reply", "code", "shown"),
+    [(text("It greets."), 0, "It greets."), (status(401, "no such key"), 1, "401")],
+)
+def test_neovim_without_a_screen_prints_the_turn_and_exits(
+    home: Home, model_server: ModelServer, reply: Any, code: int, shown: str
+) -> None:
+    model_server.script(reply)
+    init = init_file(home.folder, {"python": sys.executable})
+    done = subprocess.run(
+        [neovim(), "--headless", "-u", init, "-i", "NONE", "+AgentChat what does it do?"],
+        cwd=home.project,
+        env=home.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert shown in done.stdout

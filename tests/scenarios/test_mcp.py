@@ -1,0 +1,88 @@
+"""Tools of MCP servers, in a real Neovim with real servers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import StartEditor, connected
+from tests.support import mcp_server
+from tests.support.chat import Chat
+from tests.support.editor import Editor
+from tests.support.model_server import ModelServer
+from tests.support.replies import call, calls, text
+
+SAMPLE = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
+
+
+def start_with(start: StartEditor, server: ModelServer, **servers: dict[str, Any]) -> Editor:
+    return start({"mcp": {"servers": servers}}, env=connected(server))
+
+
+def test_a_tool_of_a_server_is_mentioned_asked_about_and_run(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    editor = start_with(start_editor, model_server, sample=SAMPLE)
+    chat = Chat.open(editor)
+    model_server.script(calls(call("sample__add", {"a": 20, "b": 22})), text("42"))
+    chat.send("add with @sample")
+    shown = chat.asked("sample__add").text
+    assert "sample__add wants to run" in shown
+    assert "mcp_server.py" in shown
+    assert "read-only, stays in its own domain" in shown
+    assert '"a": 20' in shown
+    chat.answer("a")
+    chat.finished()
+    assert model_server.requests[-1].result == "42"
+    assert "sample__add" in model_server.requests[0].tools or "tool_search" in (
+        model_server.requests[0].tools
+    )
+    assert "Add numbers with add." in model_server.requests[0].body["messages"][0]["content"]
+    assert "Tools: sample" in chat.transcript()
+
+
+def test_a_server_that_dies_in_a_call_is_one_error_and_the_next_call_starts_it_again(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    rule = {"action": "allow", "server": "sample"}
+    settings = {"mcp": {"servers": {"sample": SAMPLE}}, "rules": [rule]}
+    editor = start_editor(settings, env=connected(model_server))
+    chat = Chat.open(editor)
+    model_server.script(
+        calls(call("sample__die", {"code": 3})),
+        calls(call("sample__die", {"code": -9})),
+        calls(call("sample__contents", {})),
+        calls(call("sample__slow", {"seconds": 0})),
+        text("done"),
+    )
+    chat.play("go on with @sample")
+    results = [request.result for request in model_server.requests[1:]]
+    assert results[0] == "MCP server sample ended (exit 3): about to die"
+    assert results[1] == "MCP server sample ended (exit 137): about to die"
+    assert "plain" in results[2]
+    assert "Resource note://one:\nembedded" in results[2]
+    assert "audio/wav, 4 bytes" in results[2]
+    assert results[3] == "slept"
+    chat.event("AgentToolProgress", text="1 of 2: half way")
+
+
+def test_the_command_lists_stops_and_explains_servers(
+    start_editor: StartEditor, model_server: ModelServer
+) -> None:
+    broken = {"command": "no-such-program"}
+    editor = start_with(start_editor, model_server, sample=SAMPLE, broken=broken)
+    editor.command("AgentMcp restart sample")
+    editor.wait_notice("MCP server sample runs: 8 tools")
+    editor.command("AgentMcp")
+    page = editor.wait(lambda: next(iter(editor.floats()), None), why="the list").text
+    assert "sample: running, 8 tools" in page
+    assert "version: sample 1.2, protocol" in page
+    assert "no-such-program does not exist" in page
+    editor.keys("q")
+    editor.command("AgentMcp stop sample")
+    editor.wait_notice("MCP server sample is stopped")
+    completed = editor.eval("getcompletion('AgentMcp restart ', 'cmdline')")
+    assert completed == ["broken", "sample"]
+    editor.command("AgentMcp restart nothing")
+    editor.wait_notice('There is no MCP server "nothing" here; known are: broken, sample.')

@@ -1,0 +1,132 @@
+"""A small MCP server written with the official SDK: `python mcp_server.py [http PORT]`.
+
+It speaks both generations of the protocol. Its tools show each kind of result, and ways to fail.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+import anyio
+import mcp_types as types
+from mcp.server.mcpserver import Context, MCPServer
+
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
+    "awAAAABJRU5ErkJggg=="
+)
+
+
+def say(text: str) -> None:
+    """Write a line to standard error."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+server = MCPServer("sample", version="1.2", instructions="Add numbers with add.")
+
+
+@server.tool(annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False))
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@server.tool()
+def contents() -> list[types.ContentBlock]:
+    """Return one content of each kind."""
+    return [
+        types.TextContent(type="text", text="plain"),
+        types.ImageContent(type="image", data=PIXEL, mime_type="image/png"),
+        types.AudioContent(type="audio", data="UklGRg==", mime_type="audio/wav"),
+        types.EmbeddedResource(
+            type="resource",
+            resource=types.TextResourceContents(uri="note://one", text="embedded"),
+        ),
+        types.ResourceLink(type="resource_link", name="two", uri="note://two"),
+    ]
+
+
+@server.tool()
+async def slow(seconds: float, ctx: Context) -> str:
+    """Report progress and wait."""
+    await ctx.report_progress(1, 2, "half way")
+    try:
+        await anyio.sleep(seconds)
+    except anyio.get_cancelled_exc_class():
+        say("slow was cancelled")
+        raise
+    return "slept"
+
+
+@server.tool()
+def fail(text: str) -> str:
+    """Fail."""
+    raise ValueError(text)
+
+
+@server.tool()
+def die(code: int) -> str:
+    """End the process in the middle of a call; a negative code is a signal."""
+    say("about to die")
+    if code < 0:
+        os.kill(os.getpid(), -code)
+        time.sleep(60)
+    os._exit(code)
+
+
+@server.tool()
+def pid() -> int:
+    """Return the process id."""
+    return os.getpid()
+
+
+@server.tool()
+async def grow(name: str, description: str, ctx: Context) -> str:
+    """Add a tool, or define one again."""
+
+    def added(text: str = "") -> str:
+        return f"{name}: {text}"
+
+    if any(tool.name == name for tool in await server.list_tools()):
+        server.remove_tool(name)
+    server.add_tool(added, name=name, description=description)
+    await ctx.notify_tools_changed()
+    await ctx.session.send_tool_list_changed()
+    return "grown"
+
+
+@server.tool()
+def big(kilobytes: int) -> str:
+    """Return a long text."""
+    return "0123456789abcde\n" * (64 * kilobytes)
+
+
+@server.resource("note://{name}")
+def note(name: str) -> str:
+    """A note."""
+    return f"the note {name}"
+
+
+@server.resource("note://fixed")
+def fixed() -> str:
+    """A note that is listed."""
+    return "the fixed note"
+
+
+@server.prompt()
+def review(language: str) -> str:
+    """Review code."""
+    return f"Review this {language} code."
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    say("sample server started")
+    if sys.argv[1:2] == ["http"]:
+        server.run("streamable-http", port=int(sys.argv[2]))
+    else:
+        server.run()
