@@ -11,7 +11,14 @@ from typing import Any
 
 from agentchat.core.messages import Reply, UserText
 from agentchat.journal.file import FOLDER, SUFFIX, JournalFile, journal_path
-from agentchat.journal.reader import read_history, read_records, read_steps, scan
+from agentchat.journal.reader import (
+    read_history,
+    read_records,
+    read_steps,
+    read_todo,
+    scan,
+    todo_record,
+)
 from agentchat.journal.records import (
     ChatOpened,
     DecisionMade,
@@ -83,6 +90,9 @@ def fork_chat(state_dir: str | os.PathLike[str], source: str, chat: str) -> None
             journal.append(MessageRecorded(message))
         for step in read_steps(records):
             journal.append(step_record(step))
+        todo = read_todo(records)
+        if todo:
+            journal.append(todo_record(todo))
         if turn:
             journal.append(TurnStarted(turn))
             journal.append(TurnFinished(turn, "stop"))

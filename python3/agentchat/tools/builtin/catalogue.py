@@ -41,6 +41,7 @@ from agentchat.tools.builtin import (
     ls,
     read,
     resolve,
+    todo,
     tool_search,
     write,
 )
@@ -279,6 +280,7 @@ BUILTINS: tuple[Tool, ...] = (
     bash.TOOL,
     ast_edit.TOOL,
     ask.TOOL,
+    todo.TOOL,
     fetch.TOOL,
     resolve.TOOL,
     tool_search.TOOL,
