@@ -12,7 +12,7 @@ from agentchat.tools.builtin.todo import MOST_ITEMS, TOOL, TodoArguments, _item
 
 
 def items(*todos: Any) -> list[TodoItem]:
-    parsed: TodoArguments = TOOL.arguments.parse({"todos": list(todos)})  # type: ignore[assignment]
+    parsed: TodoArguments = TOOL.arguments.parse({"todos": list(todos)})
     return [_item(argument) for argument in parsed.todos]
 
 
