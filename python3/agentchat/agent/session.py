@@ -249,6 +249,7 @@ class Session:
         )
         chat.todo.on_change = self._show_todo
         self._in_turn = False
+        self._wanted_mode = ""
         self._working = False
         self._agent = agent
         if agent is not None:
@@ -336,10 +337,13 @@ class Session:
 
         The mode ``stage`` begins when its overlay works; if none does, the mode stays.
         """
-        if mode == STAGE_MODE:
-            self._background.start(self._enter_stage_mode(), "stage mode")
-        else:
+        self._wanted_mode = mode
+        if mode != STAGE_MODE:
             self._change_mode(mode)
+        elif self._in_turn:
+            self._background.start(self._enter_stage_mode(), "stage mode")
+        else:  # a message that the user sends meanwhile waits for it
+            self._add_job(Job("stage mode", self._enter_stage_mode))
 
     async def _enter_stage_mode(self) -> None:
         try:
@@ -347,7 +351,8 @@ class Session:
         except Unreachable as error:
             self._view.notify("warn", NO_STAGE.format(error))
         else:
-            self._change_mode(STAGE_MODE)
+            if self._wanted_mode == STAGE_MODE:  # the user may have chosen another meanwhile
+                self._change_mode(STAGE_MODE)
         self.refresh()
 
     def _change_mode(self, mode: str) -> None:
