@@ -29,6 +29,7 @@ from agentchat.core.tools.tool import (
     ToolContext,
     ToolOutput,
 )
+from agentchat.tools import todo
 from agentchat.tools.builtin import (
     ask,
     ast_edit,
@@ -41,7 +42,6 @@ from agentchat.tools.builtin import (
     ls,
     read,
     resolve,
-    todo,
     tool_search,
     write,
 )
