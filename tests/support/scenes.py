@@ -36,7 +36,7 @@ Shall I rename it?"""
 CODE_MARKS = """
 local ns = vim.api.nvim_create_namespace('agentchat.markdown')
 local marks = vim.api.nvim_buf_get_extmarks(..., ns, 0, -1, { details = true })
-return vim.iter(marks):any(function(mark) return mark[4].hl_group:find('^AgentChatCode') ~= nil end)
+return vim.iter(marks):any(function(m) return (m[4].hl_group or ''):find('^AgentChatCode') end)
 """
 
 
@@ -55,6 +55,30 @@ def chat(editor: Editor, server: ModelServer) -> None:
     chat.play("Where is the greeting made?")
     editor.wait(partial(_has_marks, editor, chat.buffer), why="the colours of the code")
     chat.type("Yes, rename it to @grep")
+    editor.screen()
+
+
+def prompt(editor: Editor, server: ModelServer) -> None:
+    """The completion of slash commands."""
+    editor.command("edit src/greet.py")
+    editor.lua(
+        "vim.fn.mkdir('.claude/commands', 'p')\n"
+        "vim.fn.writefile({ 'Review $1' }, '.claude/commands/review.md')"
+    )
+    chat = Chat.open(editor)
+    server.script(text("Fine."))
+    chat.play("/review it")
+    chat.type("/")
+    editor.wait("#vim.lsp.get_clients({ name = 'agentchat' }) == 1")
+    editor.keys("<C-x><C-o>")
+    editor.screen()
+
+
+def attached(editor: Editor, server: ModelServer) -> None:
+    """A prompt with attached files."""
+    editor.command("edit src/greet.py")
+    chat = Chat.open(editor)
+    chat.type("#file:src/greet.py\n#file:gone.py\nlook at #buffer and @grep")
     editor.screen()
 
 
@@ -193,6 +217,8 @@ def tried(editor: Editor, server: ModelServer) -> None:
 
 SCENES: dict[str, Scene] = {
     "chat": chat,
+    "prompt": prompt,
+    "attached": attached,
     "streaming": streaming,
     "command": command,
     "diff": diff,
