@@ -41,7 +41,8 @@ nightly: setup ## generated commands, all payloads, storms of keys, a fault at e
 		AGENTCHAT_FAULTS=$${AGENTCHAT_FAULTS:-0} AGENTCHAT_SEED=$${AGENTCHAT_SEED:-$$(date +%Y%m%d)} \
 		AGENTCHAT_LANGUAGE_MODEL=1 \
 		$(VENV) -m scripts.test $(JOBS) -rP tests/permissions/test_generated.py tests/permissions/test_siblings.py \
-		tests/lua/floats/test_storm.py tests/faults tests/models/test_language_model.py $(ARGS)
+		tests/lua/floats/test_storm.py tests/faults tests/models/test_language_model.py \
+		tests/models/test_tool_turns.py tests/models/test_text_calls.py $(ARGS)
 
 check: setup ## format, lint, types, layers, help tags: Python and Lua
 	@$(VENV) -m scripts.check

@@ -1,4 +1,4 @@
--- Commands and <Plug> maps, nothing else: no module is loaded before one of them is used.
+-- Commands, <Plug> maps and the chats of session files: no module is loaded before one is used.
 if vim.g.loaded_agentchat then return end
 vim.g.loaded_agentchat = true
 
@@ -29,6 +29,11 @@ command('AgentTools', 'List, add or remove tools of the chat, or load your own',
 command('AgentLog', 'Show or export the journal of the chat', { nargs = '*', bang = true })
 command('AgentMcp', 'List or control the MCP servers', { nargs = '*' })
 command('AgentHistory', 'Resume or fork a saved chat', { nargs = '*', bang = true })
+command(
+  'AgentSessions',
+  'List the saved chats with a preview: resume, fork, search, delete',
+  { nargs = '*' }
+)
 command('AgentInstall', 'Create or update the Python environment', { nargs = 0 })
 
 ---@param action string a command, or a function of `agentchat.keymaps`
@@ -44,11 +49,17 @@ plug({ 'n', 'i' }, 'Send', 'send', 'Send the prompt')
 plug({ 'n', 'i' }, 'Stop', 'stop', 'Stop the agent')
 plug('n', 'Approval', 'approval', 'Go to the pending approval request')
 plug('n', 'Review', 'review', 'Go to the review of the pending preview')
+plug('n', 'Fork', 'fork', 'Continue from the message under the cursor in a copy')
+plug('n', 'Sessions', '<Cmd>AgentSessions<CR>', 'List the saved chats with a preview')
 plug('n', 'File', 'file', 'Open the file under the cursor in another window')
 plug('n', 'YankCode', 'yank_code', 'Yank the block of code under the cursor')
 plug('n', 'InsertCode', 'insert_code', 'Propose to insert the block of code under the cursor')
 plug({ 'n', 'x', 'o' }, 'Next', 'next', 'Next message')
 plug({ 'n', 'x', 'o' }, 'Previous', 'previous', 'Previous message')
+plug('n', 'Toggle', '<Cmd>AgentChat<CR>', 'Show the chat of this tab, or hide it')
+plug('n', 'Chats', 'chats', 'Choose one of the open chats')
+plug('n', 'NextChat', 'next_chat', 'Show the next chat here')
+plug('n', 'PreviousChat', 'previous_chat', 'Show the previous chat here')
 plug('n', 'Approvals', '<Cmd>AgentApprovals<CR>', 'List the remembered answers')
 plug('n', 'Rule', '<Cmd>AgentApprovals rule<CR>', 'Write a rule for the pending approval request')
 plug('n', 'Apply', 'apply', 'Apply the pending preview')
@@ -61,5 +72,25 @@ plug('n', 'Mcp', '<Cmd>AgentMcp<CR>', 'List the MCP servers')
 plug('n', 'Log', '<Cmd>AgentLog<CR>', 'Show the journal of the chat')
 plug('n', 'History', '<Cmd>AgentHistory<CR>', 'Resume a saved chat of this project')
 plug('n', 'Help', 'help', 'List the keys of the chat')
+plug({ 'n', 'i' }, 'OlderPrompt', 'older_prompt', 'Recall an older prompt')
+plug({ 'n', 'i' }, 'NewerPrompt', 'newer_prompt', 'Recall a newer prompt')
 plug('n', 'PromptUndo', 'undo', 'Undo in the prompt')
 plug('n', 'PromptRedo', 'redo', 'Redo in the prompt')
+
+local function on_session(event, name, is_needed)
+  vim.api.nvim_create_autocmd(event, {
+    group = vim.api.nvim_create_augroup('agentchat.' .. event, {}),
+    callback = function()
+      if is_needed() then require('agentchat.session_file')[name]() end
+    end,
+  })
+end
+
+local function has_chats()
+  return vim.iter(vim.api.nvim_list_bufs()):any(
+    function(buf) return vim.startswith(vim.api.nvim_buf_get_name(buf), 'agentchat://') end
+  )
+end
+
+on_session('SessionWritePost', 'save', has_chats)
+on_session('SessionLoadPost', 'load', has_chats)

@@ -39,11 +39,12 @@ LEVELS = (
     "workspace/remote models journal",
     "workspace/overlay",
     "agent/execution",
-    "agent/permissions agent/undo agent/prompts",
+    "agent/permissions agent/undo agent/prompts agent/external",
     "agent",
     "nvim/render",
     "nvim",
     "headless",
+    "mcp_server",
 )
 """The folders, the lowest first: a folder may import itself and those in lines above it here."""
 

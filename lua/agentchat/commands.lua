@@ -2,7 +2,7 @@
 local actions = require('agentchat.chat.actions')
 local context = require('agentchat.prompt.context')
 local grants = require('agentchat.approval.grants')
-local history = require('agentchat.chat.history')
+local history = require('agentchat.sessions.select')
 local host = require('agentchat.host.process')
 local install = require('agentchat.host.install')
 local mcp = require('agentchat.mcp')
@@ -10,6 +10,7 @@ local keymaps = require('agentchat.chat.keymaps')
 local mentions = require('agentchat.prompt.mentions')
 local models = require('agentchat.chat.models')
 local notify = require('agentchat.notify')
+local placement = require('agentchat.chat.placement')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local requests = require('agentchat.approval.requests')
@@ -70,13 +71,24 @@ local function with_chat(run)
   end
 end
 
+--- Whether the command stands alone in the window of a chat, which it then hides.
+local function hides(args)
+  local plain = args.args == '' and not args.bang and (args.range or 0) == 0
+  local chat = registry.current()
+  local inside = chat ~= nil and chat.buf == vim.api.nvim_get_current_buf()
+  return plain and inside and not placement.is_explicit(args.smods)
+end
+
 function RUN.AgentChat(args)
-  local url, prompt = remote.split(args.args)
+  if hides(args) then return placement.hide() end
+  local chat, text = registry.named(args.args)
+  local url, prompt = remote.split(text)
   if url and not remote.parse(url) then
     return notify.warn(('%s is not a workspace: use %s'):format(url, remote.FORM))
   end
   local function open()
     return actions.open({
+      chat = chat,
       new = args.bang,
       prompt = prompt,
       workspace = url,
@@ -166,6 +178,8 @@ end)
 
 function RUN.AgentHistory(args) history.list({ words = vim.trim(args.args), fork = args.bang }) end
 
+function RUN.AgentSessions(args) history.list({ words = vim.trim(args.args), browse = true }) end
+
 function RUN.AgentMcp(args)
   local action, server = first_word(args.args)
   if action ~= '' and not is_known('argument', action, mcp.ACTIONS) then return end
@@ -202,6 +216,14 @@ local function workspaces()
   return vim.fn.uniq(vim.fn.sort(vim.tbl_filter(typed, vim.tbl_values(urls))))
 end
 
+--- The chats to go to: found by name, or by a word of their title.
+local function chats(lead)
+  local function fits(name)
+    return vim.startswith(name, lead) or name:lower():find(lead:lower(), 1, true) ~= nil
+  end
+  return vim.iter(registry.all()):map(registry.describe):filter(fits):totable()
+end
+
 local function turns()
   local chat, found = registry.near(), {}
   for number = chat and chat.status.turn or 0, 1, -1 do
@@ -236,10 +258,12 @@ local WORDS = {
 function M.complete(name, lead, line)
   local words = {}
   if name == 'AgentChat' then
-    words = vim.startswith(lead, '@')
-        and vim.tbl_map(function(item) return '@' .. item.name end, names())
-      or line:match('^%S+%s+%S*$') and workspaces()
-      or {}
+    if vim.startswith(lead, '@') then
+      words = vim.tbl_map(function(item) return '@' .. item.name end, names())
+    elseif line:match('^%S+%s+%S*$') then
+      local urls = vim.tbl_filter(function(url) return vim.startswith(url, lead) end, workspaces())
+      return vim.list_extend(chats(lead), urls)
+    end
   elseif WORDS[name] and not line:match('%u%a+!?%s+%S+%s') then
     words = WORDS[name]()
   elseif name == 'AgentApprovals' and line:match('%s[er]%l+%s+%S*$') then

@@ -105,13 +105,14 @@ local function ask_python(found)
     config = vim.fn.stdpath('config'),
     trust = vim.fn.stdpath('state') .. '/trust',
     root = vim.uv.fs_realpath(vim.fn.getcwd()),
+    state = vim.fn.stdpath('state') .. '/agentchat',
   })
   local command = { found.path, '-c', CHECKUP, python.root .. '/python3', asked }
   local ok, parts = pcall(vim.json.decode, output_of(command, 30000) or '')
   return ok and parts or nil
 end
 
-local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox' }
+local PARTS = { model = 'Model', rules = 'Rules', sandbox = 'Sandbox', stage = 'Stage mode' }
 
 local function report_part(parts, name)
   health.start(PARTS[name])
@@ -170,6 +171,7 @@ function M.check()
   check_settings()
   report_part(parts, 'rules')
   report_part(parts, 'sandbox')
+  report_part(parts, 'stage')
 end
 
 return M

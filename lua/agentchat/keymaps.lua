@@ -4,8 +4,10 @@ local ask_user = require('agentchat.ask_user')
 local chat_keymaps = require('agentchat.chat.keymaps')
 local code = require('agentchat.chat.code')
 local commands = require('agentchat.commands')
+local fork = require('agentchat.sessions.fork')
 local goto_file = require('agentchat.chat.goto_file')
 local messages = require('agentchat.transcript.messages')
+local recall = require('agentchat.prompt.recall')
 local registry = require('agentchat.chat.registry')
 local requests = require('agentchat.approval.requests')
 local review = require('agentchat.review.list')
@@ -58,6 +60,10 @@ function M.open() actions.open() end
 
 function M.new() actions.open({ new = true }) end
 
+M.chats = actions.select
+M.next_chat = with_current(function(chat) actions.cycle(chat, vim.v.count1) end)
+M.previous_chat = with_current(function(chat) actions.cycle(chat, -vim.v.count1) end)
+
 function M.approval()
   local chat = registry.current()
   if ask_user.focus(chat and chat.id) then return end
@@ -73,7 +79,20 @@ M.stop = with_near(function(chat)
   actions.stop(chat)
 end)
 
+--- Recalls an earlier prompt, or else does what the key always does.
+local function recalled(step, key)
+  return function()
+    local chat = registry.current()
+    if chat and recall.go(chat, step) then return end
+    local count = vim.v.count > 0 and tostring(vim.v.count) or ''
+    api.nvim_feedkeys(count .. vim.keycode(key), 'ni', false)
+  end
+end
+
+M.older_prompt = recalled(-1, '<Up>')
+M.newer_prompt = recalled(1, '<Down>')
 M.review = with_near(function(chat) review.focus(chat.id) end)
+M.fork = with_current(fork.at_cursor)
 M.file = with_current(goto_file.open)
 M.yank_code = with_current(code.yank)
 M.insert_code = with_current(code.insert)

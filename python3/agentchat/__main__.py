@@ -6,7 +6,10 @@ import sys
 from importlib import import_module
 
 RUN = "agentchat.headless.command"
-COMMANDS = {"journal": "agentchat.journal.__main__"}
+COMMANDS = {
+    "journal": "agentchat.journal.__main__",
+    "mcp": "agentchat.mcp_server.command",
+}
 """Commands by their first word; anything else is a prompt."""
 
 

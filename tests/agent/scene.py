@@ -11,8 +11,10 @@ from typing import Any
 
 from agentchat.agent.chat_tools import ToolFiles
 from agentchat.agent.execution.results import ResultStore
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
+from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
@@ -199,6 +201,8 @@ class Scene:
         workspace: LocalWorkspace | None = None,
         journal: JournalWriter | None = None,
         tool_files: ToolFiles | None = None,
+        skills: Skills | None = None,
+        agent: ExternalAgent | None = None,
     ) -> None:
         self.screen = KeptScreen()
         state = folder.parent / f"{folder.name}.state"
@@ -214,11 +218,13 @@ class Scene:
             view=self.screen,
             journal=self.journal,
             results=ResultStore(folder),
-            model=self,
+            model=agent or self,
             max_parallel=10,
             frontend=frontend,
             rule_store=rule_store,
             tool_files=tool_files,
+            skills=skills,
+            agent=agent,
         )
 
     def current(self) -> ScriptedModel:

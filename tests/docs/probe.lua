@@ -57,6 +57,7 @@ local KINDS = {
   ms = 'number',
   temperature = 'number',
   dollars = 'number',
+  size = 'number',
   count = 'integer',
   positive = 'integer',
   window = 'integer',
@@ -125,7 +126,7 @@ local function float_keys(chat)
 end
 
 local chat = chats.new()
-require('agentchat.chat.window').split(chat.buf)
+chats.show(chat)
 local found, inner = settings()
 local approval, review = float_keys(chat)
 io.stdout:write(vim.json.encode({

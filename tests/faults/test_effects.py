@@ -14,6 +14,7 @@ WRITERS = {
     "workspace/files/operations.py": "opens them through the disk",
     "journal/file.py": "the journal",
     "journal/export.py": "an export for the user",
+    "journal/index.py": "deletes a chat",
     "journal/__main__.py": "/dev/null, where a pipe was",
     "headless/command.py": "/dev/null, where a pipe was",
     "journal/ledger.py": "what was spent each day",
@@ -22,13 +23,14 @@ WRITERS = {
     "nvim/chat_factory.py": "the plugin's own folder",
     "nvim/router.py": "/dev/null",
     "workspace/files/aspects.py": "modes and links of the user's files",
-    "workspace/overlay/launcher.py": "the folders of an overlay",
+    "workspace/overlay/folder.py": "the folders of an overlay",
     "workspace/overlay/namespace.py": "what an overlay hides",
     "workspace/process/sandbox.py": "an empty folder for a sandbox",
     "workspace/process/landlock.py": "/proc, in a child",
     "workspace/process/run.py": "input and long output of a program",
     "workspace/remote/server.py": "a pipe",
     "rpc/peer.py": "a pipe or socket",
+    "rpc/sockets.py": "the socket for agents of other programs",
 }
 """Who writes what. A test of faults sees what goes through ``workspace/files/disk.py``."""
 

@@ -40,7 +40,7 @@ def test_a_host_that_keeps_dying_is_started_ever_later(offline_editor: Editor) -
 def test_after_a_restart_all_chats_are_known_again(offline_editor: Editor) -> None:
     first = Chat.open(offline_editor)
     offline_editor.wait_event("AgentHostStarted")
-    second = Chat.open(offline_editor, "AgentChat!")
+    second = Chat.open(offline_editor, "vertical AgentChat!")
     os.kill(offline_editor.children()[0], signal.SIGKILL)
     offline_editor.wait_notice("the next use starts it again")
     first.play("ls")

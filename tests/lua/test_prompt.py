@@ -101,7 +101,7 @@ def test_a_chat_is_found_from_another_window_if_it_is_the_only_one(drawn: Drawn)
     drawn.editor.command("wincmd p")
     drawn.editor.command("AgentSend")
     assert drawn.sent() == ["mine"]
-    drawn.editor.command("AgentChat!")
+    drawn.editor.command("vertical AgentChat!")
     drawn.editor.command("wincmd t")
     drawn.editor.command("AgentSend")
     drawn.editor.wait_notice("go to the window of a chat first")
@@ -159,6 +159,8 @@ def test_context_mentions_are_highlighted_and_complete(drawn: Drawn) -> None:
     assert mentioned(drawn) == ["#buffer", "#file:src/app.py", "#selection"]
     drawn.editor.keys("<Esc>ccsee #diag<C-x><C-o> in #file:src/gr<C-x><C-o>")
     assert drawn.prompt() == "see #diagnostics in #file:src/greet.py"
+    drawn.editor.keys(" #url:https://a.b/c. #dir:src #symbol:x")
+    assert mentioned(drawn)[2:] == ["#url:https://a.b/c", "#dir:src", "#symbol:x"]
 
 
 def test_names_complete_nowhere_else(drawn: Drawn) -> None:
@@ -312,3 +314,25 @@ def test_thousands_of_mentions_of_one_file_do_not_block_the_editor(drawn: Drawn)
         """
     )
     assert seconds < 0.3
+
+
+# --- earlier prompts -------------------------------------------------------------------------
+
+
+def test_up_in_an_empty_prompt_recalls_what_was_sent_and_down_goes_back(drawn: Drawn) -> None:
+    for text in ("first", "second\nlines"):
+        drawn.draw(("message", "user", text))
+    drawn.editor.keys("Gi<Up>")
+    assert drawn.prompt() == "second\nlines"
+    drawn.editor.keys("<Up>")
+    assert drawn.prompt() == "first"
+    drawn.editor.keys("<Up><Down>")
+    assert drawn.prompt() == "second\nlines"
+    drawn.editor.keys("<Down>")
+    assert drawn.prompt() == ""
+
+
+def test_up_moves_the_cursor_in_a_prompt_that_was_typed(drawn: Drawn) -> None:
+    drawn.draw(("message", "user", "first"))
+    drawn.editor.keys("Gione<CR>two<Up>!")
+    assert drawn.prompt() == "one!\ntwo"

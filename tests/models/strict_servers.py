@@ -281,3 +281,57 @@ class StrictGemini(StrictServer):
         signature = self.new("sig+/=")
         self.signed[signature] = {**part, "thoughtSignature": signature}
         return self.signed[signature]
+
+
+class StrictChat(StrictServer):
+    """Chat completions behind a router: the details of reasoning come back as they were sent."""
+
+    def __init__(self, random: random.Random) -> None:
+        super().__init__(random)
+        self.details: dict[str, list[Event]] = {}
+        """By call: the details of the reasoning in its message."""
+        self.known: set[str] = set()
+
+    def check(self, body: dict[str, Any]) -> None:
+        messages = body["messages"]
+        open_calls: list[str] = []
+        for message in messages:
+            if message["role"] == "tool":
+                expect(open_calls, "a tool message must follow a message with tool_calls")
+                expect(message["tool_call_id"] == open_calls.pop(0), "tool_call_id")
+                continue
+            expect(not open_calls, "tool_calls must be followed by tool messages")
+            calls = message.get("tool_calls") or []
+            expect(message["content"] or calls, "content is empty")
+            open_calls = [call["id"] for call in calls]
+            for call in calls:
+                expect(isinstance(json.loads(call["function"]["arguments"]), dict), "arguments")
+            sent = message.get("reasoning_details", [])
+            is_known = self.known.issuperset(map(json.dumps, sent))
+            expect(is_known, "reasoning_details were changed")
+            if sent and open_calls:
+                expect(sent == self.details[open_calls[0]], "reasoning_details were moved")
+        expect(not open_calls, "tool_calls must be followed by tool messages")
+
+    def answer(self, calls: int) -> list[Event]:
+        details: list[Event] = []
+        if self.reasons():
+            text, signature = self.new("thought"), self.new("sig+/=")
+            details = [
+                {"type": "reasoning.text", "text": text, "signature": signature, "index": 0},
+                {"type": "reasoning.encrypted", "data": self.new("data"), "index": 1},
+            ]
+        self.known.update(map(json.dumps, details))
+        deltas: list[Event] = [{"reasoning_details": details}] if details else []
+        deltas.append({"content": self.random.choice(["I look.", "é𝄞", "Done."])})
+        for index in range(calls):
+            id = self.new("call")
+            self.details[id] = details
+            function = {"name": "read", "arguments": json.dumps(self.arguments())}
+            deltas.append({"tool_calls": [{"index": index, "id": id, "function": function}]})
+        end = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if calls else "stop"}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1}
+        return [
+            *({"choices": [{"index": 0, "delta": delta}]} for delta in deltas),
+            {"choices": [end], "usage": usage},
+        ]

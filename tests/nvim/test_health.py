@@ -9,13 +9,14 @@ from typing import Any, get_args
 import pytest
 
 from agentchat.core.tools.ports import SandboxSetting
-from agentchat.nvim.health import main, model_lines
+from agentchat.nvim.health import main, model_lines, stage_line
 
 
 def checked(
     capsys: pytest.CaptureFixture[str], root: Path, settings: dict[str, Any]
 ) -> dict[str, list[list[str]]]:
-    folders = {"root": str(root), "config": str(root / "config"), "trust": str(root / "trust")}
+    names = ("config", "trust", "state")
+    folders = {"root": str(root), **{name: str(root / name) for name in names}}
     main(json.dumps({"settings": settings, **folders}))
     parts: dict[str, list[list[str]]] = json.loads(capsys.readouterr().out)
     return parts
@@ -70,3 +71,15 @@ def test_the_sandbox_is_told_whatever_was_set(
     ((level, said),) = checked(capsys, tmp_path, {"sandbox": wanted})["sandbox"]
     assert level in {"info", "ok", "warn", "error"}
     assert said.startswith((f"{wanted}; ", f"{wanted}: ", "the setting requires"))
+
+
+async def test_whether_stage_mode_works_is_told_and_why_not(tmp_path: Path) -> None:
+    level, text = await stage_line(str(tmp_path), tmp_path / "state")
+    assert level == "warn"
+    assert "contains the state folder of the plugin" in text
+    (tmp_path / "project").mkdir()
+    level, text = await stage_line(str(tmp_path / "project"), tmp_path / "state")
+    assert (level, "overlays work" in text) in (("ok", True), ("warn", False))
+    assert not (tmp_path / "state/overlay").exists() or not any(
+        (tmp_path / "state/overlay").iterdir()
+    )

@@ -154,7 +154,7 @@ def test_always_holds_for_exactly_this_command_in_this_chat(
         chat.answer("c")
         chat.finished("cancelled")
     assert not marker.exists()
-    second = Chat.open(editor, "AgentChat!")
+    second = Chat.open(editor, "vertical AgentChat!")
     model_server.script(calls(bash("ls -la")))
     second.send("list")
     second.asked("bash")
@@ -463,7 +463,7 @@ def test_approve_with_a_wrong_word_says_which_there_are(asked: Chat, editor: Edi
 def test_approve_answers_nothing_when_two_chats_wait(
     asked: Chat, editor: Editor, model_server: ModelServer, workspace: Path
 ) -> None:
-    other = Chat.open(editor, "AgentChat!")
+    other = Chat.open(editor, "vertical AgentChat!")
     model_server.script(calls(bash("touch m2")))
     other.send("touch another")
     other.event("AgentApprovalRequested")

@@ -360,7 +360,7 @@ def test_two_chats_at_once_do_not_mix(editor: Editor, model_server: ModelServer)
     model_server.script(stream("pear ", Hold(gate), "pear"), when="about pears")
     model_server.script(text("apples end"), when="about apples")
     first = Chat.open(editor)
-    second = Chat.open(editor, "AgentChat!")
+    second = Chat.open(editor, "vertical AgentChat!")
     first.send("about apples")
     second.send("about pears")
     editor.wait_text("apple", first.buffer)
@@ -540,17 +540,28 @@ def test_a_range_without_a_prompt_waits_for_what_is_typed(
     assert last.startswith("the selection in src/greet.py (lines 4-5) what is this?\n")
 
 
-def test_a_chat_opens_in_the_window_that_a_session_file_left_for_it(
-    editor: Editor, start_editor: StartEditor, model_server: ModelServer, tmp_path: Path
+def test_a_session_file_resumes_its_chats_in_their_windows(
+    start_editor: StartEditor, model_server: ModelServer, tmp_path: Path
 ) -> None:
-    Chat.open(editor)
+    home = tmp_path / "home"
+    editor = start_editor(env=connected(model_server), home=home)
+    empty = Chat.open(editor)
+    chat = Chat.open(editor, "vertical AgentChat!")
+    model_server.script(text("Hello."), text("Still here."))
+    chat.play("Say hello")
     session = tmp_path / "Session.vim"
-    editor.command(f"mksession {session}")
-    restored = start_editor(env=connected(model_server))
+    editor.command(f"stopinsert | mksession {session}")
+    editor.command(f"bwipeout! {chat.buffer}")
+    restored = start_editor(env=connected(model_server), home=home)
     restored.command(f"source {session}")
-    windows = restored.lua("return #vim.api.nvim_tabpage_list_wins(0)")
-    chat = Chat.open(restored)
-    assert restored.lua("return #vim.api.nvim_tabpage_list_wins(0)") == windows
-    model_server.script(text("Hello."))
-    chat.play("Hi")
-    assert "Hello." in chat.transcript()
+    windows = "map(range(1, winnr('$')), 'bufname(winbufnr(v:val))')"
+    assert restored.eval(windows)[-2:] == ["agentchat://1", "agentchat://2"]
+    resumed = Chat(restored, restored.wait_event("AgentChatOpened", chat=chat.id))
+    restored.wait_text("Hello.", resumed.buffer)
+    resumed.play("Still there?")
+    assert "Still here." in resumed.transcript()
+    assert restored.eval("getcompletion('AgentChat agent', 'cmdline')") == [
+        "agentchat://1",
+        "agentchat://2 (Say hello)",
+    ]
+    assert empty.id not in [event.data.get("chat") for event in restored.events]

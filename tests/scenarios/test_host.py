@@ -42,7 +42,7 @@ def test_the_host_starts_with_the_first_chat(editor: Editor) -> None:
     chat = Chat.open(editor)
     editor.wait_event("AgentHostStarted")
     assert len(editor.children()) == 1
-    Chat.open(editor, "AgentChat!")
+    Chat.open(editor, "vertical AgentChat!")
     assert len(editor.children()) == 1
     assert chat.status()["state"] == "idle"
 

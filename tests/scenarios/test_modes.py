@@ -60,7 +60,7 @@ def test_a_mode_decides_what_asks_and_what_runs(
 
 def test_the_mode_of_one_chat_is_not_that_of_another(chat: Chat, editor: Editor) -> None:
     choose(chat, "yolo")
-    other = Chat.open(editor, "AgentChat!")
+    other = Chat.open(editor, "vertical AgentChat!")
     assert other.status()["mode"] == "ask"
 
 

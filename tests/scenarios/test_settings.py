@@ -40,7 +40,7 @@ def test_a_wrong_setting_is_reported_once_and_the_rest_applies(
     model_server.script(text("ok"), text("ok"))
     chat.play("hello")
     chat.play("again")
-    Chat.open(editor, "AgentChat!")
+    Chat.open(editor, "vertical AgentChat!")
     assert len([n for n in editor.notices if words[0] in n.text]) == 1
 
 

@@ -27,8 +27,10 @@ class Chat:
     # --- doing ------------------------------------------------------------------------------
 
     def focus(self) -> None:
-        """Go to the chat's window, in normal mode."""
+        """Go to the chat's window, in normal mode; show it there if another chat is."""
         self.editor.keys("<C-\\><C-n>")
+        if self.editor.eval(f"bufwinid({self.buffer})") == -1:
+            self.editor.command(f"AgentChat {self.editor.eval(f'bufname({self.buffer})')}")
         self.editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", self.buffer)
 
     def type(self, text: str) -> None:

@@ -8,7 +8,9 @@ local host = require('agentchat.host.process')
 local mentions = require('agentchat.prompt.mentions')
 local messages = require('agentchat.transcript.messages')
 local notify = require('agentchat.notify')
+local placement = require('agentchat.chat.placement')
 local prompt = require('agentchat.prompt.region')
+local recall = require('agentchat.prompt.recall')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local settings = require('agentchat.config.settings')
@@ -33,8 +35,10 @@ local function announce(chat)
     place = chat.remote,
     settings = tool_options.sendable(chat.buf),
     saved = chat.saved,
+    agent = chat.agent,
+    attended = host.has_ui(),
   })
-  chat.saved = nil
+  chat.saved, chat.agent = nil, nil
 end
 
 --- A random name for a chat, a version 4 UUID.
@@ -47,6 +51,9 @@ end
 ---@field chat string uuid
 ---@field cwd string its workspace, on this machine or another
 ---@field fork? boolean continue in a copy
+---@field requests? integer how many messages of the user the copy has, with what follows; else all
+---@field prompt? string what the prompt of the copy contains
+---@field title? string its first prompt
 
 --- The workspace of a saved chat that is on another machine.
 local function remote_of(saved) return remote.parse(saved and saved.cwd) and saved.cwd or nil end
@@ -54,17 +61,20 @@ local function remote_of(saved) return remote.parse(saved and saved.cwd) and sav
 --- Makes a chat and its buffer; shows nothing.
 ---@param saved? agentchat.Saved to resume
 ---@param url? string its workspace on another machine
-function M.new(saved, url)
-  opened = opened + 1
-  local buf = buffer.create(opened)
+---@param number? integer that a session file has kept for it
+function M.new(saved, url, number)
+  number = number or opened + 1
+  opened = math.max(opened, number)
+  local buf = buffer.create(number)
   local source = saved and saved.fork and saved.chat or nil
   local chat = {
     id = saved and not source and saved.chat or uuid(),
-    number = opened,
+    number = number,
+    title = saved and saved.title,
     buf = buf,
     cwd = saved and not remote_of(saved) and saved.cwd or vim.fn.getcwd(-1, 0),
     remote = saved and remote_of(saved) or url,
-    saved = saved and { source = source or '' },
+    saved = saved and { source = source or '', requests = saved.requests },
     resumed = saved ~= nil,
     status = status.new(settings.get(buf).mode),
     outbox = {},
@@ -72,16 +82,18 @@ function M.new(saved, url)
     waiting = {},
     names = mentions.BUILTIN,
     transcript = messages.new(),
+    recall = recall.new(),
   }
   registry.add(chat)
   buffer.adopt(chat)
   local unsent = saved and not source and draft.take(chat.id)
-  if unsent then prompt.set(chat, unsent) end
+  if unsent or (source and saved.prompt) then prompt.set(chat, unsent or saved.prompt) end
   return chat
 end
 
 ---@class agentchat.OpenOpts
 ---@field prompt? string sent at once
+---@field chat? agentchat.Chat in place of that of the tab
 ---@field new? boolean even if this tab has a chat
 ---@field workspace? string one on another machine, as `ssh://[user@]host[:port]/path`
 ---@field selection? agentchat.Selection attached to the prompt
@@ -93,19 +105,50 @@ local function chat_of_tab()
   return registry.near() or shown[#shown] or registry.get(vim.t.agentchat_chat)
 end
 
-local function show(chat, mods)
-  local win = window.find(chat.buf)
+--- Shows a chat in this tab, or in another one if the modifiers say so, and goes there.
+---@param mods? vim.api.keyset.cmd.mods
+function M.show(chat, mods)
+  local is_new = not window.find(chat.buf)
+  placement.show(chat.buf, mods)
   vim.t.agentchat_chat = chat.id
-  if win then return api.nvim_set_current_win(win) end
-  window.split(chat.buf, mods)
-  -- Inside an autocommand of the user's no other event is fired when the window shows the chat.
-  if vim.wo.winbar == '' then buffer.set_up_window(chat) end
-  api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 })
+  -- Inside an autocommand of the user's, or for a buffer that is shown elsewhere, no event is fired
+  -- when the window shows the chat.
+  if not vim.wo.winbar:find('agentchat', 1, true) then buffer.set_up_window(chat) end
+  if is_new then api.nvim_win_set_cursor(0, { api.nvim_buf_line_count(chat.buf), 0 }) end
+end
+
+--- Shows the next chat in the place of one.
+---@param step integer how many chats further; backwards if it is negative
+function M.cycle(chat, step)
+  local all = registry.all()
+  if #all < 2 then return notify.info('no other chat: open one with :AgentChat!') end
+  for i, other in ipairs(all) do
+    if other == chat then return M.show(all[(i + step - 1) % #all + 1]) end
+  end
+end
+
+--- Lets the user choose one of the open chats.
+function M.select()
+  local all = registry.all()
+  if #all == 0 then return notify.info('no chat yet: open one with :AgentChat') end
+  local opts = { prompt = 'Chats:', kind = 'agentchat.chats', format_item = registry.describe }
+  vim.ui.select(all, opts, function(chat)
+    if chat and registry.get(chat.id) then M.show(chat) end
+  end)
+end
+
+--- Makes the chat of a buffer that is shown already.
+---@param saved? agentchat.Saved to resume
+function M.adopt(saved, url, number)
+  local chat = M.new(saved, url, number)
+  events.fire_chat(chat, 'AgentChatOpened', {})
+  announce(chat)
+  return chat
 end
 
 local function enter(old, saved, mods, url)
   local chat = old or M.new(saved, url)
-  show(chat, mods)
+  M.show(chat, mods)
   if not old then
     events.fire_chat(chat, 'AgentChatOpened', {})
     announce(chat)
@@ -130,13 +173,27 @@ end
 ---@param opts? agentchat.OpenOpts
 function M.open(opts)
   opts = opts or {}
-  local old = not opts.new and chat_of_tab() or nil
+  local old = opts.chat or (not opts.new and chat_of_tab() or nil)
   if old and opts.workspace and old.remote ~= opts.workspace then old = nil end
   local chat = enter(old, nil, opts.mods, opts.workspace or remote.place(settings.get().workspace))
   local text = opts.prompt or ''
   if opts.selection then text = attach(chat, opts.selection, text) end
   if text ~= '' then M.send(chat, text) end
   return chat
+end
+
+--- Opens a chat for the calls of another program's agent, beside what the user does.
+---@param agent { agent: integer, name: string, cwd: string }
+function M.open_for_agent(agent)
+  local chat = M.new()
+  chat.cwd, chat.agent = agent.cwd, agent.agent
+  if not placement.show_beside(chat.buf) then
+    notify.info(
+      ('%s works in chat %d: see it with :buffer %d'):format(agent.name, chat.number, chat.buf)
+    )
+  end
+  events.fire_chat(chat, 'AgentChatOpened', {})
+  announce(chat)
 end
 
 --- Continues a chat on disk. One that is open here is shown, unless a copy is wanted.
@@ -153,7 +210,8 @@ function M.send(chat, text)
   if not text:find('%S') then
     return notify.warn('the prompt is empty: type below the last header')
   end
-  if slash.run(chat, text) then return end
+  if slash.run(chat, text) then return recall.add(chat, text) end
+  registry.set_title(chat, text)
   table.insert(chat.outbox, text)
   -- A chat that waits for an answer goes on waiting.
   if chat.status.state == 'idle' then status.set(chat, { state = 'running' }) end

@@ -4,6 +4,8 @@ local marks = require('agentchat.transcript.marks')
 local messages = require('agentchat.transcript.messages')
 local notify = require('agentchat.notify')
 local prompt = require('agentchat.prompt.region')
+local recall = require('agentchat.prompt.recall')
+local registry = require('agentchat.chat.registry')
 local status = require('agentchat.chat.status')
 local undo = require('agentchat.prompt.undo')
 local window = require('agentchat.chat.window')
@@ -22,7 +24,11 @@ end
 ---@type table<string, fun(chat: agentchat.Chat, ...)>
 local WRITES = {
   message = function(chat, role, text)
-    if role == 'user' then acknowledge(chat, text) end
+    if role == 'user' then
+      acknowledge(chat, text)
+      recall.add(chat, text)
+      registry.set_title(chat, text or '')
+    end
     messages.message(chat, role, text or '')
   end,
   text = messages.text,

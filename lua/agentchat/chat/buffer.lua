@@ -30,7 +30,7 @@ function M.on_gone(callback) on_gone = callback end
 local function named(name)
   local buf = vim.fn.bufnr('^' .. name .. '$')
   if buf == -1 then
-    buf = api.nvim_create_buf(true, false)
+    buf = api.nvim_create_buf(false, false)
     api.nvim_buf_set_name(buf, name)
   end
   vim.fn.bufload(buf)
@@ -40,6 +40,7 @@ end
 function M.create(number)
   local buf = named(('agentchat://%d'):format(number))
   vim.bo[buf].buftype = 'nofile'
+  vim.bo[buf].buflisted = false
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].swapfile = false
   vim.bo[buf].modeline = false

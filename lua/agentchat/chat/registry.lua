@@ -6,22 +6,26 @@ local api = vim.api
 ---@class agentchat.Chat
 ---@field id string uuid
 ---@field number integer the one in its name
+---@field title? string what its first prompt begins with
 ---@field buf integer
 ---@field cwd string its workspace, fixed
 ---@field remote? string a workspace on another machine, which counts instead
 ---@field status agentchat.Status
+---@field since? integer ms, when the state of the status began
 ---@field outbox string[] sent, and not yet accepted by Python
 ---@field names agentchat.Name[] what can be mentioned
 ---@field commands? agentchat.SlashCommand[] those Python offers, once it has reported them
 ---@field header integer extmark of the prompt's header
 ---@field transcript agentchat.Transcript
 ---@field undo agentchat.PromptUndo
+---@field recall agentchat.Recall
 ---@field asked table<string, string> tools of the approval requests without a response, by id
 ---@field waiting fun()[] writes that wait for a completion or a selection to end
 ---@field kept? { lines: string[], marks: agentchat.SavedMarks } of an unloaded buffer
 ---@field selection? agentchat.Selection what `#selection` means in the next message, if it was given
 ---@field resumed boolean it was on disk when it was opened
----@field saved? { source: string } what Python has to resume, until it knows
+---@field agent? integer the agent of another program that it is for, until Python knows
+---@field saved? { source: string, requests?: integer } what Python has to resume, until it knows
 
 ---@class agentchat.ChatListener
 ---@field buffer? fun(chat: agentchat.Chat, buf: integer) it has got a buffer: its own or a review's
@@ -80,6 +84,32 @@ end
 ---@return agentchat.Chat[] those that this tab shows
 function M.visible()
   return vim.tbl_filter(function(chat) return M.is_visible(chat.id) end, M.all())
+end
+
+--- Names a chat after its first prompt.
+function M.set_title(chat, text)
+  local line = vim.trim(vim.trim(text):match('^[^\r\n]*'))
+  if not chat.title and line ~= '' then chat.title = line end
+end
+
+--- A chat in one line: the name of its buffer and its title.
+function M.describe(chat)
+  local name = ('agentchat://%d'):format(chat.number)
+  return chat.title and ('%s (%s)'):format(name, chat.title) or name
+end
+
+--- The chat that a text begins with, as `describe` names it.
+---@return agentchat.Chat?
+---@return string rest of the text
+function M.named(text)
+  local number, rest = text:match('^%s*agentchat://(%d+)%s*(.*)$')
+  for _, chat in ipairs(number and M.all() or {}) do
+    if chat.number == tonumber(number) then
+      local label = ('(%s)'):format(chat.title or '')
+      return chat, vim.startswith(rest, label) and vim.trim(rest:sub(#label + 1)) or rest
+    end
+  end
+  return nil, text
 end
 
 --- The chat a command is about: the one the user is in, else the only one shown in this tab.

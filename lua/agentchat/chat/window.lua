@@ -1,4 +1,4 @@
---- Windows that show a chat: opened, set up, and kept at the end while the agent writes.
+--- Windows that show a chat: set up, and kept at the end while the agent writes.
 local settings = require('agentchat.config.settings')
 
 local M = {}
@@ -34,14 +34,8 @@ function M.set_options(win)
   vim.wo[win][0].conceallevel = conceals and 2 or 0
 end
 
----@param mods? vim.api.keyset.cmd.mods of the command, e.g. `:tab` or `:topleft`
-function M.split(buf, mods)
-  mods = vim.tbl_extend('force', {}, mods or {})
-  if (mods.tab or -1) < 0 and not mods.horizontal then mods.vertical = true end
-  if not mods.split or mods.split == '' then mods.split = 'botright' end
-  vim.cmd.sbuffer({ args = { tostring(buf) }, mods = mods })
-end
-
+--- The window of this tab that shows a buffer.
+---@return integer?
 function M.find(buf)
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if api.nvim_win_get_buf(win) == buf then return win end

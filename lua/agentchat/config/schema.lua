@@ -4,7 +4,7 @@ local remote = require('agentchat.remote')
 local M = {}
 
 ---@alias agentchat.Kind 'string'|'boolean'|'switch'|'ms'|'temperature'|'count'|'positive'|'dollars'|'window'
----  |'strings'|'rules'|'named'|'command'|'place'|'condition'|'text'
+---  |'size'|'strings'|'rules'|'named'|'command'|'place'|'condition'|'text'
 
 ---@alias agentchat.Shape agentchat.Kind|string[]|table<string, agentchat.Shape> a kind, the values to
 ---  choose from, or named settings; `*` stands for every name
@@ -53,7 +53,7 @@ M.settings = {
     opts = { ['*'] = TOOL },
   },
   -- Python checks the servers: their files have the same shape.
-  mcp = { servers = 'named' },
+  mcp = { servers = 'named', serve = 'boolean' },
   rules = 'rules',
   mode = { 'ask', 'edit', 'plan', 'stage', 'yolo' },
   max_rounds = 'positive',
@@ -64,7 +64,15 @@ M.settings = {
   ssh = { command = 'strings', python = 'string' },
   sandbox = { 'off', 'auto', 'required' },
   stage = { network = { 'ask', 'allow', 'deny' }, quota_mb = 'positive' },
-  ui = { prompt_delay_ms = 'ms', side_by_side = 'switch', conceal = 'boolean' },
+  ui = {
+    prompt_delay_ms = 'ms',
+    side_by_side = 'switch',
+    conceal = 'boolean',
+    position = { 'right', 'left', 'top', 'bottom', 'tab', 'float' },
+    terminal_notify = { 'off', 'osc9', 'osc777' },
+    width = 'size',
+    height = 'size',
+  },
 }
 
 local function is_strings(value)
@@ -82,6 +90,7 @@ local function is_whole(value) return type(value) == 'number' and value % 1 == 0
 ---@field min? integer
 ---@field max? integer
 ---@field above? integer what a value must be more than
+---@field default? string what leaving such a value out means
 
 ---@type table<agentchat.Kind, agentchat.KindRule>
 local KINDS = {
@@ -95,7 +104,18 @@ local KINDS = {
   temperature = { name = 'a number', fits = is_number, min = 0, max = 2 },
   count = { name = 'a whole number', fits = is_whole, min = 0 },
   positive = { name = 'a whole number', fits = is_whole, min = 1 },
-  dollars = { name = 'a number of US dollars', fits = is_number, above = 0 },
+  size = {
+    name = 'a number of cells, or a share of the screen up to 1',
+    fits = is_number,
+    above = 0,
+    default = 'half of the screen',
+  },
+  dollars = {
+    name = 'a number of US dollars',
+    fits = is_number,
+    above = 0,
+    default = 'no limit',
+  },
   window = { name = 'a whole number', fits = is_whole, min = 512 },
   strings = { name = 'a list of strings', fits = is_strings },
   rules = { name = 'a list', fits = vim.islist },
@@ -142,8 +162,8 @@ local function misfit(shape, value)
     return ('must be at least %d, got %s'):format(kind.min, got(value))
   end
   if kind.above and value <= kind.above then
-    local line = 'must be more than %d, got %s; leave it out for no limit'
-    return line:format(kind.above, got(value))
+    local line = 'must be more than %d, got %s; leave it out for %s'
+    return line:format(kind.above, got(value), kind.default)
   end
   if kind.max and value > kind.max then
     return ('must be at most %d, got %s'):format(kind.max, got(value))

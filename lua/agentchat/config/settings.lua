@@ -16,7 +16,7 @@ local function defaults()
       groups = vim.empty_dict(),
       opts = vim.empty_dict(),
     },
-    mcp = { servers = vim.empty_dict() },
+    mcp = { servers = vim.empty_dict(), serve = true },
     rules = {},
     mode = 'ask',
     max_rounds = 100,
@@ -24,7 +24,12 @@ local function defaults()
     sandbox = 'off',
     stage = { network = 'ask', quota_mb = 2048 },
     ssh = { command = { 'ssh' } },
-    ui = { prompt_delay_ms = 400, side_by_side = 'auto', conceal = true },
+    ui = {
+      prompt_delay_ms = 400,
+      side_by_side = 'auto',
+      conceal = true,
+      terminal_notify = 'off',
+    },
   }
 end
 

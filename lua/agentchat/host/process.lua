@@ -88,6 +88,16 @@ local function start_payload()
   }
 end
 
+--- The directories of this Neovim: those of its tabs.
+---@return string[]
+function M.places()
+  local places = {}
+  for number in ipairs(vim.api.nvim_list_tabpages()) do
+    table.insert(places, vim.fn.getcwd(-1, number))
+  end
+  return places
+end
+
 local function watch(job)
   vim.defer_fn(function()
     if host.job ~= job or host.phase ~= 'starting' then return end
@@ -175,6 +185,7 @@ function M.ready(info)
   end
   host.phase, host.info, host.since = 'ready', info, vim.uv.now()
   watch_uis()
+  if settings.get().mcp.serve then M.send('serve', { cwd = vim.fn.getcwd(-1, -1) }) end
   announce('ready')
   local queue = host.queue
   host.queue = {}

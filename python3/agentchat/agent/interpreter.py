@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -61,6 +61,7 @@ class Interpreter:
         previews: Previews,
         approvals: Approvals,
         queue: MessageQueue,
+        touch: Callable[[Iterable[str]], None],
         preparation: Preparation,
         model: ModelSource,
         accounts: Accounts,
@@ -73,6 +74,7 @@ class Interpreter:
         self._previews = previews
         self._approvals = approvals
         self._queue = queue
+        self._touch = touch
         self._preparation = preparation
         self._model = model
         self._accounts = accounts
@@ -251,7 +253,11 @@ class Interpreter:
 
     async def _locate(self, calls: tuple[ValidCall, ...]) -> tuple[CallTarget | ToolError, ...]:
         await self._approvals.refresh()
-        return tuple(await asyncio.gather(*map(self._locate_one, calls)))
+        targets = tuple(await asyncio.gather(*map(self._locate_one, calls)))
+        for target in targets:
+            if not isinstance(target, ToolError):
+                self._touch(file.path for file in (*target.reads, *target.writes))
+        return targets
 
     async def _locate_one(self, call: ValidCall) -> CallTarget | ToolError:
         try:

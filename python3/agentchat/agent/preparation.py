@@ -7,14 +7,12 @@ import datetime
 from collections.abc import Awaitable, Callable
 
 from agentchat.agent.chat_tools import ChatTools
-from agentchat.core.errors import ToolError, Unreachable, UserError
-from agentchat.core.limits import KIB
+from agentchat.agent.prompts.rules_files import RulesFiles
+from agentchat.agent.prompts.skills import Skills
+from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.tools.ports import SandboxSetting, Workspace
 from agentchat.core.tools.tool import Environment
 from agentchat.core.turn.chat import Chat
-
-INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
-INSTRUCTION_BYTES = 32 * KIB
 
 
 class Preparation:
@@ -29,11 +27,15 @@ class Preparation:
         chat: Chat,
         workspace: Workspace,
         tools: ChatTools,
+        rules: RulesFiles,
+        skills: Skills | None,
         begin_stage: Callable[[], Awaitable[None]],
     ) -> None:
         self._chat = chat
         self._workspace = workspace
         self._tools = tools
+        self._rules = rules
+        self._skills = skills
         self._begin_stage = begin_stage
         self.sandbox: SandboxSetting | None = None
 
@@ -54,7 +56,11 @@ class Preparation:
         except Unreachable as error:
             raise UserError(str(error)) from error
         await self._tools.ready()
-        self._chat.environment = await read_environment(self._workspace)
+        rules, today = await self._rules.begin_turn(), datetime.date.today().isoformat()
+        workspace, skills = self._workspace, await self._offer_skills()
+        self._chat.environment = Environment(
+            workspace.root, today, rules, host=workspace.host, skills=skills
+        )
 
     async def refresh(self) -> None:
         """Update sandbox and tools for a message that joins a running turn."""
@@ -62,28 +68,15 @@ class Preparation:
             await self._probe_sandbox()
         await self._tools.ready()
 
+    async def _offer_skills(self) -> tuple[tuple[str, str], ...]:
+        if self._skills is None:
+            return ()
+        await asyncio.to_thread(self._skills.refresh)
+        return self._skills.offer()
+
     async def _probe_sandbox(self) -> None:
         confinement = self._workspace.confinement
         if self.sandbox is not None:
             confinement.setting = self.sandbox
         await confinement.probe()
         self._chat.policy.confinement = confinement.describe()
-
-
-async def read_environment(workspace: Workspace) -> Environment:
-    """Return the directory, the date and the project's instructions for agents."""
-    files = (_read_file(workspace, name) for name in INSTRUCTION_FILES)
-    texts = filter(None, await asyncio.gather(*files))
-    today = datetime.date.today().isoformat()
-    return Environment(workspace.root, today, "\n\n".join(texts), workspace.host)
-
-
-async def _read_file(workspace: Workspace, name: str) -> str:
-    try:
-        target = await workspace.locate(name)
-        if not target.exists:
-            return ""
-        data = await workspace.read(target.path, INSTRUCTION_BYTES)
-    except (OSError, ToolError):
-        return ""
-    return f"# {name}\n{data.decode('utf-8', 'replace').strip()}"

@@ -10,7 +10,7 @@ from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.changeset import ChangeSet
 from agentchat.core.diff.text_file import has_surrogates, why_not_text
-from agentchat.core.errors import ToolError
+from agentchat.core.errors import StalePreview, ToolError
 from agentchat.core.turn.effects import Action, ApprovalResponse, Choice
 from agentchat.core.turn.hunk_decisions import (
     HunkDecision,
@@ -18,6 +18,7 @@ from agentchat.core.turn.hunk_decisions import (
     apply_decisions,
     change_hash,
     kept_extent,
+    left_out,
     rejection_reason,
     replace_proposed_texts,
 )
@@ -26,6 +27,7 @@ from agentchat.core.turn.view import Observer, View
 
 log = logging.getLogger(__name__)
 
+LEAVE_OUT = "Leave that file out with x, or discard the preview."
 NOTHING = "Nothing to resolve: no preview is pending in this chat."
 NOT_PENDING = "This preview is no longer pending."
 CHANGED = "{} changed: the preview is shown again, look at it first."
@@ -138,7 +140,12 @@ class PreviewActions:
             self._view.add_note("error", f"{failed}\n{error!r}. See the log.")
 
     async def _apply(self, pending: Preview, command: ResolveCommand) -> None:
-        fresh = await self._previews.refresh(pending)
+        change = pending.preview.change
+        unwanted = left_out(change, pending.preview, command.hunks)
+        try:
+            fresh = await self._previews.refresh(pending, unwanted)
+        except StalePreview as stale:
+            raise ToolError(f"{stale} {LEAVE_OUT}") from stale
         if fresh is not pending:
             self._view.notify("warn", CHANGED.format(_changed_files(pending, fresh)))
             return

@@ -20,6 +20,7 @@ from agentchat.agent.code_inserts import CodeInserts
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.execution.tool_runner import ToolRunner
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.interpreter import Interpreter
 from agentchat.agent.jobs import BackgroundJobs, Job, Jobs
 from agentchat.agent.message_queue import MessageQueue
@@ -28,6 +29,8 @@ from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions
 from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
+from agentchat.agent.prompts.rules_files import RulesFiles
+from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.stage import Stage
 from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
@@ -54,6 +57,8 @@ log = logging.getLogger(__name__)
 
 PLAN = "plan"
 STAGE_MODE = "stage"
+YOLO = "yolo"
+YOLO_IS_OVER = "This chat was in yolo mode. That is not restored: :AgentMode yolo sets it again."
 NO_STAGE = "The mode stays as it is. {}"
 PLAN_IS_OVER = "The user ended plan mode. You are in {} mode now."
 REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
@@ -62,8 +67,9 @@ REFINE = "Still in plan mode: refine the plan and submit it again with resolve."
 class PlanMode:
     """Changes the mode of a chat; approving a plan restores the mode before ``plan``."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Chat, journal: JournalWriter) -> None:
         self._chat = chat
+        self._journal = journal
         self._before = "ask"
         self._planned_from = 0
         """How many messages there were when plan mode began."""
@@ -75,11 +81,18 @@ class PlanMode:
         Returns:
             what the model must know: that what it saw of plan mode is over. Empty if it saw none.
         """
-        before, self._chat.policy.mode = self._chat.policy.mode, parse_mode(mode)
+        parsed = parse_mode(mode)
+        self._journal.record_mode(parsed)
+        before, self._chat.policy.mode = self._chat.policy.mode, parsed
         self._update_handler(before)
         is_over = before == PLAN and self._chat.policy.mode != PLAN
         saw_it = len(self._chat.history.messages) > self._planned_from
         return PLAN_IS_OVER.format(self._chat.policy.mode) if is_over and saw_it else ""
+
+    def restore(self, mode: str) -> None:
+        """Continue in the mode that the journal ends with."""
+        before, self._chat.policy.mode = self._chat.policy.mode, parse_mode(mode)
+        self._update_handler(before)
 
     def _update_handler(self, before: str) -> None:
         """Set or remove the handler through which `resolve` submits a plan."""
@@ -111,7 +124,11 @@ CLOSE_SECONDS = 5.0
 
 
 class Session:
-    """Runs one chat. Lives on one event loop."""
+    """Runs one chat. Lives on one event loop.
+
+    Args:
+        agent: the agent of another program whose calls the chat runs, if it is such a chat.
+    """
 
     def __init__(
         self,
@@ -128,8 +145,10 @@ class Session:
         tool_files: ToolFiles | None = None,
         ledger: Ledger | None = None,
         overlay: OverlayWorkspace | None = None,
+        agent: ExternalAgent | None = None,
         commands: SlashCommands | None = None,
         turn_model: TurnModel | None = None,
+        skills: Skills | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
@@ -140,16 +159,28 @@ class Session:
         self._background = BackgroundJobs(view)
         self._warm_up = BackgroundJobs(view)
         self._jobs = Jobs(view, self._background)
-        self._plan_mode = PlanMode(chat)
+        self._plan_mode = PlanMode(chat, journal)
         self.commands = commands or SlashCommands()
+        if skills is not None:
+            self.commands.add(skills)
         self._expander = PromptExpander(self.commands, workspace, turn_model)
+        self.rules_files = RulesFiles(workspace)
         self.tools = ChatTools(chat, view, journal, tool_files)
-        self._preparation = Preparation(chat, workspace, self.tools, self._begin_stage)
+        self._preparation = Preparation(
+            chat, workspace, self.tools, self.rules_files, skills, self._begin_stage
+        )
         self._queue = MessageQueue(
             view=view,
             preparation=self._preparation,
             tools=self.tools,
-            attachments=Attachments(workspace, results, frontend),
+            attachments=Attachments(
+                workspace,
+                results,
+                frontend,
+                touch=self.rules_files.touch,
+                start=lambda: chat.context.start,
+            ),
+            notes=self._take_rules,
             expander=self._expander,
         )
         self.approvals = Approvals(chat, view=view, rule_store=rule_store, observer=self)
@@ -207,6 +238,7 @@ class Session:
             previews=previews,
             approvals=self.approvals,
             queue=self._queue,
+            touch=self.rules_files.touch,
             preparation=self._preparation,
             model=model,
             accounts=Accounts(chat, view, ledger),
@@ -215,6 +247,9 @@ class Session:
         )
         self._in_turn = False
         self._working = False
+        self._agent = agent
+        if agent is not None:
+            agent.wake, agent.stop_turn = self._start_work, self._interpreter.stop
         self._asked_model: Model | None = None
 
     # --- commands of the user ---------------------------------------------------------------------
@@ -237,6 +272,8 @@ class Session:
         """
         has_messages = self._queue.drop_messages()
         self.chat.requested_focus = None
+        if self._agent is not None:
+            self._agent.drop_calls()
         if self._in_turn:
             self._interpreter.stop()
             return
@@ -329,6 +366,16 @@ class Session:
         self.chat.turn = self._journal.restored.timeline.turn
         self.chat.context.restore(self._journal.restored.steps, self.chat.history)
         self.chat.spending.chat = self._journal.restored.used
+        self._restore_mode(self._journal.restored.mode)
+
+    def _restore_mode(self, mode: str) -> None:
+        """Continue in a mode; *yolo* is not restored, as consent never is."""
+        if mode == YOLO:
+            self._view.notify("info", YOLO_IS_OVER)
+        elif mode == STAGE_MODE:
+            self.set_mode(mode)
+        elif mode:
+            self._plan_mode.restore(mode)
 
     def replay(self) -> None:
         """Draw the history; turns wait until that is done."""
@@ -361,6 +408,7 @@ class Session:
         self.chat.policy.grants.clear()
         await self._warm_up.close()
         await self._background.close(CLOSE_SECONDS)
+        await self._stage.close()
 
     # --- the parts of the chat report here --------------------------------------------------------
 
@@ -418,7 +466,7 @@ class Session:
     async def _work(self) -> None:
         """Run jobs and turns until nothing waits."""
         try:
-            while self._jobs.busy or self._queue.has_messages:
+            while self._jobs.busy or self._has_turn:
                 if self._jobs.busy:
                     await self._jobs.run()
                     self.refresh()
@@ -426,6 +474,15 @@ class Session:
                     await self._run_turn()
         finally:
             self._working = False
+
+    @property
+    def _has_turn(self) -> bool:
+        """Whether a message of the user or a call of the agent waits for a turn."""
+        has_calls = self._agent is not None and self._agent.has_calls
+        return has_calls or self._queue.has_messages
+
+    async def _take_rules(self) -> list[tuple[str, str]]:
+        return await self.rules_files.take_notes(self.chat.context.start)
 
     async def _begin_stage(self) -> None:
         await self._stage.begin_turn()
@@ -450,12 +507,16 @@ class Session:
     async def _run_turn(self) -> None:
         self._in_turn = True
         self.chat.turn += 1
+        if self._agent is not None:
+            self._agent.begin_turn()
         self.refresh()
         self._view.fire_event("AgentTurnStarted", {"turn": self.chat.turn})
         end = await self._play_turn()
         await self._end_stage()
         self._expander.end_turn()
         self._in_turn = False
+        if self._agent is not None:
+            self._agent.end_turn(self.chat.history, end)
         if self.chat.requested_focus is not None:  # the turn made no request any more
             focus, self.chat.requested_focus = self.chat.requested_focus, None
             self.compact(focus)

@@ -7,12 +7,16 @@ finish: the model goes on with other work, on top of it.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from agentchat.agent.execution.journaled_workspace import JournaledWorkspace
 from agentchat.agent.execution.previews import Previews
+from agentchat.agent.execution.staged_command import apply_staged
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.core.diff.aspects import entry_of
 from agentchat.core.diff.changeset import ChangeSet, FileChange
@@ -24,7 +28,8 @@ from agentchat.core.turn.chat import Chat
 from agentchat.core.turn.preview_stack import Preview
 from agentchat.core.turn.view import View
 from agentchat.journal.writer import JournalWriter
-from agentchat.workspace.overlay.changes import in_apply_order
+from agentchat.rpc.background import BackgroundTasks
+from agentchat.workspace.overlay.changes import GIT, IGNORED
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 SOURCE = "stage"
@@ -32,6 +37,7 @@ ONLY_HERE = "Stage mode needs a workspace on this machine, not one over ssh or i
 STAGE = question_tool(SOURCE, "Ask whether changes of special files are applied.")
 RUNNING = "The agent works on top of this preview: wait for the end of the turn, or stop it."
 NOT_APPLIED = "Not applied: you rejected it. Press x on the lines that you do not want to apply."
+MOVED = "{} changed in the workspace while a command changed it, too. Leave it out with x."
 CONSENT = "Accept applies everything that you keep. Reject applies nothing."
 
 
@@ -57,6 +63,8 @@ class Stage:
         self._view = view
         self._journal = journal
         self._in_turn = False
+        self._works = False
+        self._starting = BackgroundTasks()
         chat.policy.has_overlay = overlay is not None and not overlay.why_impossible()
 
     @property
@@ -68,16 +76,25 @@ class Stage:
         if self._overlay is None:
             raise Unreachable(ONLY_HERE)
         await self._overlay.ready()
+        self._works = True
 
     async def begin_turn(self) -> None:
         """Start the overlay for a turn in stage mode; raises Unreachable."""
         self._in_turn = True
-        if self._is_on:
+        if self._is_on and self._works:
+            # Calls wait for it where they need it; meanwhile the model is asked.
+            self._starting.start(self._start())
+        elif self._is_on:
+            await self.check()
+
+    async def _start(self) -> None:
+        with contextlib.suppress(Unreachable):  # the call that needs it reports it
             await self.check()
 
     async def end_turn(self) -> None:
         """End what still runs in the overlay, and show what was changed as a preview."""
         self._in_turn = False
+        await self._starting.cancel()
         if self._overlay is None:
             return
         await self._overlay.pause()
@@ -85,6 +102,12 @@ class Stage:
             await self.show_changes()
         elif self._overlay.has_changes():  # a command was tried and not accepted
             await self._overlay.clear()
+
+    async def close(self) -> None:
+        """Release the overlay; changes that are pending stay on disk."""
+        await self._starting.cancel()
+        if self._overlay is not None:
+            await self._overlay.close()
 
     def has_changes(self) -> bool:
         """Whether an earlier process left changes in the overlay."""
@@ -142,9 +165,12 @@ class Stage:
         self._refuse_in_turn()
         change = preview.change
         assert change is not None
+        moved = self._overlay.staged.moved(change)
+        if moved:
+            raise ToolError(MOVED.format(", ".join(moved)))
         await self._ask_about_special(change)
         workspace = JournaledWorkspace(self._workspace, self._journal, f"stage-{uuid.uuid4().hex}")
-        await workspace.apply(in_apply_order(change))
+        await apply_staged(cast("Workspace", workspace), change)
         await self._overlay.clear()
         return ToolOutput(preview.headline or f"Applied all of it: {change.summary()}.")
 
@@ -166,13 +192,15 @@ class Stage:
         text = "\n".join((CONSENT, "", *lines))
         question = make_question(self._chat, STAGE, f"Apply {number}, too?", text)
         response = await self._approvals.ask(question)
+        self._journal.record_response(question, response)
         if response.choice not in ("accept", "always"):
             raise ToolError(NOT_APPLIED)
 
     async def _special(self, file: FileChange) -> str:
         """Return a line about a change that needs approval; empty for an ordinary one."""
         if file.members:
-            return file.name
+            # Other groups are new files with ordinary names.
+            return file.name if os.path.basename(file.path) in (GIT, IGNORED) else ""
         for path in file.paths:
             target = await self._locate(path)
             if target is not None and not target.ordinary:

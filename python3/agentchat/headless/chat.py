@@ -12,7 +12,10 @@ from typing import Any
 
 import agentchat
 from agentchat.agent.execution.results import ResultStore
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
+from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
 from agentchat.core.tools.registry import Registry
 from agentchat.core.turn.chat import Chat
@@ -50,12 +53,17 @@ class NoEditor(LuaApi):
 
 @dataclass(slots=True)
 class HeadlessChat:
-    """One chat that nobody watches: what would ask is denied."""
+    """One chat that nobody watches: what would ask is denied.
+
+    Args:
+        agent: the agent of another program whose calls the chat runs, if it is such a chat.
+    """
 
     chat: Chat
     session: Session
     journal: JournalWriter
     models: ModelSelection
+    agent: ExternalAgent | None
     workspace: LocalWorkspace
     custom_tools: CustomTools
 
@@ -80,12 +88,13 @@ def find_state(environ: Mapping[str, str]) -> State:
 
 
 async def open_chat(
-    uuid: str, cwd: str, settings: Settings, state: State, view: View
+    uuid: str, cwd: str, settings: Settings, state: State, view: View, agent: str = ""
 ) -> HeadlessChat:
     """Build a chat, or continue the one of this id.
 
     Args:
         cwd: the workspace, as an absolute and resolved path.
+        agent: the name of the agent of another program that the chat is for.
 
     Raises:
         UserError: the journal cannot be opened.
@@ -94,14 +103,20 @@ async def open_chat(
     state.secrets.add(keys)
     journal = await asyncio.to_thread(JournalWriter.open, state.folder, uuid, keys)
     try:
-        return _build(uuid, cwd, settings, state, view, journal)
+        return _build(uuid, cwd, settings, state, view, journal, agent)
     except BaseException:
         journal.close()
         raise
 
 
 def _build(
-    uuid: str, root: str, settings: Settings, state: State, view: View, journal: JournalWriter
+    uuid: str,
+    root: str,
+    settings: Settings,
+    state: State,
+    view: View,
+    journal: JournalWriter,
+    agent_name: str,
 ) -> HeadlessChat:
     guarded = (
         *state.runtime,
@@ -116,7 +131,11 @@ def _build(
     chat = make_chat(uuid, root, settings, registry)
     chat.policy.attended = False
     chat.history = journal.restored.history
-    journal.record_chat_opened(uuid, root, "", agentchat.__version__)
+    chosen = journal.restored.model
+    if chosen is not None:
+        models.restore(chosen.provider, chosen.name)
+    agent = ExternalAgent(agent_name, models.current) if agent_name else None
+    journal.record_chat_opened(uuid, root, agent_name, agentchat.__version__)
     custom_tools = CustomTools(NoEditor(view), state.config, state.trust_file)
     session = Session(
         chat,
@@ -124,12 +143,15 @@ def _build(
         view=view,
         journal=journal,
         results=ResultStore(state.folder / "results" / uuid),
-        model=models,
+        model=agent or models,
         max_parallel=settings.max_parallel,
         rule_store=rule_store,
         tool_files=custom_tools,
         ledger=UsageLedger(state.folder),
+        turn_model=models,
+        commands=SlashCommands(CommandFiles(Path(root), state.config)),
         overlay=open_overlay(workspace, state.folder / OVERLAYS / uuid, settings, guarded),
+        agent=agent,
     )
     session.set_sandbox(settings.sandbox)
     session.restore()
@@ -146,6 +168,7 @@ def _build(
         session=session,
         journal=journal,
         models=models,
+        agent=agent,
         workspace=workspace,
         custom_tools=custom_tools,
     )

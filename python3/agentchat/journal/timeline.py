@@ -209,6 +209,8 @@ class _Builder:
                 self._turn = max(self._turn, record.number)
             case r.MessageRecorded(message=Note()):
                 self._last_note = index
+            case r.PreviewStaged(source="stage"):
+                pass  # what it shows is in the overlay, and is shown again
             case r.PreviewStaged():
                 self._pending[record.preview] = LostPreview(record.label)
             case r.PreviewResolving() if preview := self._pending.get(record.preview):

@@ -6,17 +6,19 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import agentchat
 from agentchat.agent.execution.results import ResultStore
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.rule_drafts import RuleDrafts
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
 from agentchat.core.permissions.grants import Grants
@@ -43,6 +45,9 @@ from agentchat.tools.builtin.catalogue import builtin_tools
 from agentchat.tools.custom.registry import CustomRegistry
 
 log = logging.getLogger(__name__)
+
+AGENT_GROUP = "agent"
+"""The tools that an agent of another program may call, whatever a chat has by default."""
 
 
 class LogFormatter(logging.Formatter):
@@ -105,22 +110,27 @@ class ChatFactory:
         self._custom_tools = custom_tools
         self._background = background
 
-    async def open(self, payload: Mapping[str, Any]) -> OpenChat:
+    async def open(self, payload: Mapping[str, Any], agent: str = "") -> OpenChat:
         """Build the chat of an ``open`` event: ``chat``, ``buf``, ``cwd``, ``settings``.
 
         ``place`` is the URL of a workspace on another machine.
+
+        Args:
+            agent: the name of the agent of another program that the chat is for.
 
         Raises:
             UserError: the URL is not valid, or the journal cannot be opened.
         """
         settings = read_settings(payload.get("settings") or {})
+        if agent:
+            settings = replace(settings, default_tools=(AGENT_GROUP,))
         workspace = open_workspace(payload, settings, self._guarded(settings), self._lua)
         keys = environment_keys(settings.model, os.environ)
         self._state.secrets.add(keys)
         folder, chat = self._state.folder, payload["chat"]
         journal = await asyncio.to_thread(JournalWriter.open, folder, chat, keys)
         try:
-            return self._build(payload, settings, workspace, journal)
+            return self._build(payload, settings, workspace, journal, agent)
         except BaseException:
             journal.close()
             raise
@@ -142,6 +152,7 @@ class ChatFactory:
         settings: Settings,
         workspace: Workspace,
         journal: JournalWriter,
+        agent_name: str,
     ) -> OpenChat:
         uuid, root, lua, state = payload["chat"], workspace.root, self._lua, self._state
         place = payload.get("place") or root
@@ -149,6 +160,7 @@ class ChatFactory:
         view = NvimView(lua, uuid, root)
         frontend = NvimFrontend(lua, uuid, root)
         models = ModelSelection(settings.model, partial(self._hide, journal), state.learned)
+        agent = ExternalAgent(agent_name, models.current) if agent_name else None
         rule_store = RuleStore(project, state.config, state.trust_file)
         rule_store.settings = RuleReading(settings.rules, settings.rule_problems)
         registry = Registry(builtin_tools(settings.edits))
@@ -156,26 +168,34 @@ class ChatFactory:
         chat = make_chat(uuid, root, settings, registry)
         # A chat that is opened again continues where its journal ends.
         chat.history = journal.restored.history
-        journal.record_chat_opened(uuid, place, "", agentchat.__version__)
+        journal.record_chat_opened(uuid, place, agent_name, agentchat.__version__)
         session = Session(
             chat,
             workspace=workspace,
             view=view,
             journal=journal,
             results=ResultStore(state.folder / "results" / uuid),
-            model=models,
+            model=agent or models,
             max_parallel=settings.max_parallel,
             frontend=frontend,
             rule_store=rule_store,
             tool_files=self._custom_tools,
             ledger=UsageLedger(state.folder),
             turn_model=models,
+            skills=Skills(
+                None if workspace.host else Path(root),
+                state.config,
+                Path.home(),
+                trust=state.trust_file,
+                registry=registry,
+            ),
             commands=SlashCommands(
                 CommandFiles(None if workspace.host else Path(root), state.config)
             ),
             overlay=open_overlay(
                 workspace, state.folder / OVERLAYS / uuid, settings, self._guarded(settings)
             ),
+            agent=agent,
         )
         session.set_sandbox(settings.sandbox)
         session.restore()
@@ -198,6 +218,7 @@ class ChatFactory:
             journal=journal,
             settings=settings,
             models=models,
+            agent=agent,
             frontend=frontend,
             rule_store=rule_store,
             drafts=RuleDrafts(

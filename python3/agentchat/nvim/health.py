@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -10,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
-from agentchat.core.errors import UserError
+from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.tools.ports import SandboxSetting
 from agentchat.models.offline import OfflineModel
 from agentchat.models.select import choose_model
 from agentchat.nvim.settings import Settings, read_settings
+from agentchat.nvim.workspaces import OVERLAYS
+from agentchat.workspace.local import LocalWorkspace
+from agentchat.workspace.overlay.folder import OverlayFolder
+from agentchat.workspace.overlay.launcher import OverlayLauncher
+from agentchat.workspace.overlay.workspace import OverlayWorkspace
 from agentchat.workspace.process.sandbox import AUTO, IMPOSSIBLE, OFF, Sandbox
 
 Line = tuple[str, str]
@@ -26,7 +32,8 @@ def main(given: str) -> None:
 
     Args:
         given: JSON with the ``settings`` of a chat, ``config``: the folder of the user's Neovim
-            configuration, ``trust``: the file of Neovim's trust database, ``root``: the workspace.
+            configuration, ``trust``: the file of Neovim's trust database, ``root``: the workspace,
+            ``state``: the folder of the plugin's own files.
     """
     request = json.loads(given)
     settings = read_settings(request["settings"])
@@ -34,6 +41,7 @@ def main(given: str) -> None:
         "model": list(model_lines(settings.model, os.environ)),
         "rules": list(rule_lines(settings, request)),
         "sandbox": [sandbox_line(request["root"], settings.sandbox)],
+        "stage": [asyncio.run(stage_line(request["root"], Path(request["state"])))],
     }
     json.dump(parts, sys.stdout)
 
@@ -72,3 +80,17 @@ def sandbox_line(root: str, mode: SandboxSetting) -> Line:
     if effect == IMPOSSIBLE:
         return "error", effect
     return ("ok", f"{mode}: a command {effect}") if effect else ("warn", f"{mode}: none works here")
+
+
+async def stage_line(root: str, state: Path) -> Line:
+    """Return whether overlays work here, or why they do not."""
+    folder = OverlayFolder(state / OVERLAYS / f"health-{os.getpid()}")
+    launcher = OverlayLauncher(root, folder, hidden=(str(state),))
+    overlay = OverlayWorkspace(launcher, LocalWorkspace(root))
+    try:
+        await overlay.ready()
+    except Unreachable as error:
+        return "warn", str(error)
+    finally:
+        await overlay.close()
+    return "ok", "overlays work: user and mount namespaces of Linux, no other program"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentchat.agent.chat_tools import ChatTools
+from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.approvals import Approvals
 from agentchat.agent.permissions.rule_drafts import MOST_CALLS, RuleDraft, RuleDrafts
@@ -40,6 +41,9 @@ from agentchat.nvim.workspaces import LocalLeftovers
 
 Payload = Mapping[str, Any]
 
+LEFT = "{} has left. What you send now goes to your own model."
+NO_MODEL = "{} works in this chat with its own model and conversation, and has them elsewhere."
+
 
 @dataclass(slots=True)
 class OpenChat:
@@ -48,6 +52,7 @@ class OpenChat:
     Args:
         place: the directory of the chat, or its URL on another machine.
         state: the folder in which the plugin keeps its own files.
+        agent: the agent of another program whose calls the chat runs, if it is such a chat.
         background: runs what a command does after its event was taken.
     """
 
@@ -64,12 +69,14 @@ class OpenChat:
     journal: JournalWriter
     settings: Settings
     models: ModelSelection
+    agent: ExternalAgent | None
     frontend: NvimFrontend
     rule_store: RuleStore
     drafts: RuleDrafts
     custom_tools: CustomTools
     commands: ChatCommands
     background: BackgroundJobs
+    is_closed: bool = False
 
     # --- opening and closing ----------------------------------------------------------------------
 
@@ -83,6 +90,7 @@ class OpenChat:
         self.refresh_commands({})
         self.session.refresh()
         self.session.warm_up()
+        self._restore_model()
         self.models.warm_up()
         for problem in self.settings.problems:
             self.view.notify("warn", problem)
@@ -90,8 +98,20 @@ class OpenChat:
             self.session.replay()
         self.session.recover(LocalLeftovers())
 
+    def _restore_model(self) -> None:
+        """Ask the model that the user chose for this chat earlier."""
+        chosen = self.journal.restored.model
+        if chosen is None:
+            return
+        try:
+            self.models.restore(chosen.provider, chosen.name)
+        except UserError as error:
+            self.view.notify("warn", f"The model of this chat cannot be used: {error}")
+        self.session.refresh()
+
     async def close(self) -> None:
         """End what runs and close the journal: the chat can be opened again then."""
+        self.is_closed = True
         self.custom_tools.leave(self.chat.uuid)
         self.view.close()
         try:
@@ -99,6 +119,12 @@ class OpenChat:
         finally:
             self.journal.close()
         self.background.start(self._clean_up(), "closing the workspace")
+
+    def show_departure(self) -> None:
+        """Show that the agent of another program has left."""
+        if self.agent is not None:
+            self.view.add_note("info", LEFT.format(self.agent.name))
+        self.session.refresh()
 
     async def _clean_up(self) -> None:
         """Close the model's client and the workspace, which may take a while."""
@@ -152,6 +178,7 @@ class OpenChat:
 
     def compact(self, payload: Payload) -> None:
         """Update the settings, then propose a summary that keeps ``focus`` in particular."""
+        self._check_model()
         self._configure(payload.get("settings") or {})
         self.set_attended(payload.get("attended", True))
         self.session.compact(payload.get("focus") or "")
@@ -168,9 +195,16 @@ class OpenChat:
 
     def choose_model(self, payload: Payload) -> None:
         """Ask another model from the next request on."""
+        self._check_model()
         self.models.configure(dict(payload.get("settings") or {}))
         self.view.notify("info", f"model: {self.models.choose(payload['name']).name}")
+        self.journal.record_model(*self.models.choice)
         self.session.refresh()
+
+    def _check_model(self) -> None:
+        """Raise UserError if the chat has no model but an agent of another program."""
+        if self.agent is not None and self.agent.is_connected:
+            raise UserError(NO_MODEL.format(self.agent.name))
 
     def list_models(self, payload: Payload) -> None:
         """Offer the models to choose from; ``quiet`` only makes them known for completion."""
@@ -195,6 +229,7 @@ class OpenChat:
             *listings.tools(self.chat),
             *self.custom_tools.lines(self.chat.uuid),
             *self.commands.lines(),
+            *listings.rules_files(self.session.rules_files.names()),
         ]
         self._show_page("Tools", lines)
 

@@ -17,6 +17,7 @@ host, own threads            waiting for a child process; reading and writing of
                              (``rpc.peer``). Daemons: they do not delay the end of the host
 commands of ``bash``         one process group each (``workspace.process.run``)
 ssh                          one client per chat on another machine (``workspace.remote.client``)
+overlays of stage mode       one server per chat, for one turn (``workspace.overlay.workspace``)
 custom tools                 worker processes (``tools.custom.process.pool``)
 ===========================  ======================================================================
 
@@ -49,23 +50,29 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pynvim
 
 import agentchat
+from agentchat.agent.external.connections import AgentConnections
 from agentchat.agent.jobs import BackgroundJobs
 from agentchat.core.errors import UserError
-from agentchat.journal.index import SavedChat, fork_chat, list_saved_chats
+from agentchat.journal.export import write_lines
+from agentchat.journal.file import journal_path
+from agentchat.journal.index import SavedChat, delete_chat, fork_chat, list_saved_chats
+from agentchat.journal.markdown import render_markdown
+from agentchat.journal.reader import read_history, scan
 from agentchat.models.learned import LearnedServers
 from agentchat.nvim.chat_factory import ChatFactory, State
 from agentchat.nvim.custom_tools import CustomTools
 from agentchat.nvim.lua_api import LuaApi
 from agentchat.nvim.open_chat import EVENTS, OpenChat
 from agentchat.nvim.render.syntax import code_marks
-from agentchat.nvim.workspaces import is_remote
+from agentchat.nvim.workspaces import OVERLAYS, is_remote
+from agentchat.workspace.overlay.folder import sweep
 
 Payload = Mapping[str, Any]
 
@@ -83,6 +90,7 @@ class Router:
         self._lua = lua
         self._state = state or State()
         self._custom_tools = CustomTools(lua, Path(), Path())
+        self._agents = AgentConnections(self, Path())
         self._chats: dict[str, OpenChat] = {}
         self._changing: dict[str, list[tuple[str, Payload]]] = {}
         """The chats that are being opened or closed, with the events that wait."""
@@ -92,12 +100,16 @@ class Router:
             "open": lambda p: self._change(p["chat"], self._open(p), "opening the chat"),
             "closed": lambda p: self._change(p["chat"], self._close(p), "closing the chat"),
             "attended": self._set_attended,
+            "serve": self._serve,
             "reload": lambda p: self._custom_tools.reload(all_files=bool(p["anew"])),
             "lua_tools": lambda p: self._custom_tools.declare(p["tools"]),
             "lua_tool_done": lambda p: self._custom_tools.registered.finish(p),
             "lua_tool_progress": lambda p: self._custom_tools.registered.show_progress(p),
             "mcp": lambda p: self._start_job("the MCP servers", self._custom_tools.run_mcp(p)),
             "history": lambda p: self._start_job("the history", self._show_history(p)),
+            "preview_saved": lambda p: self._start_job("the preview", self._preview_saved(p)),
+            "export_saved": lambda p: self._start_job("the export", self._export_saved(p)),
+            "delete_saved": lambda p: self._start_job("deleting", self._delete_saved(p)),
             "highlight": lambda p: self._start_job("highlighting", self._highlight(p)),
             "failed": lambda p: log.error("Lua: %s", p["text"]),
         }
@@ -115,6 +127,15 @@ class Router:
     def notify(self, level: str, text: str) -> None:
         """Show one line to the user."""
         self._lua.notify(level, text)
+
+    def open_chat(self, connection: int, name: str, cwd: str) -> None:
+        """Open a chat for an agent of another program."""
+        self._lua.call("chat.open_for_agent", {"agent": connection, "name": name, "cwd": cwd})
+
+    async def places(self) -> Sequence[str]:
+        """Return the directories that Neovim is in."""
+        places: Sequence[str] = await self._lua.request("host.places")
+        return places
 
     def _route(self, name: str, payload: Payload) -> None:
         try:
@@ -148,6 +169,7 @@ class Router:
             folder, tuple(payload["runtime"]), config, learned=LearnedServers(folder)
         )
         self._state.prepare()
+        self._start_job("removing old overlays", asyncio.to_thread(sweep, folder / OVERLAYS))
         self._custom_tools = CustomTools(self._lua, config, self._state.trust_file)
         detach_standard_streams()
         # The normal exit runs the exit handlers, which kill children.
@@ -159,6 +181,10 @@ class Router:
             "pid": os.getpid(),
         }
         self._lua.call("host.ready", versions)
+
+    def _serve(self, payload: Payload) -> None:
+        self._agents = AgentConnections(self, self._state.folder)
+        self._start_job("listening for agents", self._agents.listen(payload["cwd"]))
 
     def _change(self, chat: str, work: Coroutine[Any, Any, None], name: str) -> None:
         """Open or close a chat; its events wait meanwhile."""
@@ -175,16 +201,24 @@ class Router:
     async def _open(self, payload: Payload) -> None:
         uuid, saved = payload["chat"], payload.get("saved") or {}
         factory = ChatFactory(self._lua, self._state, self._custom_tools, self._background)
+        connection = self._agents.find(payload.get("agent") or 0)
         try:
             if saved.get("source"):
-                await asyncio.to_thread(fork_chat, self._state.folder, saved["source"], uuid)
-            chat = await factory.open(payload)
-        except UserError:
+                await asyncio.to_thread(
+                    fork_chat, self._state.folder, saved["source"], uuid, saved.get("requests")
+                )
+            chat = await factory.open(payload, connection.name if connection else "")
+        except UserError as error:
+            if connection is not None:
+                connection.fail(str(error))
             if saved:
                 self._lua.call("chat.discard", uuid)
             raise
         self._chats[uuid] = chat
         chat.start(resumed=bool(saved))
+        if connection is not None:
+            chat.set_attended(payload["attended"])
+            connection.take_chat(chat)
 
     async def _close(self, payload: Payload) -> None:
         chat = self._chats.pop(payload["chat"], None)
@@ -198,8 +232,41 @@ class Router:
     async def _show_history(self, payload: Payload) -> None:
         words = payload.get("words") or ""
         chats = await asyncio.to_thread(self._list_saved, payload["cwd"], words)
-        items = [{"chat": chat.chat, "title": chat.title, "at": int(chat.time)} for chat in chats]
-        self._lua.call("history.choose", items, dict(payload))
+        items = [
+            {
+                "chat": chat.chat,
+                "title": chat.title,
+                "at": int(chat.time),
+                "source": chat.source,
+            }
+            for chat in chats
+        ]
+        is_list = payload.get("browse")
+        self._lua.call("sessions.show" if is_list else "history.choose", items, dict(payload))
+
+    async def _preview_saved(self, payload: Payload) -> None:
+        lines = await asyncio.to_thread(self._markdown, payload["saved"])
+        self._lua.call("sessions.preview", payload["saved"], lines)
+
+    async def _export_saved(self, payload: Payload) -> None:
+        path = Path(payload["path"])
+        lines = await asyncio.to_thread(self._markdown, payload["saved"], payload["title"])
+        try:
+            await asyncio.to_thread(write_lines, lines, path, False)
+        except FileExistsError as error:
+            raise UserError(f"{path} exists. Choose another path.") from error
+        self.notify("info", f"exported to {path}")
+
+    async def _delete_saved(self, payload: Payload) -> None:
+        await asyncio.to_thread(delete_chat, self._state.folder, payload["saved"])
+        self._lua.call("sessions.deleted", payload["saved"])
+
+    def _markdown(self, chat: str, title: str = "") -> list[str]:
+        try:
+            records = scan(journal_path(self._state.folder, chat)).records
+        except OSError as error:
+            raise UserError("This chat is not on disk any more.") from error
+        return render_markdown(read_history(records), title)
 
     async def _highlight(self, payload: Payload) -> None:
         rows = await asyncio.to_thread(code_marks, payload["lines"], payload["language"])

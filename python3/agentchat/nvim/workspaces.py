@@ -27,7 +27,8 @@ from agentchat.workspace.editor_port import (
 from agentchat.workspace.files import cleanup
 from agentchat.workspace.files.transaction import ChangeFailed
 from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.overlay.launcher import MIB, OverlayFolder, OverlayLauncher
+from agentchat.workspace.overlay.folder import OverlayFolder
+from agentchat.workspace.overlay.launcher import MIB, OverlayLauncher
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 from agentchat.workspace.remote.command import PREFIX, read_command
 from agentchat.workspace.remote.ssh import (

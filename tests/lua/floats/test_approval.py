@@ -651,7 +651,7 @@ def test_whatever_border_the_user_likes_title_and_keys_are_shown(
 @pytest.fixture
 def other(desk: Desk) -> Desk:
     """A second chat in the same editor."""
-    return Desk(desk.editor, Chat.open(desk.editor, "AgentChat!"))
+    return Desk(desk.editor, Chat.open(desk.editor, "vertical AgentChat!"))
 
 
 def test_each_chat_has_its_own_question(desk: Desk, other: Desk) -> None:

@@ -257,7 +257,7 @@ def test_it_waits_for_its_chat_to_come_into_sight(desk: Desk) -> None:
 
 
 def test_chats_do_not_mix(desk: Desk) -> None:
-    other = Desk(desk.editor, Chat.open(desk.editor, "AgentChat!"))
+    other = Desk(desk.editor, Chat.open(desk.editor, "vertical AgentChat!"))
     desk.stage("v1", label="of the first")
     other.stage("v1", label="of the second")
     desk.call("review.close", other.chat.id, "v1")
@@ -272,7 +272,7 @@ def test_a_chat_that_is_wiped_out_takes_its_previews_along(desk: Desk) -> None:
 
 
 def test_a_question_of_another_chat_leaves_it_alone(desk: Desk) -> None:
-    other = Desk(desk.editor, Chat.open(desk.editor, "AgentChat!"))
+    other = Desk(desk.editor, Chat.open(desk.editor, "vertical AgentChat!"))
     desk.stage()
     shown: dict[str, Any] = question("p1")
     desk.call("approval.show", other.chat.id, shown)

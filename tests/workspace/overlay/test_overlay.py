@@ -3,91 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from agentchat.core.diff.changeset import ChangeSet, FileChange
 from agentchat.core.errors import ToolError, Unreachable
-from agentchat.core.tools.ports import Command
-from agentchat.workspace.local import LocalWorkspace
-from agentchat.workspace.overlay.changes import apply_order
-from agentchat.workspace.overlay.launcher import OverlayFolder, OverlayLauncher
-from agentchat.workspace.overlay.workspace import OverlayWorkspace
+from agentchat.workspace.overlay.folder import sweep
+from tests.workspace.overlay.staging import Staging, Tree, open_staging, plainly, tree, try_staging
 from tests.workspace.process.test_run import exits_soon
 
 pytestmark = pytest.mark.slow
-
-ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "GIT_OPTIONAL_LOCKS": "0", **{
-    f"GIT_{who}_{what}": value
-    for who in ("AUTHOR", "COMMITTER")
-    for what, value in (("NAME", "N"), ("EMAIL", "n@x"), ("DATE", "2026-01-01T00:00:00Z"))
-}}  # fmt: skip
-
-Tree = dict[str, tuple[int, bytes]]
-
-
-def tree(root: Path) -> Tree:
-    """Return mode and content of everything in a folder."""
-    found = {}
-    for path in sorted([root, *root.rglob("*")]):
-        status = path.lstat()
-        if path.is_symlink():
-            data = os.fsencode(path.readlink())
-        else:
-            data = b"" if path.is_dir() else path.read_bytes()
-        found[str(path.relative_to(root))] = (status.st_mode, data)
-    return found
-
-
-@dataclass
-class Staging:
-    """An overlay over a project, and how commands run in it."""
-
-    project: Path
-    state: Path
-    overlay: OverlayWorkspace
-    local: LocalWorkspace
-
-    async def run(self, command: str, **more: object) -> tuple[int | None, str]:
-        argv = ("/bin/bash", "-c", command)
-        finished = await self.overlay.run(
-            Command(argv, str(self.project), env=ENVIRONMENT, merge_stderr=True, **more)  # type: ignore[arg-type]
-        )
-        return finished.code, finished.head.decode()
-
-    async def changes(self) -> ChangeSet:
-        await self.overlay.update()
-        return await self.overlay.staged.change_set()
-
-    async def named(self) -> dict[str, str]:
-        """Return the letter of each changed file by its name."""
-        return {file.name: file.letter for file in (await self.changes()).files}
-
-    async def apply(self) -> None:
-        files = (await self.changes()).singly.files
-        await self.local.apply(ChangeSet(tuple(sorted(files, key=apply_order))))
-        await self.overlay.clear()
-
-
-def plainly(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run a command without an overlay."""
-    argv = ["/bin/bash", "-c", command]
-    return subprocess.run(argv, cwd=folder, env=ENVIRONMENT, capture_output=True)
-
-
-def open_staging(project: Path, state: Path, quota: int = 1 << 30) -> Staging:
-    launcher = OverlayLauncher(
-        str(project), OverlayFolder(state / "chat"), hidden=(str(state),), quota=quota
-    )
-    local = LocalWorkspace(str(project))
-    return Staging(project, state, OverlayWorkspace(launcher, local), local)
 
 
 @pytest.fixture
@@ -97,11 +28,7 @@ async def staging(tmp_path: Path) -> AsyncIterator[Staging]:
         path = project / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{name}\nsecond line\nthird line\n")
-    opened = open_staging(project, tmp_path / "state")
-    try:
-        await opened.overlay.ready()
-    except Unreachable as reason:
-        pytest.skip(str(reason))
+    opened = await try_staging(project, tmp_path / "state")
     yield opened
     await opened.overlay.close()
 
@@ -142,6 +69,9 @@ COMMANDS = (
     "git checkout -q topic && git rm -q --cached c.txt && git stash -q || true",
     "truncate -s 100 c.txt; : > run.sh",
     "umask 077; printf 's' > secret",
+    "rm c.txt && mkdir c.txt && printf 'x' > c.txt/inside",
+    "rm -r empty && printf 'was a folder' > empty",
+    "rm -r private && ln -s src private && rm broken && mkdir -p broken/deep",
 )
 """Real command lines, each of which works on what the ones before it left."""
 
@@ -211,7 +141,7 @@ async def test_git_and_ignored_files_are_one_line_each(staging: Staging) -> None
     assert names[0].startswith(".git: ")
     assert "index" in names[0]
     assert "refs/heads/main" in names[0]
-    assert names[1:] == ["ignored by git: 2 files, 4 bytes"]
+    assert names[1:] == ["ignored by git, 4 bytes"]
     assert [len(file.members) > 1 for file in files] == [True, True]
 
 
@@ -285,6 +215,11 @@ async def test_the_changes_survive_a_kill_and_are_found_again(staging: Staging) 
     client = staging.overlay._client
     assert client is not None
     os.killpg(client._process.pid, 9)
+    await staging.overlay.pause()
+    folder = staging.state / "chat"
+    staging.overlay._overlay.folder.unlock()
+    sweep(staging.state)
+    assert not (folder / "work").exists()
     again = open_staging(staging.project, staging.state)
     assert again.overlay.has_changes()
     assert await again.named() == {"a.txt": "M", "b.txt": "D"}
@@ -320,3 +255,56 @@ async def test_the_network_is_there_only_when_asked_for(staging: Staging) -> Non
     assert (await staging.run(connect, network=True))[0] == 0
     assert (await staging.run(connect))[0] != 0
     listening.close()
+
+
+async def test_two_overlays_over_one_project_do_not_see_each_other(
+    staging: Staging, tmp_path: Path
+) -> None:
+    other = open_staging(staging.project, tmp_path / "other")
+    await staging.run("echo 1 > a.txt; echo mine > mine")
+    await other.run("echo 2 > a.txt; echo theirs > theirs")
+    await other.changes()
+    assert (await other.run("cat a.txt; ls"))[1].split() == [
+        "2", "a.txt", "b.txt", "run.sh", "src", "theirs",
+    ]  # fmt: skip
+    await staging.apply()
+    with pytest.raises(ToolError, match="changed since the preview"):
+        await other.apply()
+    assert (staging.project / "a.txt").read_text() == "1\n"
+    assert not (staging.project / "theirs").exists()
+    await other.overlay.clear()
+    await other.overlay.close()
+
+
+async def test_another_process_cannot_use_the_same_overlay(staging: Staging) -> None:
+    with pytest.raises(Unreachable, match="another Neovim uses it"):
+        await open_staging(staging.project, staging.state).overlay.ready()
+
+
+KILLS = int(os.environ.get("AGENTCHAT_FAULTS", "3")) or len(COMMANDS)
+"""How many of the commands are killed; 0 for all."""
+
+
+async def test_a_kill_at_any_moment_leaves_the_project_as_it_was(staging: Staging) -> None:
+    before = tree(staging.project)
+    for number, command in enumerate(COMMANDS[:KILLS]):
+        running = asyncio.ensure_future(staging.run(command))
+        await asyncio.sleep(number * 7 % 30 / 1000)
+        client = staging.overlay._client
+        assert client is not None
+        os.killpg(client._process.pid, 9)
+        with contextlib.suppress(Unreachable):
+            await running  # it may have ended before
+        assert tree(staging.project) == before, command
+        with contextlib.suppress(Unreachable):
+            await staging.run("true")  # finds out that the connection is lost
+        assert (await staging.run("ls"))[0] == 0
+        await staging.changes()
+
+
+async def test_a_file_that_changed_while_a_command_changed_it_is_named(staging: Staging) -> None:
+    running = asyncio.ensure_future(staging.run("sleep 0.2; echo mine >> b.txt; echo x > a.txt"))
+    await asyncio.sleep(0.1)
+    (staging.project / "b.txt").write_text("theirs\n")
+    await running
+    assert staging.overlay.staged.moved(await staging.changes()) == ["b.txt"]

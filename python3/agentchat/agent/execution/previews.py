@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
+from collections.abc import Collection
 from dataclasses import replace
 
 from agentchat.core.diff.changeset import ChangeSet
@@ -93,16 +94,19 @@ class Previews:
         """
         return next((preview for preview in self._stack if preview.collects), None)
 
-    async def refresh(self, pending: Preview) -> Preview:
+    async def refresh(self, pending: Preview, left_out: Collection[str] = frozenset()) -> Preview:
         """Rebase a preview on what its files are now, and show it under the same id.
 
         Returns the preview itself if nothing changed.
+
+        Args:
+            left_out: the paths of files that will not be applied: they need not fit.
 
         Raises:
             StalePreview: a file changed where the preview does.
         """
         try:
-            fresh = await self._rebase(pending)
+            fresh = await self._rebase(pending, left_out)
         except StalePreview:
             self._send_event("AgentPreviewResolved", pending, action="apply", status="error")
             raise
@@ -216,13 +220,14 @@ class Previews:
                 if fresh is not other:
                     self.replace(fresh)
 
-    async def _rebase(self, pending: Preview) -> Preview:
+    async def _rebase(self, pending: Preview, left_out: Collection[str] = frozenset()) -> Preview:
         """Return the preview on top of what its files are now; raises StalePreview."""
         change = pending.preview.change
         if change is None or pending.make is None:
             return pending
         workspace = self._workspace_of(pending)
-        contents = {file.origin: await _read(workspace, file.origin) for file in change.files}
+        files = [file for file in change.files if file.path not in left_out]
+        contents = {file.origin: await _read(workspace, file.origin) for file in files}
         rebased = rebase_change(change, contents)
         if rebased is change:
             return pending

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentchat.core.diff.aspects import entry_of, split_aspect
-from agentchat.core.diff.changeset import FileChange, count_lines
+from agentchat.core.diff.changeset import ChangeSet, FileChange, count_lines
+from agentchat.core.errors import ToolError
+from agentchat.core.tools.ports import Workspace
 from agentchat.core.tools.tool import ToolOutput
+from agentchat.workspace.overlay.changes import apply_steps
 
 NAMED_FILES = 20
 
@@ -27,6 +30,19 @@ _NO_NETWORK = re.compile(
 )
 _READ_ONLY = re.compile(r"read-only file system|EROFS", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"file too large|EFBIG|killed by signal 25", re.IGNORECASE)
+
+
+async def apply_staged(workspace: Workspace, change: ChangeSet) -> None:
+    """Apply what was staged, all or nothing; raises StalePreview or ToolError."""
+    done: list[ChangeSet] = []
+    try:
+        for step in apply_steps(change):
+            await workspace.apply(step)
+            done.append(step)
+    except ToolError:
+        for step in reversed(done):
+            await workspace.apply(step.reversed())
+        raise
 
 
 def add_remarks(

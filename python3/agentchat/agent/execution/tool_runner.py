@@ -15,7 +15,7 @@ from agentchat.agent.execution.journaled_workspace import JournaledWorkspace, Lo
 from agentchat.agent.execution.locate import locate_call
 from agentchat.agent.execution.previews import Previews
 from agentchat.agent.execution.results import ResultStore, process_result, with_truncation
-from agentchat.agent.execution.staged_command import add_remarks
+from agentchat.agent.execution.staged_command import add_remarks, apply_staged
 from agentchat.core.errors import Irreversible, StalePreview, ToolError
 from agentchat.core.limits import LONGEST_ERROR
 from agentchat.core.messages import Status, ToolResult
@@ -40,7 +40,6 @@ from agentchat.core.tools.toolset import Toolset
 from agentchat.core.turn.effects import ReadyCall, TriedCall
 from agentchat.core.turn.view import ToolBlock, View
 from agentchat.journal.writer import JournalWriter
-from agentchat.workspace.overlay.changes import in_apply_order
 from agentchat.workspace.overlay.workspace import OverlayWorkspace
 
 log = logging.getLogger(__name__)
@@ -149,7 +148,7 @@ class ToolRunner:
         preview = ready.preview or DryRunResult()
         if preview.change is not None:
             workspace = JournaledWorkspace(self._workspace, self._journal, ready.call.call.id)
-            await workspace.apply(in_apply_order(preview.change))
+            await apply_staged(cast("Workspace", workspace), preview.change)
         await self._overlay.clear()
         if preview.headline:
             return replace(tried, text=f"{tried.text}\n{preview.headline}")

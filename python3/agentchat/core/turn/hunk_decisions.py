@@ -100,14 +100,15 @@ def rebase_change(change: ChangeSet, current: Mapping[str, bytes | None]) -> Cha
     """Return the change on top of the current files; the same object if no file changed.
 
     Args:
-        current: the bytes of every file of the change by its origin, ``None`` for no file.
+        current: the bytes of the files by their origins, ``None`` for no file; a file that is not
+            in it stays as it is.
 
     Raises:
         StalePreview: a file changed in the same place.
     """
     files = []
     for file in change.files:
-        rebased = rebase(file, current[file.origin])
+        rebased = rebase(file, current[file.origin]) if file.origin in current else file
         if rebased is None:
             raise StalePreview(file.name)
         files.append(rebased)
@@ -137,6 +138,17 @@ def apply_decisions(
     ]
     places = tuple(place for place in preview.places if _is_kept(place, change, decisions))
     return replace(preview, change=ChangeSet(files), headline="\n".join(headline), places=places)
+
+
+def left_out(
+    whole: ChangeSet | None, preview: DryRunResult | None, decisions: Sequence[HunkDecision]
+) -> frozenset[str]:
+    """Return the paths of a change of which the user keeps nothing."""
+    if whole is None or preview is None or not decisions:
+        return frozenset()
+    kept = apply_decisions(preview, decisions)
+    paths = {file.path for file in kept.change.files} if kept and kept.change else set()
+    return frozenset(file.path for file in whole.files if file.path not in paths)
 
 
 def kept_extent(whole: ChangeSet | None, kept: ChangeSet | None) -> str:

@@ -105,6 +105,8 @@ _WIDEST_NAME = 60
 """Characters: after a longer name in the list of files the counts are not aligned."""
 _MEMBERS = 50
 """Names of the files in a group that are shown."""
+_MOST_COLOURED = 200
+"""Files of a change whose code is coloured; of more, the diff would take seconds."""
 _CARRIAGE_RETURN = "\r"
 
 Colours = dict[tuple[str, int], list[HighlightSpan]]
@@ -127,10 +129,11 @@ def diff_document(change: ChangeSet, root: str, heading: Sequence[str] = ()) -> 
         page.add(line)
     if len(change.files) > 1:
         _add_list(page, change, root)
+    colourful = len(change.files) <= _MOST_COLOURED
     for number, file in enumerate(change.files):
         if number:
             page.add("")
-        places += _add_file(page, file, root)
+        places += _add_file(page, file, root, colourful=colourful)
     return {**page.document(), "hunks": places}
 
 
@@ -157,7 +160,9 @@ def _code(text: str, language: str) -> Document:
     return page.document()
 
 
-def _add_file(page: StyledLines, file: FileChange, root: str) -> list[dict[str, Any]]:
+def _add_file(
+    page: StyledLines, file: FileChange, root: str, *, colourful: bool
+) -> list[dict[str, Any]]:
     page.add(f"{_title(file, root)}  {_facts(file)}", group="AgentChatFile")
     file_hunks = hunks(file)
     starts = []
@@ -166,7 +171,7 @@ def _add_file(page: StyledLines, file: FileChange, root: str) -> list[dict[str, 
         for line in _member_lines(file) or [_describe_without_lines(file)]:
             page.add(line)
     else:
-        starts += _add_hunks(page, file, file_hunks)
+        starts += _add_hunks(page, file, file_hunks, colourful=colourful)
     places = zip(file_hunks, pairwise([*starts, page.rows]), hunk_keys(file), strict=False)
     return [
         _place(file, hunk, row, end, key) | _parts(file, hunk) for hunk, (row, end), key in places
@@ -203,9 +208,11 @@ def _place(file: FileChange, hunk: Hunk, row: int, end: int, key: str) -> dict[s
     }
 
 
-def _add_hunks(page: StyledLines, file: FileChange, hunks: Sequence[Hunk]) -> Iterator[int]:
+def _add_hunks(
+    page: StyledLines, file: FileChange, hunks: Sequence[Hunk], *, colourful: bool
+) -> Iterator[int]:
     """Add the hunks; yield the row where each begins."""
-    colours = _colours(file, hunks)
+    colours = _colours(file, hunks) if colourful else {}
     show_ends = _has_mixed_ends(file)
     width = _digits(hunks)
     for hunk in hunks:

@@ -57,6 +57,12 @@ def tools(chat: Chat) -> list[str]:
     return [*lines, "", f"Unknown tools in the setting tools.opts: {unknown}"] if unknown else lines
 
 
+def rules_files(names: Iterable[str]) -> list[str]:
+    """Return the rules files that count in a chat, if there are some."""
+    lines = [f"  {escape_hidden_characters(name)}" for name in names]
+    return ["", "Rules files", "", *lines] if lines else []
+
+
 def _names(tools: Iterable[Tool]) -> set[str]:
     return {tool.name for tool in tools}
 

@@ -52,16 +52,19 @@ class FileTransaction:
         """
         with FOLDER_LOCKS.hold(_folders(files)):
             operations: list[FileOperation] = []
+            disk = self._disk.for_files(len(files))
             removed = {entry_of(file.path) for file in files if file.after is None}
             try:
                 for file in files:
-                    for operation in self._operations(file, removed):
+                    for operation in self._operations(disk, file, removed):
                         operations.append(operation)
                         self._run_step(operation, operation.prepare)
+                self._flush(disk, files)
                 if is_cancelled():
                     raise TransactionAborted
                 for operation in operations:
                     self._run_step(operation, operation.commit)
+                self._flush(disk, files)
             except BaseException as error:
                 self._roll_back(operations, error)
                 raise
@@ -69,26 +72,36 @@ class FileTransaction:
                 for operation in operations:
                     operation.close()
 
-    def _operations(self, file: FileChange, removed: Collection[str]) -> Iterable[FileOperation]:
+    def _flush(self, disk: Disk, files: Sequence[FileChange]) -> None:
+        """Make what was written durable; raises ChangeFailed."""
+        try:
+            if files:  # a workspace is one file system, apart from what is mounted in it
+                disk.flush(_existing_folder(files[0].path))
+        except OSError as error:
+            raise ChangeFailed(f"Cannot write: {error.strerror or error}.") from error
+
+    def _operations(
+        self, disk: Disk, file: FileChange, removed: Collection[str]
+    ) -> Iterable[FileOperation]:
         """Return what a change consists of; ``removed`` are the paths that become free."""
         if split_aspect(file.path)[1]:
-            return [] if file.changes_nothing else [aspect_operation(self._disk, file)]
+            return [] if file.changes_nothing else [aspect_operation(disk, file)]
         if not file.old_path:
-            return [self._operation(file, replaces=file.path in removed)]
+            return [self._operation(disk, file, replaces=file.path in removed)]
         creation, removal = file.parts
         return [
-            CreateFile(self._disk, creation, like=removal),
-            RemoveFile(self._disk, removal),
+            CreateFile(disk, creation, like=removal),
+            RemoveFile(disk, removal),
         ]
 
-    def _operation(self, file: FileChange, *, replaces: bool) -> FileOperation:
+    def _operation(self, disk: Disk, file: FileChange, *, replaces: bool) -> FileOperation:
         if file.changes_nothing:
-            return UnchangedFile(self._disk, file)
+            return UnchangedFile(disk, file)
         if file.before is None:
-            return CreateFile(self._disk, file, replaces=replaces)
+            return CreateFile(disk, file, replaces=replaces)
         if file.after is None:
-            return RemoveFile(self._disk, file)
-        return ReplaceFile(self._disk, file)
+            return RemoveFile(disk, file)
+        return ReplaceFile(disk, file)
 
     def _run_step(self, operation: FileOperation, step: Callable[[], None]) -> None:
         shown = operation.file.display_path or self._show(operation.path)
@@ -110,6 +123,13 @@ class FileTransaction:
             raise ToolError(
                 f"{failure_reason(error)} Could not be rolled back: {names}."
             ) from error
+
+
+def _existing_folder(path: str) -> str:
+    folder = os.path.dirname(entry_of(path))
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def _folders(files: Sequence[FileChange]) -> Iterator[str]:

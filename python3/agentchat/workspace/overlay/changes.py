@@ -13,11 +13,16 @@ from pathlib import Path
 
 from agentchat.core.diff.aspects import FOLDER, LINK, MODE, split_aspect
 from agentchat.core.diff.changeset import ChangeSet, FileChange
+from agentchat.core.permissions.sensitive_paths import is_protected, is_secret
 from agentchat.workspace.overlay.upper import Signature, UpperEntry, UpperFolder
 
-GIT = ".git"
+GIT, IGNORED = ".git", "ignored"
+"""The names of the groups that need the user's consent."""
 IGNORE_SECONDS = 30
 NAMED_REFS = 6
+MOST_SHOWN = 500
+"""Changes shown one by one; of more, folders with many new files are folded."""
+MOST_OF_FOLDER = 100
 _GIT_NAMED = re.compile(
     r"(?:refs/(?:heads|tags|remotes)/.+|(?:ORIG_)?HEAD|refs/stash|index|packed-refs|config"
     r"|hooks/(?!.*\.sample$).+|info/(?:attributes|sparse-checkout)|modules/.+)\Z"
@@ -47,11 +52,17 @@ class StagedChanges:
         self._after: dict[str, tuple[Signature, bytes | None]] = {}
         self._files: dict[str, FileChange] = {}
         self._ignored: dict[str, bool] = {}
+        self._moved: set[str] = set()
 
     @property
     def skipped(self) -> Sequence[str]:
         """What was changed and cannot be shown or applied, with the reason."""
         return self._upper.skipped
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether the last update found no change."""
+        return not self._files
 
     def size(self) -> int:
         """Return how many bytes the changed files have; blocks."""
@@ -74,14 +85,29 @@ class StagedChanges:
         self._before.clear()
         self._after.clear()
         self._files.clear()
+        self._moved.clear()
 
-    async def update(self) -> list[FileChange]:
-        """Read the upper folder; return what changed since the last time, file by file."""
+    def moved(self, change: ChangeSet) -> list[str]:
+        """Return the names of files that the user changed while a command did.
+
+        What they were before the command is not known, so they cannot be merged.
+        """
+        return [file.name for file in change.singly.files if file.path in self._moved]
+
+    async def update(self, since: int | None = None) -> list[FileChange]:
+        """Read the upper folder; return what changed since the last time, file by file.
+
+        Args:
+            since: when the last command began, in nanoseconds.
+        """
         entries = await asyncio.to_thread(self._upper.scan)
         await asyncio.to_thread(self._read_after, entries)
-        for path in entries:
+        for path, entry in entries.items():
             if path not in self._before:
-                self._before[path] = await self._content_before(path)
+                before = None if entry.is_new else await self._content_before(path)
+                self._before[path] = before
+                if since is not None and entry.changed >= since:
+                    self._moved.add(path)
         files = {path: self._file(entry) for path, entry in entries.items()}
         old, self._files = self._files, {p: f for p, f in files.items() if not f.changes_nothing}
         return _differences(old, self._files)
@@ -98,10 +124,27 @@ class StagedChanges:
         folded = {id(file) for file in (*git, *ignored)}
         groups = [
             self._group(GIT, _describe_git(self._root, git), git),
-            self._group("ignored", _describe_ignored(ignored), ignored),
+            self._group(IGNORED, _describe_many("ignored by git", ignored), ignored),
         ]
-        shown = sorted((f for f in files if id(f) not in folded), key=apply_order)
+        rest = self._fold_many([file for file in files if id(file) not in folded])
+        shown = sorted(rest, key=apply_order)
         return ChangeSet((*shown, *(group for group in groups if group.members)))
+
+    def _fold_many(self, files: list[FileChange]) -> list[FileChange]:
+        """Return the changes with very many new files of a folder, like a build, as one."""
+        if len(files) <= MOST_SHOWN:
+            return files
+        folders: dict[str, list[FileChange]] = {}
+        for file in files:
+            if file.letter == "A" and not (split_aspect(file.path)[1] or self._is_special(file)):
+                folders.setdefault(os.path.dirname(file.path), []).append(file)
+        large = {folder: new for folder, new in folders.items() if len(new) > MOST_OF_FOLDER}
+        folded = {id(file) for new in large.values() for file in new}
+        groups = [
+            self._group(folder, _describe_many(f"{self._name(folder)}/: new", new), new)
+            for folder, new in large.items()
+        ]
+        return [*(file for file in files if id(file) not in folded), *groups]
 
     def _read_after(self, entries: dict[str, UpperEntry]) -> None:
         """Read what is new or changed; leave out what cannot be read."""
@@ -145,6 +188,10 @@ class StagedChanges:
     def _is_git(self, path: str) -> bool:
         return GIT in os.path.relpath(split_aspect(path)[0], self._root).split(os.sep)
 
+    def _is_special(self, file: FileChange) -> bool:
+        parts = os.path.relpath(file.path, self._root).split(os.sep)
+        return is_protected(parts) or is_secret(parts)
+
     def _group(self, name: str, description: str, files: Iterable[FileChange]) -> FileChange:
         path = os.path.join(self._root, name)
         members = tuple(sorted(files, key=apply_order))
@@ -176,9 +223,29 @@ def apply_order(file: FileChange) -> tuple[int, int, str]:
     return (5, -path.count("/"), path) if aspect == FOLDER else (0, 0, path)
 
 
-def in_apply_order(change: ChangeSet) -> ChangeSet:
-    """Return a change with the members of groups as files of their own, in the order to apply."""
-    return ChangeSet(tuple(sorted(change.singly.files, key=apply_order)))
+def apply_steps(change: ChangeSet) -> list[ChangeSet]:
+    """Return the changes to apply one after the other, with the files of groups in them.
+
+    Nearly always it is one. Where a folder becomes a file, or a file a folder, what is deleted
+    must be gone first.
+    """
+    files = sorted(change.singly.files, key=apply_order)
+    deleted = [file for file in files if file.letter == "D"]
+    gone = {split_aspect(file.path) for file in deleted}
+    if not any(_needs_room(file, gone) for file in files if file.letter in "AR"):
+        return [ChangeSet(tuple(files))]
+    rest = tuple(file for file in files if file.letter != "D")
+    return [ChangeSet(tuple(deleted)), ChangeSet(rest)]
+
+
+def _needs_room(file: FileChange, gone: Collection[tuple[str, str]]) -> bool:
+    """Whether a created entry takes the place of a folder, or lies below what was a file."""
+    path, aspect = split_aspect(file.path)
+    if aspect != FOLDER and (path, FOLDER) in gone:
+        return True
+    parents = [path, *(str(parent) for parent in Path(path).parents)]
+    below = parents if aspect == FOLDER else parents[1:]
+    return any((parent, kind) in gone for parent in below for kind in ("", LINK))
 
 
 def find_renames(files: Sequence[FileChange]) -> list[FileChange]:
@@ -250,10 +317,9 @@ def _describe_git(root: str, files: Sequence[FileChange]) -> str:
     return f"{GIT}: {shown}" if shown else f"{GIT} (no branch moved)"
 
 
-def _describe_ignored(files: Sequence[FileChange]) -> str:
+def _describe_many(what: str, files: Sequence[FileChange]) -> str:
     size = sum(len(file.after or b"") for file in files)
-    number = len(files)
-    return f"ignored by git: {number} {'file' if number == 1 else 'files'}, {format_size(size)}"
+    return f"{what}, {format_size(size)}"
 
 
 def format_size(size: int) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from agentchat.workspace.overlay import namespace
+from agentchat.workspace.overlay.folder import OverlayFolder
 from agentchat.workspace.remote.bootstrap import BEGIN, pack
 
 MIB = 1024 * 1024
@@ -40,59 +39,6 @@ SOCKETS = (
     "/run/snapd.socket", "/run/snapd-snap.socket", "/var/lib/lxd/unix.socket",
 )  # fmt: skip
 """Where programs listen that do what they are told without being confined."""
-
-
-@dataclass(frozen=True)
-class OverlayFolder:
-    """The folder of one chat's overlay, below the state folder of the plugin.
-
-    ``upper`` holds what was changed. ``work`` belongs to the kernel, ``top`` is a mount point.
-    """
-
-    path: Path
-
-    @property
-    def upper(self) -> Path:
-        """The changes: files as they are now, and marks for what was deleted."""
-        return self.path / "upper"
-
-    def prepare(self, root: str) -> None:
-        """Make what is missing for a mount over ``root``, which needs an empty work folder."""
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        remove_tree(self.path / "work")
-        for name in ("upper", "work", "top"):
-            (self.path / name).mkdir(mode=0o755, exist_ok=True)
-        if not any(self.upper.iterdir()):
-            # The upper folder lends the root its mode and owner.
-            shutil.copystat(root, self.upper)
-            status = os.stat(root)
-            os.chown(self.upper, status.st_uid, status.st_gid)
-        (self.path / "empty").touch(mode=0o400)
-
-    def clear(self) -> None:
-        """Forget all changes."""
-        remove_tree(self.upper)
-
-    def holds_changes(self) -> bool:
-        """Whether something was changed and neither applied nor discarded."""
-        return self.upper.is_dir() and any(self.upper.iterdir())
-
-    def remove(self) -> None:
-        """Remove the folder."""
-        remove_tree(self.path)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a folder, also where modes forbid that; what cannot be removed stays."""
-    if not os.path.lexists(path):
-        return
-    for folder, names, _ in os.walk(path):
-        for name in names:
-            below = os.path.join(folder, name)
-            mode = os.lstat(below).st_mode
-            if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
-                os.chmod(below, 0o700)
-    shutil.rmtree(path, ignore_errors=True)
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,16 @@ class UpperEntry:
     """A file or an aspect of an entry that may differ from the project.
 
     ``path`` is the one in the project; ``source`` the one to read the content from, ``None`` if it
-    was deleted. ``mode`` is the permission bits of a file.
+    was deleted. ``mode`` is the permission bits of a file. ``is_new``: the project has none.
+    ``changed`` is when that of the project changed last, in nanoseconds.
     """
 
     path: str
     source: str | None
     signature: Signature = ()
     mode: int = 0
+    is_new: bool = False
+    changed: int = 0
 
     def read(self) -> bytes | None:
         """Return the content; ``None`` if the entry was deleted. Raises OSError."""
@@ -111,9 +114,9 @@ class UpperFolder:
         if stat.S_ISDIR(mode):
             yield from self._directory(name, status, below, opaque)
         elif stat.S_ISLNK(mode):
-            yield self._made(name, LINK, status)
+            yield self._made(name, LINK, status, below)
         elif stat.S_ISREG(mode):
-            yield self._made(name, "", status)
+            yield self._made(name, "", status, below)
             if below is not None:
                 yield from self._mode(name, status)
         else:
@@ -123,7 +126,7 @@ class UpperFolder:
         self, name: str, status: os.stat_result, below: os.stat_result | None, opaque: bool
     ) -> Iterator[UpperEntry]:
         if below is None:
-            yield self._made(name, FOLDER, status)
+            yield self._made(name, FOLDER, status, None)
         else:
             yield from self._mode(name, status)
             # What an opaque folder contains hides everything of the project, too.
@@ -133,9 +136,11 @@ class UpperFolder:
     def _mode(self, name: str, status: os.stat_result) -> Iterator[UpperEntry]:
         below = _lstat(os.path.join(self._root, name))
         if below is not None and stat.S_IMODE(below.st_mode) != stat.S_IMODE(status.st_mode):
-            yield self._made(name, MODE, status)
+            yield self._made(name, MODE, status, below)
 
-    def _made(self, name: str, aspect: str, status: os.stat_result) -> UpperEntry:
+    def _made(
+        self, name: str, aspect: str, status: os.stat_result, below: os.stat_result | None
+    ) -> UpperEntry:
         path = os.path.join(self._root, name) if name else self._root
         source = os.path.join(self._upper, name) if name else self._upper
         times = (status.st_mtime_ns, status.st_ctime_ns)
@@ -144,6 +149,8 @@ class UpperFolder:
             source,
             signature=(status.st_mode, status.st_size, status.st_ino, *times),
             mode=stat.S_IMODE(status.st_mode),
+            is_new=below is None,
+            changed=0 if below is None else below.st_ctime_ns,
         )
 
     def _deleted(self, name: str) -> Iterator[UpperEntry]:
@@ -159,7 +166,7 @@ class UpperFolder:
         elif stat.S_ISLNK(status.st_mode):
             yield UpperEntry(aspect_path(path, LINK), None)
         elif stat.S_ISREG(status.st_mode):
-            yield UpperEntry(path, None)
+            yield UpperEntry(path, None, changed=status.st_ctime_ns)
         else:
             self._skip(name, f"deleted {_kind(status.st_mode)}")
 

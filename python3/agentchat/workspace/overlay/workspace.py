@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -40,6 +41,7 @@ class OverlayWorkspace(RemoteWorkspace):
         self._overlay = launcher
         self._project = project
         self._lock = asyncio.Lock()
+        self._began: int | None = None
         upper = str(launcher.folder.upper)
         self.staged = StagedChanges(launcher.root, upper, project.read)
         self.confinement = NoSandbox()
@@ -69,9 +71,8 @@ class OverlayWorkspace(RemoteWorkspace):
         try:
             await asyncio.to_thread(self._overlay.folder.prepare, self._overlay.root)
         except OSError as error:
-            raise Unreachable(
-                f"No overlay works here: {error.strerror or error} ({error.filename})."
-            ) from error
+            reason = f"{error.strerror or error}: {error.filename}"
+            raise Unreachable(f"No overlay works here ({reason}).") from error
         return await super()._start()
 
     async def run(
@@ -83,6 +84,8 @@ class OverlayWorkspace(RemoteWorkspace):
         """
         if command.network != self._overlay.network and not command.own:
             await self._set_network(command.network)
+        if not command.own:
+            self._began = time.time_ns()
         inside = replace(command, own=False, confine=False)
         running = asyncio.ensure_future(super().run(inside, on_output))
         watching = asyncio.ensure_future(self._wait_until_full())
@@ -147,7 +150,7 @@ class OverlayWorkspace(RemoteWorkspace):
     async def update(self) -> list[FileChange]:
         """Return what changed since the last time, see ``StagedChanges.update``."""
         async with self._lock:
-            return await self.staged.update()
+            return await self.staged.update(self._began)
 
     def has_changes(self) -> bool:
         """Whether the folder holds changes, perhaps of an earlier process."""
@@ -167,8 +170,17 @@ class OverlayWorkspace(RemoteWorkspace):
     async def close(self) -> None:
         """End the server; remove the folder, unless it holds changes to offer again."""
         await super().close()
-        if not await asyncio.to_thread(self._overlay.folder.holds_changes):
-            await asyncio.to_thread(self._overlay.folder.remove)
+        folder = self._overlay.folder
+        if await self._has_staged_nothing():
+            await asyncio.to_thread(folder.remove)
+        folder.unlock()
+
+    async def _has_staged_nothing(self) -> bool:
+        """Whether the upper folder changes nothing: the kernel leaves empty copies of folders."""
+        if not self._overlay.folder.holds_changes():
+            return True
+        await self.update()
+        return self.staged.changes_nothing
 
 
 class NoSandbox:

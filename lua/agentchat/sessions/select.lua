@@ -12,6 +12,7 @@ local M = {}
 ---@field chat string uuid
 ---@field title string
 ---@field at integer unix seconds
+---@field source string uuid of the chat it is a fork of; empty if it is none
 
 --- Lets the user choose one of this project's chats, the newest first.
 function M.list(opts)
@@ -23,6 +24,7 @@ function M.list(opts)
     cwd = url or vim.fn.getcwd(-1, 0),
     words = opts.words or '',
     fork = opts.fork or false,
+    browse = opts.browse or false,
   })
 end
 
@@ -42,7 +44,7 @@ function M.choose(items, asked)
   local opts = { prompt = prompt, kind = 'agentchat.history', format_item = line }
   vim.ui.select(items, opts, function(item)
     if not item then return end
-    local saved = { chat = item.chat, cwd = asked.cwd, fork = asked.fork }
+    local saved = { chat = item.chat, cwd = asked.cwd, fork = asked.fork, title = item.title }
     actions.resume(saved)
   end)
 end

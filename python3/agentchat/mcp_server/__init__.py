@@ -1,0 +1,1 @@
+"""Serves the tools to agents of other programs: ``python -m agentchat mcp``."""
