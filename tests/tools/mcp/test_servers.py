@@ -23,7 +23,7 @@ from agentchat.workspace.process.run import WATCHDOG
 from tests.support import mcp_server
 from tests.support.mcp_login_server import LoginServer
 
-SAMPLE = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
+SAMPLE: dict[str, Any] = {"command": sys.executable, "args": [str(Path(mcp_server.__file__))]}
 
 MISBEHAVE = """
 import json, sys
