@@ -11,6 +11,7 @@ local mentions = require('agentchat.prompt.mentions')
 local models = require('agentchat.chat.models')
 local notify = require('agentchat.notify')
 local placement = require('agentchat.chat.placement')
+local paste = require('agentchat.prompt.paste')
 local registry = require('agentchat.chat.registry')
 local remote = require('agentchat.remote')
 local requests = require('agentchat.approval.requests')
@@ -20,6 +21,7 @@ local script = require('agentchat.chat.script')
 local settings = require('agentchat.config.settings')
 local slash = require('agentchat.prompt.slash')
 local trust = require('agentchat.files.trust')
+local todo = require('agentchat.prompt.todo')
 
 local M = {}
 
@@ -133,6 +135,8 @@ RUN.AgentMode = with_chat(function(chat, args)
   host.send('mode', { chat = chat.id, mode = args.args })
 end)
 
+RUN.AgentPaste = with_chat(function(chat) paste.image(chat) end)
+
 RUN.AgentModel = with_chat(function(chat, args)
   if args.args == '' then return models.select(chat) end
   models.choose(chat, args.args)
@@ -153,6 +157,7 @@ RUN.AgentUndo = with_chat(function(chat, args)
   if args.args == '' or turn then host.send('undo', { chat = chat.id, turn = turn }) end
 end)
 
+RUN.AgentTodo = with_chat(todo.edit)
 RUN.AgentRedo = with_chat(function(chat) host.send('redo', { chat = chat.id }) end)
 
 function RUN.AgentTools(args)
