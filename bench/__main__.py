@@ -13,11 +13,13 @@ from bench import (
     calls,
     gate,
     matching,
+    models,
     opening,
     prompt,
     queue,
     response,
     review,
+    stage,
     startup,
     tools,
 )
@@ -34,7 +36,9 @@ FIGURES: dict[str, Callable[[], list[Row]]] = {
     "calls": calls.measure,
     "caching": caching.measure,
     "matching": matching.measure,
+    "models": models.measure,
     "review": review.measure,
+    "stage": stage.measure,
 }
 
 
