@@ -168,13 +168,8 @@ local function open_win(buf, spec)
   })
 end
 
---- Scrolls down. A cursor in the first row, on a tab that goes on in the next one, would keep Neovim
---- from doing so.
-local function scroll_down()
-  for _ = 1, vim.v.count1 do
-    vim.cmd.normal({ vim.fn.winline() == 1 and 'gj\5' or '\5', bang = true })
-  end
-end
+-- A cursor in the first row, on a tab that goes on in the next one, would keep Neovim from scrolling.
+local SCROLL_DOWN = [[winline() == 1 ? 'gj<C-e>' : '<C-e>']]
 
 --- Opens an empty float that has not the focus; `draw` gives it its text.
 ---@return agentchat.Float? none where Neovim allows no window now
@@ -189,7 +184,7 @@ function M.open(spec)
   local float = { buf = buf, win = win, spec = spec, rows = 0, gone = false }
   render.map(buf, { 'j', '<Down>' }, 'gj', 'Down a row')
   render.map(buf, { 'k', '<Up>' }, 'gk', 'Up a row')
-  render.map(buf, { '<C-e>' }, scroll_down, 'Scroll down')
+  vim.keymap.set('n', '<C-e>', SCROLL_DOWN, { buffer = buf, expr = true, desc = 'Scroll down' })
   watch(float)
   return float
 end
