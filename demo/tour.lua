@@ -17,42 +17,57 @@ M.STEPS = {
   {
     title = 'Ask',
     send = 'read shop/pricing.py',
-    text = 'The window on the right is the chat: a Markdown buffer. You type below the last header; <CR> in normal mode or <C-s> sends. Reading files of the project needs no approval. Press <F2> to send:',
+    text = 'The window on the right is the chat: a Markdown buffer. You type below the last '
+      .. 'header; <CR> in normal mode or <C-s> sends. Reading files of the project needs '
+      .. 'no approval. Press <F2> to send:',
   },
   {
     title = 'Approve an edit',
     send = "replace 'VAT = 19' with 'VAT = 20' in shop/pricing.py",
-    text = 'An edit is shown as a diff before it happens. The float does not take the focus: ga in the chat goes to it. Then a accepts, r rejects with a reason, A accepts from now on, q hides. Accept it, and look at the file above.',
+    text = 'An edit is shown as a diff before it happens. The float does not take the focus: '
+      .. 'ga in the chat goes to it. Then a accepts, r rejects with a reason, A accepts '
+      .. 'from now on, q hides. Accept it, and look at the file above.',
   },
   {
     title = 'Take it back',
     run = 'AgentUndo',
-    text = 'Every turn can be undone, file by file, also after a restart. What you changed yourself since then is left alone. :AgentRedo does it again.',
+    text = 'Every turn can be undone, file by file, also after a restart. What you changed '
+      .. 'yourself since then is left alone. :AgentRedo does it again.',
   },
   {
     title = 'Review many files at once',
     send = 'rename get_price to price_of in **/*.py',
-    text = 'A rewrite of many files is staged as a preview: nothing has changed yet. In the float, ]c and [c go through the hunks, x rejects one, C comments on it, s moves it to a split. a applies what is kept.',
+    text = 'A rewrite of many files is staged as a preview: nothing has changed yet. In the '
+      .. 'float, ]c and [c go through the hunks, x rejects one, C comments on it, s moves '
+      .. 'it to a split. a applies what is kept.',
   },
   {
     title = 'Run a command',
     send = 'run: python3 -m unittest',
-    text = 'A command is shown in full: accept it with a, and its output appears in the chat as it comes. R in the float writes a rule, so that you are not asked about such commands again.',
+    text = 'A command is shown in full: accept it with a, and its output appears in the chat '
+      .. 'as it comes. R in the float writes a rule, so that you are not asked about such '
+      .. 'commands again.',
   },
   {
     title = 'Say no',
     send = 'run: rm -r tests',
-    text = 'Reject this one with r and type why: the model reads your reason. In the place of a real model, an offline planner answers here; it knows only plain requests like these.',
+    text = 'Reject this one with r and type why: the model reads your reason. In the place '
+      .. 'of a real model, an offline planner answers here; it knows only plain requests '
+      .. 'like these.',
   },
   {
     title = 'Find it again',
     run = 'AgentSessions',
-    text = 'Chats are kept. The list shows them with a preview: <CR> resumes, f forks, s searches, e exports as Markdown, q closes it. gF in a chat continues from any earlier message in a copy.',
+    text = 'Chats are kept. The list shows them with a preview: <CR> resumes, f forks, s '
+      .. 'searches, e exports as Markdown, q closes it. gF in a chat continues from any '
+      .. 'earlier message in a copy.',
   },
   {
     title = 'Go on by yourself',
     run = 'help agentchat-quickstart',
-    text = 'Set $OPENAI_API_KEY, or model in g:agentchat, for a real model. g? in the chat lists its keys, :help agentchat has everything, :qa quits the demo and prints what changed.',
+    text = 'Set $OPENAI_API_KEY, or model in g:agentchat, for a real model. g? in the chat '
+      .. 'lists its keys, :help agentchat has everything, :qa quits the demo and prints '
+      .. 'what changed.',
   },
 }
 
