@@ -303,12 +303,14 @@ class OpenChat:
 
 EVENTS: Mapping[str, Callable[[OpenChat, Payload], None]] = {
     "send": OpenChat.send,
+    "withdraw": lambda chat, p: chat.session.withdraw(p["text"]),
     "stop": lambda chat, p: chat.session.stop(),
     "answer": lambda chat, p: chat.session.answer(p["prompt"], parse_response(p)),
     "answers": lambda chat, p: chat.frontend.answer(p["id"], p["answers"]),
     "resolve": lambda chat, p: chat.previews.resolve(parse_resolve_command(p)),
     "propose": lambda chat, p: chat.previews.show_proposal(p["subject"], p["path"]),
     "amend": OpenChat.amend,
+    "todo": lambda chat, p: chat.session.edit_todo(p["text"]),
     "insert_code": lambda chat, p: chat.session.insert_code(p["path"], p["line"], p["code"]),
     "undo": lambda chat, p: chat.session.undo(p.get("turn")),
     "redo": lambda chat, p: chat.session.redo(),
