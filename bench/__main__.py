@@ -13,6 +13,7 @@ from bench import (
     calls,
     gate,
     matching,
+    models,
     opening,
     prompt,
     queue,
@@ -34,6 +35,7 @@ FIGURES: dict[str, Callable[[], list[Row]]] = {
     "calls": calls.measure,
     "caching": caching.measure,
     "matching": matching.measure,
+    "models": models.measure,
     "review": review.measure,
 }
 

@@ -3,6 +3,7 @@
 
 local host = require('agentchat.host.process')
 local key_guard = require('agentchat.ui.key_guard')
+local attention = require('agentchat.attention')
 local notify = require('agentchat.notify')
 local registry = require('agentchat.chat.registry')
 local settings = require('agentchat.config.settings')
@@ -180,7 +181,8 @@ local function notify_user(questions)
   local chat = registry.get(questions.chat)
   if questions.notified or not chat or api.nvim_get_current_buf() == chat.buf then return end
   questions.notified = true
-  notify.info(('the agent asks: %s Go to its chat to answer.'):format(prompt_of(questions)))
+  local text = ('the agent asks: %s Go to its chat to answer.'):format(prompt_of(questions))
+  attention.report(chat, 'question', text, false)
 end
 
 --- Asks the next question as soon as it cannot catch a key meant for something else.

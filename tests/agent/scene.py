@@ -14,6 +14,7 @@ from agentchat.agent.execution.results import ResultStore
 from agentchat.agent.external.agent import ExternalAgent
 from agentchat.agent.permissions.rule_store import RuleStore
 from agentchat.agent.preview_actions import ResolveCommand
+from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.session import Session
 from agentchat.core.diff.changeset import FileChange
 from agentchat.core.errors import UserError
@@ -200,6 +201,7 @@ class Scene:
         workspace: LocalWorkspace | None = None,
         journal: JournalWriter | None = None,
         tool_files: ToolFiles | None = None,
+        skills: Skills | None = None,
         agent: ExternalAgent | None = None,
     ) -> None:
         self.screen = KeptScreen()
@@ -221,6 +223,7 @@ class Scene:
             frontend=frontend,
             rule_store=rule_store,
             tool_files=tool_files,
+            skills=skills,
             agent=agent,
         )
 

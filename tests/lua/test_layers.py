@@ -15,6 +15,7 @@ LEVELS = [
     {"transcript"},
     {"prompt"},
     {"chat", "files"},
+    {"attention"},
     {"diff", "ask_user", "tools", "session_file", "mcp"},
     {"review"},
     {"approval"},

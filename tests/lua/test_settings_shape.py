@@ -33,7 +33,7 @@ BAD: list[tuple[Any, str]] = [
     ({"tools": {"def": []}}, "unknown setting g:agentchat.tools.def: did you mean default?"),
     (
         {"ui": {"delay": 1}},
-        "unknown setting g:agentchat.ui.delay: known are conceal, height, position",
+        "unknown setting g:agentchat.ui.delay: known are conceal, height, position, prompt_delay",
     ),
     ({"model": {"temperature": 3}}, "g:agentchat.model.temperature must be at most 2, got 3"),
     ({"model": {"max_tokens": 0}}, "g:agentchat.model.max_tokens must be at least 1, got 0"),

@@ -2,6 +2,7 @@
 -- and is answered once: by a command, or by one key that a person pressed after it had been visible
 -- for a while.
 
+local attention = require('agentchat.attention')
 local decisions = require('agentchat.diff.decisions')
 local document = require('agentchat.approval.document')
 local host = require('agentchat.host.process')
@@ -229,13 +230,12 @@ local function show(entry)
   return shown
 end
 
----Shows a request where the chat is visible; elsewhere the user is notified of it, once.
+---Shows a request where the chat is visible; if the user does not see it, that is reported once.
 local function present(entry)
   local shown = registry.is_visible(entry.chat) and show(entry)
-  if not shown and not entry.reported then
-    entry.reported = true
-    notify.info(entry.request.title .. ': see :AgentApprove.')
-  end
+  if entry.reported then return end
+  local line = entry.request.title .. ': see :AgentApprove.'
+  entry.reported = attention.report(registry.get(entry.chat), 'approval', line, shown)
 end
 
 local function update()

@@ -11,6 +11,7 @@ local api = vim.api
 ---@field cwd string its workspace, fixed
 ---@field remote? string a workspace on another machine, which counts instead
 ---@field status agentchat.Status
+---@field since? integer ms, when the state of the status began
 ---@field outbox string[] sent, and not yet accepted by Python
 ---@field names agentchat.Name[] what can be mentioned
 ---@field commands? agentchat.SlashCommand[] those Python offers, once it has reported them

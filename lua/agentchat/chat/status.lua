@@ -1,4 +1,6 @@
 --- The status of a chat, as other programs read it.
+local registry = require('agentchat.chat.registry')
+
 local M = {}
 
 ---@class agentchat.Status
@@ -25,9 +27,36 @@ function M.new(mode)
   }
 end
 
+local TICK = 1000 -- ms
+
+---@type uv.uv_timer_t? counts the seconds of the chats that run
+local clock
+
+local function is_running(chat) return chat.status.state == 'running' end
+
+local function tick()
+  local running = vim.tbl_filter(is_running, registry.all())
+  for _, chat in ipairs(running) do
+    for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
+      vim.api.nvim__redraw({ win = win, winbar = true, flush = true })
+    end
+  end
+  if #running > 0 or not clock then return end
+  clock:close()
+  clock = nil
+end
+
+local function start_clock()
+  if clock then return end
+  clock = vim.uv.new_timer()
+  if clock then clock:start(TICK, TICK, vim.schedule_wrap(tick)) end
+end
+
 local function replace(chat, new)
   if vim.deep_equal(chat.status, new) then return end
+  if chat.status.state ~= new.state then chat.since = vim.uv.now() end
   chat.status = new
+  if is_running(chat) then start_clock() end
   vim.cmd.redrawstatus({ bang = true })
 end
 

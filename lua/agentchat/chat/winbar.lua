@@ -14,6 +14,7 @@ local STATES =
 local NEARLY_FULL = 0.7
 
 local TITLE = 32 -- columns
+local WORTH_TELLING = 2000 -- ms that something may take before its duration is shown
 
 --- A number of tokens in few characters: `950`, `12.3k`, `128k`, `1.2M`.
 function M.tokens(count)
@@ -53,9 +54,23 @@ local function counts(status)
   return out
 end
 
---- What the chat does now: waiting for the user is worth more than its state.
-local function doing(status)
-  return status.prompts > 0 and status.prompts .. ' to approve' or status.state
+--- A duration in few characters: `9s`, `2m05s`, `1h02m`.
+---@param ms integer
+function M.duration(ms)
+  local seconds = math.floor(ms / 1000)
+  if seconds < 60 then return seconds .. 's' end
+  local minutes = math.floor(seconds / 60)
+  if minutes < 60 then return ('%dm%02ds'):format(minutes, seconds % 60) end
+  return ('%dh%02dm'):format(math.floor(minutes / 60), minutes % 60)
+end
+
+--- What the chat does now, and for how long: waiting for the user is worth more than its state.
+local function doing(chat)
+  local status = chat.status
+  if status.prompts > 0 then return status.prompts .. ' to approve' end
+  local passed = chat.since and vim.uv.now() - chat.since or 0
+  if status.state ~= 'running' or passed < WORTH_TELLING then return status.state end
+  return status.state .. ' ' .. M.duration(passed)
 end
 
 local function parts_of(chat)
@@ -63,7 +78,7 @@ local function parts_of(chat)
   local state = status.prompts > 0 and 'waiting' or status.state
   local out = {
     { text = ('Chat %d'):format(chat.number), group = 'AgentChatTitle', weight = 4 },
-    { text = doing(status), group = STATES[state] or 'AgentChatFact', weight = 10 },
+    { text = doing(chat), group = STATES[state] or 'AgentChatFact', weight = 10 },
     { text = status.mode, group = 'AgentChatFact', weight = 9 },
   }
   if chat.title then
@@ -122,7 +137,7 @@ end
 --- The same for a statusline, without colours.
 function M.plain(chat)
   local status = chat.status
-  local out = { doing(status), status.mode }
+  local out = { doing(chat), status.mode }
   for _, part in ipairs(counts(status)) do
     table.insert(out, part.text)
   end

@@ -69,6 +69,7 @@ M.settings = {
     side_by_side = 'switch',
     conceal = 'boolean',
     position = { 'right', 'left', 'top', 'bottom', 'tab', 'float' },
+    terminal_notify = { 'off', 'osc9', 'osc777' },
     width = 'size',
     height = 'size',
   },

@@ -24,7 +24,12 @@ local function defaults()
     sandbox = 'off',
     stage = { network = 'ask', quota_mb = 2048 },
     ssh = { command = { 'ssh' } },
-    ui = { prompt_delay_ms = 400, side_by_side = 'auto', conceal = true },
+    ui = {
+      prompt_delay_ms = 400,
+      side_by_side = 'auto',
+      conceal = true,
+      terminal_notify = 'off',
+    },
   }
 end
 

@@ -5,7 +5,7 @@ local notify = require('agentchat.notify')
 local M = {}
 
 local RULES = '.agentchat/rules.json'
-local TOOLS = '.agentchat/tools'
+local FOLDERS = { '.agentchat/tools', '.agentchat/skills', '.agents/skills', '.claude/skills' }
 
 --- Asks the user, with Neovim's own question, whether a project's rules are trusted.
 function M.rules(root)
@@ -90,12 +90,21 @@ end
 
 function M.reload_tools() host.send('reload', { anew = true }) end
 
---- Asks the user, with Neovim's own question, whether the tools of a project are trusted.
+local function folders(root)
+  local found = vim.tbl_map(function(name) return vim.fs.joinpath(root, name) end, FOLDERS)
+  return vim.tbl_filter(function(folder) return vim.fn.isdirectory(folder) == 1 end, found)
+end
+
+--- Asks the user, with Neovim's own question, whether tools and skills of a project are trusted.
 function M.tools(root)
-  local folder = vim.fs.joinpath(root, TOOLS)
-  if vim.fn.isdirectory(folder) == 0 then return notify.warn(('no tools in %s'):format(folder)) end
-  if vim.secure.read(folder) then return M.reload_tools() end
-  notify.warn(('the tools in %s are not trusted and were not loaded'):format(folder))
+  local found = folders(root)
+  if #found == 0 then return notify.warn(('no tools or skills in %s'):format(root)) end
+  for _, folder in ipairs(found) do
+    if not vim.secure.read(folder) then
+      notify.warn(('%s is not trusted: what is in it was not loaded'):format(folder))
+    end
+  end
+  M.reload_tools()
 end
 
 return M

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 from collections.abc import Awaitable, Callable
 
 from agentchat.agent.chat_tools import ChatTools
 from agentchat.agent.prompts.rules_files import RulesFiles
+from agentchat.agent.prompts.skills import Skills
 from agentchat.core.errors import Unreachable, UserError
 from agentchat.core.tools.ports import SandboxSetting, Workspace
 from agentchat.core.tools.tool import Environment
@@ -26,12 +28,14 @@ class Preparation:
         workspace: Workspace,
         tools: ChatTools,
         rules: RulesFiles,
+        skills: Skills | None,
         begin_stage: Callable[[], Awaitable[None]],
     ) -> None:
         self._chat = chat
         self._workspace = workspace
         self._tools = tools
         self._rules = rules
+        self._skills = skills
         self._begin_stage = begin_stage
         self.sandbox: SandboxSetting | None = None
 
@@ -53,14 +57,22 @@ class Preparation:
             raise UserError(str(error)) from error
         await self._tools.ready()
         rules, today = await self._rules.begin_turn(), datetime.date.today().isoformat()
-        workspace = self._workspace
-        self._chat.environment = Environment(workspace.root, today, rules, workspace.host)
+        workspace, skills = self._workspace, await self._offer_skills()
+        self._chat.environment = Environment(
+            workspace.root, today, rules, host=workspace.host, skills=skills
+        )
 
     async def refresh(self) -> None:
         """Update sandbox and tools for a message that joins a running turn."""
         if self.sandbox not in (None, self._workspace.confinement.setting):
             await self._probe_sandbox()
         await self._tools.ready()
+
+    async def _offer_skills(self) -> tuple[tuple[str, str], ...]:
+        if self._skills is None:
+            return ()
+        await asyncio.to_thread(self._skills.refresh)
+        return self._skills.offer()
 
     async def _probe_sandbox(self) -> None:
         confinement = self._workspace.confinement

@@ -30,6 +30,7 @@ from agentchat.agent.preparation import Preparation
 from agentchat.agent.preview_actions import PreviewActions
 from agentchat.agent.prompts.expanded_prompt import PromptExpander, TurnModel
 from agentchat.agent.prompts.rules_files import RulesFiles
+from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.stage import Stage
 from agentchat.agent.status import ModelSource, ObservedFrontend, chat_status
@@ -137,6 +138,7 @@ class Session:
         agent: ExternalAgent | None = None,
         commands: SlashCommands | None = None,
         turn_model: TurnModel | None = None,
+        skills: Skills | None = None,
     ) -> None:
         self.chat = chat
         self._workspace = workspace
@@ -149,11 +151,13 @@ class Session:
         self._jobs = Jobs(view, self._background)
         self._plan_mode = PlanMode(chat)
         self.commands = commands or SlashCommands()
+        if skills is not None:
+            self.commands.add(skills)
         self._expander = PromptExpander(self.commands, workspace, turn_model)
         self.rules_files = RulesFiles(workspace)
         self.tools = ChatTools(chat, view, journal, tool_files)
         self._preparation = Preparation(
-            chat, workspace, self.tools, self.rules_files, self._begin_stage
+            chat, workspace, self.tools, self.rules_files, skills, self._begin_stage
         )
         self._queue = MessageQueue(
             view=view,

@@ -18,6 +18,7 @@ from agentchat.agent.jobs import BackgroundJobs
 from agentchat.agent.permissions.rule_drafts import RuleDrafts
 from agentchat.agent.permissions.rule_store import RuleReading, RuleStore
 from agentchat.agent.prompts.command_files import CommandFiles
+from agentchat.agent.prompts.skills import Skills
 from agentchat.agent.prompts.slash_commands import SlashCommands
 from agentchat.agent.session import Session
 from agentchat.core.permissions.grants import Grants
@@ -181,6 +182,13 @@ class ChatFactory:
             tool_files=self._custom_tools,
             ledger=UsageLedger(state.folder),
             turn_model=models,
+            skills=Skills(
+                None if workspace.host else Path(root),
+                state.config,
+                Path.home(),
+                trust=state.trust_file,
+                registry=registry,
+            ),
             commands=SlashCommands(
                 CommandFiles(None if workspace.host else Path(root), state.config)
             ),

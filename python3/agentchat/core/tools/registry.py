@@ -31,7 +31,10 @@ class Group:
 
 
 FILES = ("read", "grep", "find", "ls", "edit", "write", "delete")
-READONLY = ("read", "grep", "find", "ls", "diagnostics")
+SKILL = "skill"
+"""The tool that reads skills; there is none while there are no skills."""
+
+READONLY = ("read", "grep", "find", "ls", "diagnostics", SKILL)
 AGENT = (*READONLY, "edit", "write", "delete", "bash", "ast_edit", "ask")
 
 WEB = ("fetch",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from agentchat.core.tools.registry import Group
+from agentchat.core.tools.registry import SKILL, Group
 from agentchat.core.tools.tool import Environment, Tool
 
 ROLE = (
@@ -16,6 +16,10 @@ GUIDELINES = (
     "Look before you change: read the text you are about to edit.",
     "When the user rejects a call, do not repeat it; follow the reason given or ask.",
     "Be concise. Answer in Markdown and name files by their path.",
+)
+SKILLS = (
+    "Skills, which are instructions for certain tasks. If one fits, read it with `skill` before "
+    "you begin:"
 )
 SEARCH_TOOLS = ("grep", "find", "ls")
 """Tools that explore files without asking; ``bash`` asks."""
@@ -38,6 +42,7 @@ def system_prompt(
     sections = [] if replaced else [ROLE, _available(active), _guidelines(active)]
     sections += [group.system_prompt for group in prompted]
     sections += [_tool_prompt(tool) for tool in active if tool.name not in silent]
+    sections.append(_skills(active, environment))
     sections.append(_environment_section(environment))
     return "\n\n".join(section for section in sections if section)
 
@@ -62,6 +67,13 @@ def _guidelines(tools: tuple[Tool, ...]) -> str:
         guidelines.append(f"Prefer {others} over bash for looking around: no question is asked.")
     lines = dict.fromkeys([*guidelines, *GUIDELINES])
     return "\n".join(["Guidelines:", *(f"- {line}" for line in lines)])
+
+
+def _skills(tools: tuple[Tool, ...], environment: Environment) -> str:
+    if not environment.skills or all(tool.name != SKILL for tool in tools):
+        return ""
+    lines = [f"- {name}: {description}" for name, description in environment.skills]
+    return "\n".join([SKILLS, *lines])
 
 
 def _environment_section(environment: Environment) -> str:

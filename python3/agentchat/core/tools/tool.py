@@ -20,13 +20,15 @@ from agentchat.core.tools.ports import Frontend, Workspace
 class Environment:
     """The environment of a chat: ``date`` as ISO text, ``rules`` of the project.
 
-    ``host`` is the machine; empty for the user's own machine.
+    ``host`` is the machine; empty for the user's own machine. ``skills`` have a name and a
+    description.
     """
 
     cwd: str
     date: str = ""
     rules: str = ""
     host: str = ""
+    skills: tuple[tuple[str, str], ...] = ()
 
 
 log = logging.getLogger(__name__)

@@ -1,0 +1,36 @@
+"""A skill: instructions for one kind of task, read by the model when it needs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentchat.core.prompts.command import NAME
+from agentchat.core.prompts.front_matter import FrontMatterError, parse_markdown
+
+FILE = "SKILL.md"
+LONGEST_DESCRIPTION = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """What a ``SKILL.md`` says; only name and description are part of the system prompt.
+
+    ``folder`` has its other files; ``origin`` is the name of its file for the user.
+    """
+
+    name: str
+    description: str
+    body: str
+    folder: str
+    origin: str
+
+
+def parse_skill(text: str, folder: str, origin: str) -> Skill:
+    """Return the skill of a file; raises FrontMatterError."""
+    file = parse_markdown(text)
+    name, description = file.text("name") or folder.rpartition("/")[2], file.text("description")
+    if not description:
+        raise FrontMatterError(1, "a skill needs a description in its front matter")
+    if not NAME.match(name):
+        raise FrontMatterError(1, f'"{name}" is no name of a skill')
+    return Skill(name, description[:LONGEST_DESCRIPTION], file.body, folder, origin)
